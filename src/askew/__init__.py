@@ -80,7 +80,7 @@ COMMANDS = {
     "mitigate": "askew.methods.mitigate.command",
     "rank": "askew.studies.rank.command",
 }
-"""Modules of the functions that are commands, too, by name."""
+"""Modules of the functions that are also commands, by name."""
 
 for _point in entry_points(group="askew.methods"):  # methods of other packages
     COMMANDS.setdefault(_point.name.replace("-", "_"), f"{_point.module}.command")

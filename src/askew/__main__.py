@@ -1,6 +1,6 @@
 """The command line as a process: streams that may fail, signals at any moment, the exit code.
 
-`askew` and `python -m askew` begin here, before anything that takes time is imported.
+`askew` and `python -m askew` start here, before slow imports.
 """
 
 import io
@@ -18,7 +18,7 @@ class TolerantStream(io.FileIO):
     lost: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Write the bytes, or drop them. After the first failure nothing is tried again."""
+        """Write the bytes, or drop them. After the first failure, all further bytes are dropped."""
         if self.lost is None:
             try:
                 return super().write(data)
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _lasting(stream: Any) -> Any:
-    """Return a text stream that survives failures; over nothing where there is no stream."""
+    """Return a text stream that survives failures, also if there is no stream to write to."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     try:
@@ -71,7 +71,7 @@ def _lasting(stream: Any) -> Any:
 def _unwritten() -> int:
     """Return 1 and print a sentence if the output could not be written, else 0.
 
-    A reader that closed its pipe wanted no more, so that is no failure.
+    A closed pipe is not a failure, because its reader needed no more output.
     """
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)

@@ -92,7 +92,7 @@ def run(arguments: Sequence[str]) -> int:
 def commands() -> Iterator[tuple[str, str]]:
     """Yield the name and the function of each command.
 
-    The methods' commands come first; a method may come from any installed package.
+    The methods' commands come first. Any installed package can provide a method.
     """
     for point in sorted(entry_points(group="askew.methods"), key=lambda point: point.name):
         yield point.name, f"{point.module}.command:{point.name.replace('-', '_')}"
@@ -102,7 +102,7 @@ def commands() -> Iterator[tuple[str, str]]:
 def overview() -> RenderableType:
     """Return the list of all commands, each with the first line of its documentation.
 
-    The import of cyclopts takes longer than all the rest, so this does without it.
+    This function avoids cyclopts, whose import takes longer than everything else.
     """
     lines = {name: first_line(function) for name, function in commands() if " " not in name}
     lines |= GROUPS

@@ -89,9 +89,9 @@ def check(
     run
         Folder of the run, or of a store.
     repair
-        Set damaged files aside. The command of the run then makes them again.
+        Set damaged files aside. Repeating the run's command replaces them.
     rebuild
-        Make the index of the store again, from its journal and the intact rows of the index.
+        Rebuild the index of the store from its journal and from intact rows of the index.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def all_scores(kind: type[Head]) -> Scores:
 
 
 def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
-    """Return the estimates of a field, in all places of the findings."""
+    """Return the estimates of a field, wherever the findings contain it."""
     return (located for located in scored(findings) if located.score == name)
 
 
@@ -42,7 +42,7 @@ class Condition:
     where : str, optional
         Axis, group or other name that the estimates are about. By default all estimates count.
     score, field : str
-        Names of the score and of its field.
+        Name of the score, and name of its field.
     operator : str
         Key of `OPERATORS`.
     number : float
@@ -69,7 +69,7 @@ class Condition:
         return lines
 
     def matches(self, located: LocatedEstimate) -> bool:
-        """Check whether an estimate is about the place that the condition names."""
+        """Check whether an estimate is about the axis, group or name of the condition."""
         return self.where is None or _plain(self.where) in map(_plain, located.names.values())
 
 
@@ -88,9 +88,9 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     Raises
     ------
     CheckFailed
-        If a condition holds. The message lists all estimates for which one does.
+        If a condition holds. The message lists all estimates for which a condition holds.
     UsageError
-        If a condition names a place without any score, such as a misspelled axis.
+        If a condition names something without a score, such as a misspelled axis.
     """
     for condition in conditions:
         _check_place(condition, findings)
@@ -102,7 +102,7 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
 
 
 def _check_place(condition: Condition, findings: object) -> None:
-    """Raise UsageError if no score is about the place that a condition names."""
+    """Raise UsageError if no score is about the axis, group or name of a condition."""
     located = [*scored(findings), *condition.find(findings)]
     if condition.where is None or any(map(condition.matches, located)):
         return

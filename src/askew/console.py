@@ -1,4 +1,4 @@
-"""Consoles on which text from outside, such as labels and answers of models, moves no cursor."""
+"""Consoles on which labels, model answers and other foreign text cannot move the cursor."""
 
 import re
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ _MOVING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 def neutral(text: str) -> str:
-    """Return the text with a mark in place of each character that controls a terminal."""
+    """Return the text with each control character replaced by a visible mark."""
     return _MOVING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class NeutralConsole(Console):
-    """A console that neutralizes texts. Its own colors and movements stay."""
+    """A console that neutralizes texts. Colors and cursor movements of rich itself are kept."""
 
     def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
         """Yield the segments of a text."""

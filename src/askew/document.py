@@ -34,7 +34,7 @@ PLACES = ("prompt", "model", "axis", "set", "value")
 
 @dataclass(frozen=True, slots=True)
 class EstimateRow:
-    """One estimate and what it is about.
+    """An estimate, with the model, prompt, axis and value that it describes.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Document(ABC):
 
     @abstractmethod
     def estimates(self) -> list[EstimateRow]:
-        """Return a row for each estimate, in the order of the file with the numbers."""
+        """Return a row for each estimate, in the order of results.json."""
 
     def write_report(self) -> Path:
         """Write the report as one HTML file and return its path."""
@@ -183,7 +183,7 @@ def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> lis
     Parameters
     ----------
     scores : iterable of LocatedEstimate
-        The estimates with the names of what they are about.
+        The estimates with their names.
     method : str
         Name of the method.
     model : str
@@ -233,7 +233,7 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def _without_formula(value: object) -> object:
-    """Return a value of a CSV file; a text that a spreadsheet would calculate gets a quote."""
+    """Return a value of a CSV file; a text that is a formula gets a quotation mark."""
     if isinstance(value, str) and value.startswith(FORMULA):
         return f"'{value}"
     return value

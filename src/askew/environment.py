@@ -28,7 +28,7 @@ class Environment:
 
 
 def environment(device: str | None = None, started: datetime | None = None) -> Environment:
-    """Return this machine, with the present as the time of finish."""
+    """Return a description of this machine, with the present time as the end of the run."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended = datetime.now(UTC).isoformat(timespec="seconds")
     versions = package_versions()
@@ -56,7 +56,7 @@ def package_versions() -> Mapping[str, str]:
 def threads() -> int:
     """Return the number of threads of numeric code.
 
-    It is PyTorch's count once PyTorch is loaded, else OMP_NUM_THREADS, else the number of CPUs.
+    The number is PyTorch's if PyTorch is loaded, else OMP_NUM_THREADS, else the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:

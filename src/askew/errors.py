@@ -8,11 +8,11 @@ RESUME = "Finished work is kept. Repeat the command to continue"
 """The last sentence of errors that end a run."""
 
 STOPPED = f"stopped. {RESUME}"
-"""Message for Ctrl-C where no count of finished images is known."""
+"""Message after Ctrl-C if the number of finished images is unknown."""
 
 
 class AskewError(Exception):
-    """Root of all errors that askew raises on purpose.
+    """Base class of all errors that askew raises on purpose.
 
     The message states what is wrong, what is needed, and the option that fixes it.
 
@@ -65,11 +65,11 @@ class MissingPackage(UsageError):
 
 
 class ManifestError(UsageError):
-    """A manifest of existing images that cannot be used as it is."""
+    """A manifest of existing images that contains an error."""
 
 
 class StoreError(AskewError):
-    """A store that cannot be read or written, or that lacks what it should hold."""
+    """A store that cannot be read or written, or whose content is incomplete."""
 
 
 class RunError(AskewError):
@@ -77,7 +77,7 @@ class RunError(AskewError):
 
 
 class Interrupted(AskewError):
-    """A run that a person stopped with Ctrl-C, or a program with a stop flag.
+    """A run that was stopped by Ctrl-C or by a program's stop flag.
 
     Finished work is kept, and the same command continues.
     """
@@ -90,7 +90,7 @@ class ModelError(AskewError):
 
 
 class ServerError(ModelError):
-    """A server that did not answer, or that refused.
+    """A server that did not answer, or refused a request.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class LanguageModelError(ModelError):
 
 
 class NotEnoughData(AskewError):
-    """A score without data to compute it from."""
+    """A score that cannot be computed from the available data."""
 
 
 class CheckFailed(AskewError):

@@ -1,4 +1,4 @@
-"""Findings of a run: frozen records of estimates, one walk over them, and results.json.
+"""Findings of a run: frozen records of estimates, a walk over estimates, and results.json.
 
 `results.json` is exactly the serialization of a method's findings. Reading it back validates it.
 """
@@ -22,7 +22,7 @@ from askew.types import Estimate, Missing, Picture, grouped, record
 
 RESULTS_FILE = "results.json"
 FORMAT = 5
-"""Format of results.json. It rises by one when an older file can no longer be read."""
+"""Format of results.json. It increases by one when askew can no longer read older files."""
 
 AGAIN = (
     "repeat the command of the run to write it again; images and answers in the store are reused"
@@ -57,9 +57,10 @@ class MappingKey:
 
 @dataclass(frozen=True, slots=True)
 class IdentifyingField:
-    """An annotation that says whether a field distinguishes an entry from other entries.
+    """An annotation that states whether a field identifies an entry.
 
-    Without it, only texts do. `Annotated[float, IdentifyingField()]` is a number that does.
+    Without it, only texts do. `Annotated[float, IdentifyingField()]` is a number that identifies
+    its entry.
     """
 
     entry: bool = True
@@ -83,7 +84,7 @@ class Instruments:
     vqa, embedder, llm
         Instruments of these kinds.
     objective
-        A function of the user that a search optimized.
+        The user's function that a search optimized.
     """
 
     vqa: Mapping[str, str] | None = None
@@ -156,7 +157,7 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """A record whose fields other records begin with."""
+    """A record whose fields come first in other records."""
 
     def into(self, kind: type[T], **more: object) -> T:
         """Return a record of a kind that begins with this record, with `more` fields."""
@@ -201,7 +202,7 @@ class Head(ExtensibleRecord):
     plan, plan_hash
         The plan, and its hash.
     environment
-        Where and when the run was made.
+        Place and time of the run.
     warnings
         Warnings about the findings.
     model
@@ -235,7 +236,7 @@ class LocatedEstimate:
     address
         Its address.
     names
-        What it is about, by field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
+        Names by field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
     estimate
         The estimate.
     """
@@ -247,7 +248,7 @@ class LocatedEstimate:
 
 
 def scored(node: object) -> Iterator[LocatedEstimate]:
-    """Yield every estimate below a node, in the order of fields, with what it is about."""
+    """Yield every estimate below a node, in the order of fields, with its names."""
     return _walk(node, (), {}, "", None)
 
 
@@ -337,7 +338,7 @@ def read(kind: type[T], path: Path) -> T:
     Raises
     ------
     UsageError
-        If this version of askew does not write such a file; with the place, and what to do.
+        If the file does not fit this version of askew; the message names the place and the remedy.
     """
     text = results_text(path)
     try:
@@ -346,7 +347,7 @@ def read(kind: type[T], path: Path) -> T:
         raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
     if not isinstance(data, dict):
         raise UsageError(
-            f"{path} must hold a JSON object, but holds a {type(data).__name__}: {AGAIN}"
+            f"{path} must contain a JSON object, but contains a {type(data).__name__}: {AGAIN}"
         )
     file_format = data.get("format")
     if isinstance(file_format, int) and file_format > FORMAT:
@@ -365,7 +366,7 @@ def valid(kind: type[T], text: str, path: Path) -> T:
     Raises
     ------
     UsageError
-        If the text is invalid; with the first fault and its place.
+        If the text is invalid; the message names the first fault and its place.
     """
     try:
         records: T = adapter(kind).validate_json(text)
@@ -392,7 +393,7 @@ def _refuse(constant: str) -> float:
 
 
 def _fault(error: ValidationError) -> str:
-    """Return the first fault and its place, without the tags of unions."""
+    """Return the first fault of a file and its place, without the names of union members."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
@@ -423,7 +424,7 @@ def _walk(
 
 
 def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mapping[str, str]:
-    """Return the fields that say what a record is about, as texts."""
+    """Return the fields that identify a record, as texts."""
     texts = {}
     for field, value in _children(node):
         name = str(field)
@@ -478,7 +479,7 @@ def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> 
 
 
 def _children(node: object) -> list[tuple[str | int, Any]]:
-    """Return the fields, items or elements of a node with their names; nothing of a leaf."""
+    """Return the fields, items or elements of a node with their names; a leaf has none."""
     if is_dataclass(node):
         return [(field.name, getattr(node, field.name)) for field in fields(node)]
     if isinstance(node, Mapping):

@@ -1,8 +1,8 @@
 """Models behind a server with OpenAI's interface: the key, and the meaning of errors for a user.
 
 vLLM, Ollama, llama.cpp and hosted services have this interface. The address includes the version,
-such as http://localhost:11434/v1. OpenAI's client sends the requests, and repeats them where that
-helps.
+such as http://localhost:11434/v1. OpenAI's client sends the requests, and repeats a request after a
+temporary failure.
 """
 
 import json
@@ -26,7 +26,7 @@ OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 ATTEMPTS = 6
 """Greatest number of times that a request is sent."""
 SILENCES = 2
-"""Number of timeouts after which a server counts as hanging."""
+"""Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
 """Greatest number of bytes of an answer: 32 MB."""
 
@@ -35,8 +35,8 @@ class Server:
     """A server with OpenAI's interface. Several threads can use it at once.
 
     A request is sent again after a lost connection, status 429 (too many requests) and errors of
-    the server. The pause before it grows, or is the pause that the server asks for (Retry-After, up
-    to two minutes). After a timeout a request is sent once more.
+    the server. The pause grows from attempt to attempt, unless the server states a pause
+    (Retry-After, up to two minutes). After a timeout a request is sent once more.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Server:
         Raises
         ------
         ServerError
-            With the server's message, its `status` and the number of attempts.
+            If the request fails; with the server's message, the status and the number of attempts.
         """
         try:
             answer: ChatCompletion | str = self._client.chat.completions.create(
@@ -131,7 +131,7 @@ class Server:
         return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
 
     def _status_error(self, error: openai.APIStatusError) -> ServerError:
-        """Return the error for a status other than success, with a hint for the user."""
+        """Return the error for a failure status, with a hint for the user."""
         status = error.status_code
         response = error.response
         if response.is_redirect:
@@ -201,17 +201,17 @@ def _host(url: str) -> str:
 
 
 class _PermanentFailure(BaseException):
-    """A failure that is not worth another attempt.
+    """A failure that another attempt would not repair.
 
-    It is not an Exception, after which OpenAI's client would send the request again.
+    It is not an Exception, because OpenAI's client sends a request again after an Exception.
     """
 
 
 class _BoundedClient(openai.DefaultHttpxClient):
-    """A client that does not wait for a hanging server and limits the size of an answer."""
+    """A client with a time limit for the server and a size limit for its answers."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and return the answer, read to its end."""
+        """Send a request and return the complete answer."""
         try:
             response = super().send(request, **{**options, "stream": True})
             content = _bounded_content(response)
@@ -225,11 +225,11 @@ class _BoundedClient(openai.DefaultHttpxClient):
 
 
 def _bounded_content(response: httpx2.Response) -> bytes:
-    """Return the bytes of an answer. Raises _PermanentFailure for packed and endless answers."""
+    """Return the bytes of an answer. Raises _PermanentFailure for compressed or too long answers."""
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":
         response.close()
-        raise _PermanentFailure(f"sent an answer packed as {packing}, which was not requested")
+        raise _PermanentFailure(f"sent an answer compressed as {packing}, which was not requested")
     content = b""
     for part in response.iter_raw():
         content = content + part

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-"""Facts about the models of a run, which save opening them again."""
+"""Facts about the models of a run, which are stored so that the models need not be opened again."""
 
 LABEL_LENGTH = 40
-"""Largest number of letters of a plan's label in the name of a run folder."""
+"""Largest number of characters of a plan's label in the name of a run folder."""
 
 TOLERATED_SHARE = 0.03
 """Share of missing images above which a warning is given."""
@@ -63,7 +63,7 @@ R_co = TypeVar("R_co", bound="Result[Any, Any]", covariant=True)
 
 @dataclass(frozen=True)
 class Method(Generic[P, G, F, R_co]):
-    """A kind of analysis: `gather` everything that costs, `score` it, show it as a `page`.
+    """A kind of analysis: `gather` the data, `score` it, and show it as a `page`.
 
     Attributes
     ----------
@@ -74,19 +74,19 @@ class Method(Generic[P, G, F, R_co]):
     findings
         Type of the findings.
     gather
-        Obtains everything that costs, by the verbs of a run.
+        Obtains images, answers and vectors through a run.
     score
         Pure function from the plan, the gathered data and the head of the results to findings,
         which begin with that head.
     page
         Returns the content of the report.
     result
-        What Python gets. A subclass of `Result` may add shortcuts to its scores.
+        Class of the result in Python. A subclass of `Result` may add shortcuts to its scores.
     version
-        Raised when the same plan and images would give other numbers; finished runs are then scored
-        again.
+        Increased when the same plan and images would give other numbers. Finished runs are then
+        scored again.
     label
-        Returns a few words of the plan, for the name of the run folder.
+        Returns a short text about the plan, for the name of the run folder.
     scores
         Functions that find the estimates of a score of --fail-if, by the score's name. By default
         each estimate has the name of its field.
@@ -112,14 +112,14 @@ class Method(Generic[P, G, F, R_co]):
         read: Callable[[Path], P] | None = None,
         **request: object,
     ) -> R_co:
-        """Run the plan in a file, or the plan that a request describes.
+        """Run the plan in a file, or the plan of a request.
 
-        Every command ends with this step.
+        Every method's command ends with this step.
 
         Parameters
         ----------
         options
-            Shared options that were given.
+            The given shared options.
         kind
             The TypedDict of the shared options that the command takes.
         build
@@ -152,14 +152,14 @@ class Method(Generic[P, G, F, R_co]):
         return self.run(chosen, **run_options(options))
 
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
-        """Carry out a plan, or what is left of it.
+        """Carry out a plan, or the remaining part of it.
 
         With `dry_run`, return a `CountingRun` of the work instead.
 
         Raises
         ------
         UsageError
-            If the folder holds another plan.
+            If the folder contains another plan.
         CheckFailed
             If a condition of `fail_if` holds.
         AskewError
@@ -221,7 +221,7 @@ class Method(Generic[P, G, F, R_co]):
         Raises
         ------
         UsageError
-            If the folder holds no finished run, or a file of it has changed.
+            If the folder contains no finished run, or one of its files has changed.
         """
         plan = self.plan.read(folder / PLAN_FILE)
         scored = findings.read(self.findings, folder / RESULTS_FILE)
@@ -298,7 +298,7 @@ class Result(Document, Generic[P, F]):
     findings: F
 
     def __init_subclass__(cls) -> None:
-        """Keep the short text of a result: a dataclass would list all fields."""
+        """Keep the short text of a result, since a dataclass would list all fields."""
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
@@ -347,16 +347,16 @@ class Result(Document, Generic[P, F]):
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """Paths of images by id, at first those of the image sets, looked up at once."""
+        """Paths of images by id. The images of the image sets are looked up first, all at once."""
         names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:
             return store.known_files(names)
 
 
 def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return warnings of many missing images, and of image sets that lack more than the others.
+    """Return warnings of many missing images, and of image sets in which more images are missing than in the others.
 
-    The second is Fisher's exact test of each set against the rest, Bonferroni-corrected.
+    The second warning uses Fisher's exact test of each set against the rest, Bonferroni-corrected.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -380,7 +380,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
             listed += f" and {more} more sets"
         warnings.append(
             f"significantly more images are missing from {listed} than from the other image sets. "
-            "Differences to the other sets may come from that"
+            "Differences from the other sets may be caused by this"
         )
     return warnings
 
@@ -416,7 +416,7 @@ def load(run: str | Path, store: str | Path | None = None) -> Result[Any, Any]:
     Raises
     ------
     UsageError
-        If the folder holds no finished run.
+        If the folder contains no finished run.
     """
     folder = Path(run)
     return cast("Result[Any, Any]", method_of(folder).load(folder, Path(store) if store else None))
@@ -428,12 +428,12 @@ def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
     Raises
     ------
     UsageError
-        If the folder does not exist, or holds no plan.
+        If the folder does not exist, or contains no plan.
     """
     if not folder.is_dir():
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
-        raise UsageError(f"{folder} is no run folder: it contains no {PLAN_FILE}")
+        raise UsageError(f"{folder} is not a run folder: it contains no {PLAN_FILE}")
     plan = read_toml(folder / PLAN_FILE)
     name = str(plan.get("method", "audit"))
     return cast("Method[Any, Any, Any, Any]", registry.named("method", name))

@@ -46,7 +46,7 @@ def pairs(
     Raises
     ------
     UsageError
-        If a text has another form.
+        If a text does not have this form.
     """
     if isinstance(given, Mapping):
         return dict(given)
@@ -61,7 +61,7 @@ def pairs(
 
 
 def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
-    """Return settings as they are, or NAME=VALUE texts with numbers and true/false recognized.
+    """Return a mapping as it is, or NAME=VALUE texts with numbers and true/false recognized.
 
     A value may be empty, as in negative_prompt=.
     """
@@ -71,7 +71,7 @@ def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dic
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
-    """Return the names of a list: as they are, or parts of texts with commas."""
+    """Return the names of a list, or of texts with commas between names."""
     parts = [name for text in several(given) for name in text.split(",")]
     return [name.strip() for name in parts if name.strip()]
 
@@ -79,12 +79,12 @@ def names(given: str | Sequence[str] | None) -> list[str]:
 def named_lists(
     given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
 ) -> dict[str, list[str]]:
-    """Return lists by name, as they are or from NAME=A,B texts.
+    """Return a mapping of lists as it is, or from NAME=A,B texts.
 
     Raises
     ------
     UsageError
-        If a text has another form.
+        If a text does not have this form.
     """
     lists = given if isinstance(given, Mapping) else pairs(given, option)
     return {
@@ -94,7 +94,7 @@ def named_lists(
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """Return a list of one or more items. A text is one item, None is no item."""
+    """Return a list of one or more items. A text is a list of one item, and None is an empty list."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else list(given)
@@ -117,7 +117,7 @@ def _scalar(text: str) -> Setting:
 
 
 def repeated(metavar: str) -> Parameter:
-    """Return an option that may be repeated, with one text each time, read as in Python."""
+    """Return an option that may be repeated, with one text each time."""
     return Parameter(
         converter=_as_written, n_tokens=1, negative="", show_default=False, metavar=metavar
     )
@@ -184,7 +184,7 @@ PathOption = Annotated[str | Path | None, Parameter(metavar="PATH")]
 
 
 class RunOptions(TypedDict, total=False):
-    """Where a run is kept, and how it is carried out.
+    """Options for the place of a run, and for its execution.
 
     Only Python takes `progress`, `engine` and `stop`.
     """
@@ -474,7 +474,7 @@ READERS: Mapping[str, Callable[..., object]] = {
     "embedder_args": partial(key_values, option="--embedder-arg"),
     "sources_args": partial(key_values, option="--source-arg"),
 }
-"""Functions that read the option of a plan field, where it is not taken as it is."""
+"""Functions that convert the option of a plan field, for options that need a conversion."""
 
 ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 """Options that may be given together with --plan."""
@@ -530,7 +530,7 @@ def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
 
 
 def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setting]]:
-    """Return the settings of a model that options of their own set."""
+    """Return the settings of a model that separate options set."""
     settings: dict[str, Setting] = {}
     if chosen.get("offload"):
         settings["offload"] = True
@@ -563,14 +563,14 @@ def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOpti
 
 @dataclass(frozen=True)
 class ProposalContext:
-    """What a language model needs to propose parts of a plan.
+    """Everything that a language model needs to propose parts of a plan.
 
     Attributes
     ----------
     settings
         Settings of the language model.
     cache
-        Where its answers are stored.
+        Store of its answers.
     tell
         Receives a sentence about the number of requests.
     """
@@ -583,7 +583,7 @@ class ProposalContext:
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
         """Return the context of a request.
 
-        Answers are kept in the store, which is known before the name of the run folder is.
+        Answers are kept in the store, whose folder is known before the name of the run folder.
         """
         from askew.store.completions import Completions
         from askew.store.store import default_store
@@ -605,19 +605,19 @@ def writer_settings(options: WriterOptions) -> dict[str, Setting]:
 
 
 def only_known(options: Mapping[str, object], kind: type) -> None:
-    """Check that all options are fields of `kind`, a TypedDict.
+    """Check that all options are fields of the TypedDict `kind`.
 
     Raises
     ------
     UnknownName
-        If an option is not, such as a misspelled option in Python.
+        If an option is unknown, such as a misspelled option in Python.
     """
     for name in options:
         UnknownName.unless_known("option", name, kind.__annotations__)
 
 
 def run_options(options: Mapping[str, object]) -> RunOptions:
-    """Return the options that say how a plan is run."""
+    """Return the options for the execution of a plan."""
     chosen = {name: options[name] for name in RunOptions.__annotations__ if name in options}
     return cast("RunOptions", chosen)
 
@@ -642,6 +642,6 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     excluded = sorted(names - ALLOWED_WITH_PLAN)
     if excluded:
         raise UsageError(
-            "--plan holds all that decides the results. Edit the plan file instead of giving: "
+            "--plan contains everything that decides the results. Edit the plan file instead of giving: "
             f"{', '.join(excluded)}"
         )

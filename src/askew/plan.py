@@ -24,7 +24,7 @@ Settings = dict[str, Setting]
 
 
 class PlanPart(BaseModel):
-    """A part of a plan, without unknown fields, that never changes."""
+    """An immutable part of a plan, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -37,12 +37,12 @@ class PlanPart(BaseModel):
         data
             The fields.
         source
-            What the data are, for errors.
+            Description of the data, for errors.
 
         Raises
         ------
         UsageError
-            If the data are invalid; with every fault and its place.
+            If the data are invalid; the message lists all faults with their places.
         """
         try:
             return cls.model_validate(data)
@@ -171,7 +171,7 @@ class PromptPlan(PlanPart):
         return any(axis == planned.name for planned in self.axes)
 
     def prompts(self) -> list[Prompt]:
-        """Return the prompt itself and every counterfactual prompt, in order."""
+        """Return the prompt and its counterfactual prompts, in order."""
         return [Prompt(self.text), *(prompt for axis in self.axes for prompt in axis.prompts())]
 
 
@@ -196,11 +196,11 @@ class RunPlan(PlanPart):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON of what decides the results."""
+        """SHA-256 of the canonical JSON of the fields that determine the results."""
         return sha256(json.dumps(self.deciding(), sort_keys=True, separators=(",", ":")).encode())
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that results depend on."""
+        """Return the fields that determine the results."""
         return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
@@ -209,7 +209,7 @@ class RunPlan(PlanPart):
 
 
 class Plan(RunPlan):
-    """A plan of a method that surveys images of prompts."""
+    """A plan of a method that labels images of prompts."""
 
     method: str = "audit"
     model: NonEmptyText = DEFAULT_MODEL
@@ -276,7 +276,7 @@ def read_plan(path: str | Path) -> RunPlan:
     Raises
     ------
     UsageError
-        If the file cannot be read, or is invalid; with every fault and its place.
+        If the file cannot be read or is invalid; the message lists all faults with their places.
     """
     data = read_toml(Path(path))
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
@@ -284,7 +284,7 @@ def read_plan(path: str | Path) -> RunPlan:
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:
-    """Raise ValueError if a name is given twice, in upper or lower case."""
+    """Raise ValueError if a name is given twice, ignoring case."""
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:

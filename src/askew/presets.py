@@ -21,7 +21,7 @@ class Preset:
     Attributes
     ----------
     summary
-        One line about the preset.
+        Description of the preset in one line.
     model, vqa, embedder
         Provider strings.
     model_args
@@ -59,7 +59,7 @@ def presets() -> Mapping[str, Preset]:
 
 
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
-    """Return the fields of a plan that a user chose, and the preset's fields for the rest.
+    """Return the plan fields that a user chose, with the preset's values for all other fields.
 
     A chosen model takes none of the preset's settings. Chosen settings of the preset's model are
     added to the preset's settings.

@@ -1,9 +1,9 @@
-"""Providers: from a string such as "studio/planted" or "folder/PATH" to the object behind it.
+"""Providers, which turn a string such as "studio/planted" or "folder/PATH" into an object.
 
 Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a
 provider ("folder") or a full name ("studio/planted"). It loads a callable
-`(name: str, **settings) -> object`, where `name` follows the provider's slash. Nothing heavy is
-imported before a provider is asked for.
+`(name: str, **settings) -> object`, where `name` follows the provider's slash. No large package is
+imported before a provider is used.
 """
 
 import ast
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The way in which an object was loaded. It is sent to other processes instead of the object.
+    """Description of how an object was loaded. It is sent to other processes instead of the object.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Provider:
     settings: Mapping[str, object]
 
     def load(self) -> Any:
-        """Return the object; the same object each time in one process."""
+        """Return the object, which is the same for each call in a process."""
         key = pickle.dumps((self.kind, self.string, sorted(self.settings.items())))
         if key not in _LOADED:
             _LOADED[key] = _load(self.kind, self.string, self.settings)
@@ -60,7 +60,7 @@ class Provider:
 
 _LOADED: dict[bytes, Any] = {}
 PROVIDER = "__askew_provider__"
-"""Attribute of a loaded object with its `Provider`."""
+"""Attribute of a loaded object that contains its `Provider`."""
 
 NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "torch", "transformers")
 """Packages of the extra `models`."""
@@ -90,7 +90,7 @@ def providers(kind: str) -> dict[str, EntryPoint]:
 
 
 def model(string: str, **settings: object) -> Model | Collection:
-    """Return the text-to-image model, or the collection of existing images, of that name."""
+    """Return the text-to-image model or the collection of existing images with this name."""
     return cast("Model | Collection", _load("model", string, settings))
 
 
@@ -108,22 +108,22 @@ def opens_slowly(string: str) -> bool:
 
 
 def vqa(string: str, **settings: object) -> VQA:
-    """Return the visual question answering of that name."""
+    """Return the VQA instrument with this name."""
     return cast(VQA, _load("vqa", string, settings))
 
 
 def embedder(string: str, **settings: object) -> Embedder:
-    """Return the embedder of images and texts of that name."""
+    """Return the embedder of images and texts with this name."""
     return cast(Embedder, _load("embedder", string, settings))
 
 
 def writer(string: str, **settings: object) -> Writer:
-    """Return the prompt generator of that name, for axes, counterfactuals and prompts."""
+    """Return the prompt generator with this name."""
     return cast(Writer, _load("llm", string, settings))
 
 
 def named(kind: Literal["method", "mitigation"], name: str) -> Any:
-    """Return the `Method`, or the kind of `Mitigation`, of that name.
+    """Return the `Method` or the class of `Mitigation` with this name.
 
     Raises
     ------
@@ -144,12 +144,12 @@ def summary(point: EntryPoint) -> str:
 
 
 def find(kind: str, string: str) -> tuple[EntryPoint, str]:
-    """Return the entry point that serves `string`, and the part of `string` after its slash.
+    """Return the entry point for `string`, and the part of `string` after its slash.
 
     Raises
     ------
     UnknownName
-        If no entry point serves it.
+        If there is no entry point for it.
     """
     known = providers(kind)
     if string in known:
@@ -161,7 +161,7 @@ def find(kind: str, string: str) -> tuple[EntryPoint, str]:
 
 
 def _advice(kind: str, string: str) -> str:
-    """Return how to name a network of Hugging Face, and the nearest preset of models."""
+    """Return a hint about the names of Hugging Face networks, with the nearest preset."""
     provider = HUGGING_FACE.get(kind)
     if provider is None:
         return ""
@@ -174,7 +174,7 @@ def _advice(kind: str, string: str) -> str:
 
 @lru_cache
 def preset_names() -> tuple[str, ...]:
-    """Return the names of all presets, without what they consist of."""
+    """Return the names of all presets, without their content."""
     text = files("askew").joinpath("presets.toml").read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["presets"])
 
@@ -217,9 +217,9 @@ def _check_settings(
 
 
 def _make_sendable(loaded: object, provider: Provider) -> None:
-    """Let an object be pickled as its provider; weights and connections stay behind.
+    """Let an object be pickled as its provider, without weights and connections.
 
-    An object with slots is pickled as it is.
+    Objects with slots are pickled as they are.
     """
     with suppress(AttributeError):
         object.__setattr__(loaded, PROVIDER, provider)
@@ -227,6 +227,6 @@ def _make_sendable(loaded: object, provider: Provider) -> None:
 
 
 def _reduced(loaded: object) -> Any:
-    """Return what is pickled in place of a loaded object."""
+    """Return the replacement of a loaded object in a pickle."""
     provider = getattr(loaded, PROVIDER, None)
     return (Provider.load, (provider,)) if provider else loaded.__reduce_ex__(2)

@@ -1,7 +1,7 @@
-"""Signatures and docstrings that list the options which several functions share.
+"""Signatures and docstrings that list options shared by several functions.
 
 A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, its
-public form lists these options one by one, with the help texts of the command line.
+public form lists these options individually, with the help texts of the command line.
 """
 
 import inspect
@@ -80,7 +80,7 @@ def _documented(text: str, kind: type) -> str:
 
 
 def _entries(kind: type, documented: str) -> Iterator[str]:
-    """Yield a docstring entry per field that is not documented yet."""
+    """Yield a docstring entry for each field that is not documented yet."""
     names = {line for line in documented.splitlines() if line and not line.startswith(" ")}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if name not in names:

@@ -45,7 +45,7 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def slices(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Cut a sequence into consecutive parts of `size` items, the last one shorter."""
+    """Cut a sequence into consecutive parts of `size` items; the last part may be shorter."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
@@ -66,7 +66,7 @@ Kind = Literal["societal", "incidental"]
 
 @record
 class Missing:
-    """A measurement that could not be made. It never counts as an answer.
+    """A measurement that could not be made. A missing measurement never counts as an answer.
 
     Attributes
     ----------
@@ -132,10 +132,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of bias, and the questions by which it is read from an image.
+    """A dimension of bias, with the questions by which images are labeled.
 
     A single question has the value as its answer. Several yes/no questions are about `values[1:]`
-    in order: the first "yes" decides, and without any the value is `values[0]` (BiasConnect,
+    in order: the first "yes" decides, and without a "yes" the value is `values[0]` (BiasConnect,
     appendix A.3, on disability).
 
     Attributes
@@ -149,7 +149,7 @@ class Axis:
     scale : str
         "nominal" or "ordinal".
     questions : tuple of Question
-        Questions that read it.
+        Questions that determine the value.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Axis:
         return self.name.replace("_", " ")
 
     def read(self, answers: Sequence[str | Missing]) -> str | Missing:
-        """Return the value that the answers to `self.questions`, in their order, amount to."""
+        """Return the value that follows from the answers to `self.questions`, in order."""
         for answer in answers:
             if isinstance(answer, Missing):
                 return answer
@@ -187,11 +187,11 @@ class Picture:
     path : str
         Path of that file.
     prompt : str
-        Prompt that the image was made for.
+        Prompt of the image.
     seed : int, optional
-        Seed that it was made with.
+        Seed of the image.
     source : str, optional
-        File that it was read from, for images that askew did not make.
+        Original file, for images that askew did not make.
     """
 
     id: str
@@ -231,7 +231,7 @@ class Estimate:
     n, missing : int
         Images with an answer, and images without.
     null : float, optional
-        Mean of the score under no bias at this n. None where the score has no null.
+        Mean of the score under no bias at this n. None if the score has no null.
     max : float, optional
         Largest possible score. None if it is unbounded.
     corrected : float, optional
@@ -259,9 +259,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if self.n == 0:
-            raise ValueError(
-                "an Estimate needs at least one image; use Missing where there is none"
-            )
+            raise ValueError("an Estimate needs at least one image; use Missing if there is none")
         for name in FINITE_FIELDS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
@@ -274,9 +272,9 @@ class Estimate:
 
     @property
     def mark(self) -> float:
-        """The estimate of the population that is drawn and reported.
+        """The estimate of the population value, which is drawn and reported.
 
-        It is `debiased`, or the value of a score that has no interval.
+        It is `debiased`, or `value` for a score without an interval.
         """
         return self.value if self.debiased is None else self.debiased
 

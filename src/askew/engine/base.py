@@ -22,20 +22,21 @@ class Engine(Protocol):
 
         An implementation keeps these promises:
 
-        - It draws items only while its caller waits for a result, in the thread of the caller. The
-          iterable locks each item and reads a database.
-        - It keeps a bounded number of items in flight: drawn, and not yet yielded as a result. It
-          yields the first result as soon as it is ready, before it draws the items after the bound.
+        - It draws items only while its caller waits for a result, and in the caller's thread. This
+          is necessary because the iterable locks each item and reads a database.
+        - It keeps a bounded number of items in flight, which are drawn but not yet yielded as
+          results. It yields the first result as soon as it is ready, before it draws more items
+          than the bound.
         - When the iterable ends early, all items in flight still yield their results.
         - An exception of the task is raised when its result is asked for.
-        - Closing the generator gives up the items in flight and frees what the engine holds.
+        - Closing the generator abandons the items in flight and frees the engine's resources.
 
         Parameters
         ----------
         task
             A function of one item. Task, items and results can be pickled.
         items
-            The items, possibly many. Drawing an item may take time.
+            The items, possibly many. Drawing an item can take time.
 
         Yields
         ------

@@ -14,7 +14,7 @@ from askew.models.diffusers.repository import quiet
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """Tokens of a text, special ones kept and padding left out, with their vectors.
+    """Tokens of a text with their vectors, including special tokens but not padding.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class _EncoderRows:
 def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "") -> None:
     if len(ids) > length:
         raise UsageError(
-            f"the attribution prompt {text!r} has {len(ids)} {encoder}tokens, "
-            f"but this model reads {length}; shorten the prompt or the concept"
+            f"the attribution prompt {text!r} has {len(ids)} {encoder}tokens, but this model "
+            f"accepts {length}; shorten the prompt or the concept"
         )
 
 
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """Encode a text as Stable Diffusion 1, 2 and XL do: CLIP's tokens do not see later padding.
+    """Encode a text as Stable Diffusion 1, 2 and XL do: CLIP's tokens do not depend on later padding.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
     text
         The attribution prompt.
     clip_skip
-        Number of last layers of the text encoder to leave out, as in the pipeline's setting.
+        Number of final layers of the text encoder to skip, as in the pipeline's setting.
 
     Raises
     ------
@@ -88,7 +88,8 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
     """Encode a text as PixArt and Sana do, in lower case.
 
-    Sana puts an instruction before the text; its first token is kept, and its last.
+    Sana puts an instruction before the text; the first and the last token of the instruction are
+    kept.
 
     Raises
     ------
@@ -127,10 +128,10 @@ def encode_rows(
     text
         The attribution prompt.
     length
-        Number of rows of the encoded prompt, which matters because T5 reads the padding too. By
+        Number of rows of the encoded prompt, which matters because T5 also attends to padding. By
         default the pipeline's own.
     clip_skip
-        Number of last layers of CLIP to leave out, for SD3.
+        Number of final layers of CLIP to skip, for SD3.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def encode_rows(
 
 
 def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:
-    """Return the rows that each text encoder fills; those of a missing T5 are zeros."""
+    """Return the rows that each text encoder fills; the rows of a missing T5 are zeros."""
     if not hasattr(pipe, "tokenizer_3"):
         tokenizer = getattr(pipe, "tokenizer_2", pipe.tokenizer)
         return [_EncoderRows(encoder="", tokenizer=tokenizer, start=0, stop=length)]

@@ -28,7 +28,7 @@ class VQA(Protocol):
     name
         Name of the instrument.
     fingerprint
-        Text that changes whenever an answer could: weights, version of the code, settings.
+        Text that changes whenever an answer could change: weights, version of the code, settings.
     """
 
     name: str
@@ -44,7 +44,7 @@ class VQA(Protocol):
 
 
 class PictureReader(Protocol):
-    """Reader of an image as a float32 vector. `fingerprint` changes whenever a vector could."""
+    """Reader of an image as a float32 vector. `fingerprint` changes whenever a vector could change."""
 
     name: str
     fingerprint: str
@@ -68,7 +68,7 @@ class Evaluator(PictureReader, Protocol):
 
 @runtime_checkable
 class Embedder(PictureReader, Protocol):
-    """Shared embedding of images and texts. Rows are unit vectors, float32."""
+    """Embedder of images and texts into the same space. Rows are unit vectors, float32."""
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return vectors (texts, dimensions)."""
@@ -76,9 +76,9 @@ class Embedder(PictureReader, Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """Instrument that cannot write: it answers an open question with the nearest listed value.
+    """Instrument that cannot generate text: it answers an open question with the nearest listed value.
 
-    Where that would pass for an answer, askew adds an option for "none of these".
+    If this could be mistaken for an answer, askew adds the option "none of these".
     """
 
     only_chooses: bool
@@ -86,7 +86,7 @@ class Chooser(Protocol):
 
 @runtime_checkable
 class VectorVQA(VQA, Protocol):
-    """VQA that needs only the vector of an image, so an image with a stored vector is not read."""
+    """VQA that needs only the vector of an image, so it does not open an image with a stored vector."""
 
     @property
     def embedder(self) -> PictureReader:
@@ -95,7 +95,7 @@ class VectorVQA(VQA, Protocol):
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the answers of `answer` for images given as vectors (images, dimensions)."""
+        """Return the answers for images given as vectors (images, dimensions)."""
 
 
 @runtime_checkable
@@ -103,7 +103,7 @@ class CalibratedInstrument(Protocol):
     """Instrument whose errors are known."""
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts (true values, answered values) on images whose truth is known, or None."""
+        """Return counts (true values, answered values) for images with known true values, or None."""
 
 
 class CachingEmbedder:
@@ -158,7 +158,7 @@ class ComparingVQA:
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
-        """Return for each image the answer whose texts fit best by their mean unit vector."""
+        """Return for each image the answer whose mean text vector is closest."""
         for wordings in map(tuple, texts.values()):
             if wordings not in self._means:
                 mean = self.embedder.embed_texts(wordings).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Denoising errors of stored images as an instrument's readings.
+"""Denoising errors of stored images, recorded like the readings of an instrument.
 
 PyTorch is imported when the first image is read.
 """
@@ -42,7 +42,7 @@ class ClassErrors:
     samples
         Number of noise samples for each class.
     seed
-        Number that stands for `seed_of` in the fingerprint.
+        Number that represents `seed_of` in the fingerprint.
     seed_of
         Function from the id of an image to the seed of its noise.
     loss
@@ -100,7 +100,7 @@ class ClassErrors:
         return self.denoiser.errors(latents, steps, noise).reshape(len(pictures), -1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the network, which the receiver loads."""
+        """Return the state without the network, which the receiving process loads itself."""
         return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""CLIP, SigLIP and their like as embedder, and as VQA that compares captions: `clip/ID-OR-PATH`."""
+"""CLIP, SigLIP and similar models as embedder, and as VQA that compares captions: `clip/ID-OR-PATH`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""Nouns of the kinds that the catalogue's axes are about; men and women, so that gender cancels."""
+"""Nouns for what the catalogue's axes describe; both men and women, so that gender cancels out."""
 
 SIGHTS: Mapping[str, tuple[str, ...]] = {
     "person": ("a person", "people", "a man", "a woman", "somebody", "the face of a person"),
@@ -56,10 +56,10 @@ Texts = dict[str, tuple[str, ...]]
 
 
 def option_texts(question: Question) -> Texts:
-    """Return captions for each option of a question, or for each value of its axis if it is open.
+    """Return captions for each option of a question, or for each value if the question is open.
 
-    Values of the catalogue's axes are worded as in counterfactual prompts, other occupations as
-    people; further options are inserted in general templates.
+    Values of the catalogue's axes are worded as in counterfactual prompts, and other occupations as
+    people. Further options are inserted into general templates.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
 def asked_value(question: Question) -> tuple[str, Texts] | None:
     """Return the value that a yes/no question asks for, and captions of all values of its axis.
 
-    None for a yes/no question that is not one of several of an axis in the catalogue.
+    None unless the yes/no question belongs to an axis of the catalogue with several questions.
     """
     entry = catalogue().get(question.axis or "")
     if entry is None or len(entry.axis.questions) < 2:
@@ -107,7 +107,7 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
 
 def is_about_a_person(question: Question) -> bool:
-    """Check whether the question can only be answered where a person is seen."""
+    """Check whether the question can only be answered for an image of a person."""
     entry = catalogue().get(question.axis or "")
     return entry is not None and entry.subject_kinds == {"person"} and question != PERSON
 
@@ -128,7 +128,7 @@ BATCH_SIZE = 32
 EXAMPLE = "clip/openai/clip-vit-large-patch14"
 
 OTHER_YES_NO = Missing("not_asked", "CLIP answers yes/no questions only about the catalogue's axes")
-OPEN_QUESTION = Missing("not_asked", "CLIP cannot write; it chooses among given values")
+OPEN_QUESTION = Missing("not_asked", "CLIP cannot generate text; it chooses among given values")
 NO_PERSON = Missing("no_person", "the main subject is not a person")
 
 
@@ -141,14 +141,14 @@ class ComparingSettings(NetworkSettings):
     device, dtype, revision, batch_size
         As in `NetworkSettings`.
     person_filter
-        Answer questions about a person only where a person is the main subject.
+        Answer questions about a person only if a person is the main subject.
     """
 
     person_filter: bool = True
 
 
 class ClipEmbedder(CachingEmbedder):
-    """Network with one tower for images and one for texts.
+    """Network with an encoder for images and an encoder for texts.
 
     Weights are loaded when the first vector is needed. Vectors do not depend on the batch except
     for rounding.
@@ -230,11 +230,10 @@ class ClipEmbedder(CachingEmbedder):
 class ClipVQA(ComparingVQA):
     """Instrument that compares an image with a caption for each possible answer.
 
-    An open question is answered by a value of its axis, whatever the image shows: hence
-    `only_chooses`. Where the main subject is not a person, the answer to a question about a person
-    is Missing("no_person"). Captions, and questions that no caption answers, are
-    Missing("not_asked"). CLIP errs more than a trained classifier on rare words, on several people,
-    and on absence.
+    An open question is always answered by a value of its axis, so `only_chooses` is True. If the
+    main subject is not a person, the answer to a question about a person is Missing("no_person").
+    Captions, and questions that no caption answers, are Missing("not_asked"). CLIP makes more
+    errors than a trained classifier on rare words, groups of people, and absent things.
 
     Parameters
     ----------
@@ -275,7 +274,7 @@ class ClipVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
-        """Return the best answer for each image, or why CLIP cannot answer the question."""
+        """Return the best answer for each image, or the reason why CLIP cannot answer the question."""
         if set(question.options) == {"yes", "no"}:
             asked = asked_value(question)
             if asked is None:

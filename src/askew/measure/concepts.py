@@ -31,16 +31,16 @@ STOP_WORDS = frozenset(
         "yourselves"
     ).split()
 )
-"""Words of grammar, which name nothing visible."""
+"""Function words, which name nothing visible."""
 
 NO_CONCEPTS = frozenset("yes no none without image images".split())
-"""Answers without a concept, and the word for the subject of all answers."""
+"""Answers without a concept, and words for an image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""Words that deny the words after them, as "isn't" and the like do."""
+"""Words that negate the following words, like "isn't"."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
-"""Words that end a denial: "not young but old", "not only old"."""
+"""Words that end a negation: "not young but old", "not only old"."""
 
 JOINT = "_"
 """Separator of the words of a phrase, which no word contains."""
@@ -79,17 +79,18 @@ class ConceptCounts:
 def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
     """Return the concepts of an answer, in order.
 
-    Concepts are single words in lower case, without punctuation, stop words, yes and no. A hyphen
-    inside a word stays ("middle-aged"). Other answers of several words are split, as in the paper.
+    Concepts are single words in lower case; punctuation, stop words, yes and no are removed. A
+    hyphen inside a word is kept ("middle-aged"). All other answers of several words are split, as
+    in the paper.
 
     Parameters
     ----------
     text
         The answer.
     variant
-        "paper" keeps phrases together, and keeps a denial with the denied word: "no glasses" and
-        "without glasses" are the concept "no glasses" instead of "glasses". Words that are denied
-        by "not", up to a comma or "but", are not concepts. "code" drops denials.
+        "paper" keeps phrases together, and keeps a negation with the negated word: "no glasses" and
+        "without glasses" are the concept "no glasses" instead of "glasses". Words that are negated
+        by "not", up to a comma or "but", are not concepts. "code" drops negations.
     phrases
         Values of an axis, which "paper" keeps together: "south asian" is one concept and not
         "asian".
@@ -129,7 +130,7 @@ def _denies_sentence(token: str, variant: Variant) -> bool:
 
 
 def _denies_next(token: str, concepts: Sequence[str]) -> bool:
-    """Check for "no", "without", or the "or" of "no beard or glasses"."""
+    """Check for "no", "without", or an "or" after them, as in "no beard or glasses"."""
     if token in ("no", "without"):
         return True
     return token == "or" and bool(concepts) and concepts[-1].startswith("no ")
@@ -143,7 +144,7 @@ def _is_concept(token: str, denied: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern of the phrases of several words, the longest first."""
+    """Return a pattern that matches phrases of several words, the longest first."""
     several = [phrase.lower() for phrase in phrases if " " in phrase]
     if not several:
         return None
@@ -197,8 +198,8 @@ def merge_synonyms(
     """Return the sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
 
     Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense),
-    directly or through others, in any order. A group is named by its most frequent concept over all
-    sets; of equally frequent concepts, by the first in the alphabet.
+    directly or through other concepts. A group has the name of its most frequent concept over all
+    sets; ties are resolved alphabetically.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:
@@ -221,7 +222,7 @@ def merge_synonyms(
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """Return the `k` concepts of most images, with their share of images.
+    """Return the `k` concepts that most images show, with their shares of images.
 
     Concepts with equal shares are in alphabetical order.
     """
@@ -275,9 +276,9 @@ _ENDINGS = (
 def senses(word: str) -> tuple[str, ...]:
     """Return the synsets of a lower-case word in WordNet 3.0, the most frequent first.
 
-    A synset is named by part of speech and offset, such as "n10287213". An inflected form
-    ("doctors") that is not a word in WordNet has the senses of its base form. Later senses are
-    listed only if another word shares them. An unknown word has no senses.
+    The name of a synset consists of part of speech and offset, such as "n10287213". An inflected
+    form ("doctors") that is not a word in WordNet has the senses of its base form. Senses after the
+    first are listed only if another word shares them. An unknown word has no senses.
     """
     forms = [word]
     for end, base in _ENDINGS:

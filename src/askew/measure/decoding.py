@@ -1,7 +1,7 @@
 """Answers from a language model's next-token probabilities while it generates.
 
 Readers are logits processors, which `generate` of a transformers model calls before each token. A
-row with numbers that are not finite, as when a 16-bit format overflows, has no answer.
+row with numbers that are not finite, as after an overflow of a 16-bit format, has no answer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ Paths = Sequence[Sequence[int]]
 """Options of a row, as tokens."""
 
 NOT_FINITE = -1
-"""Stand-in for a token where the logits have no largest number."""
+"""Value in place of a token if the logits have no maximum."""
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]
@@ -43,11 +43,11 @@ class Generate(Protocol):
     def __call__(
         self, rows: Rows, reader: Callable[[Rows], AnyReader], /
     ) -> Iterator[tuple[Rows, AnyReader]]:
-        """Yield the rows of each batch with the reader that `reader` made for them."""
+        """Yield the rows of each batch, with the reader that `reader` creates for them."""
 
 
 class OptionWalk(OptionReader):
-    """Reader that forces each row along one option and sums log-probabilities of its options.
+    """Reader that forces each row to follow an option, and sums log-probabilities of its options.
 
     An option is a path of tokens followed by the end of the answer.
 
@@ -58,17 +58,17 @@ class OptionWalk(OptionReader):
     ends
         Tokens that end an answer.
     targets
-        Option that each row follows; where negative, the row follows the most probable path at
-        each fork.
+        Option that each row follows; if negative, the row follows the most probable path at each
+        fork.
     rows
         Rows of the batch.
 
     Attributes
     ----------
     scores
-        (rows, options): log-probability of an option's tokens as far as its path was followed,
-        including the token that left it. Exact for the option in `reached`, an upper bound for the
-        others, -inf past the row's last option.
+        (rows, options): log-probability of an option's tokens up to and including the first token
+        that differs from the path of the row. Exact for the option in `reached`, an upper bound for
+        the other options, and -inf after the row's last option.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class OptionWalk(OptionReader):
 
     @property
     def reached(self) -> NDArray[np.intp]:
-        """Return the option at whose end each row arrived."""
+        """Return the option that each row reached."""
         return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return logits (rows, vocabulary) that leave one token possible in each row."""
+        """Return logits (rows, vocabulary) that allow a single token in each row."""
         tokens = self._next_tokens()
         chosen = [self._ends[0]] * len(scores)
         if tokens:
@@ -109,7 +109,7 @@ class OptionWalk(OptionReader):
         return sorted(tokens)
 
     def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
-        """Return (rows, tokens), where the end of an answer is any of its tokens."""
+        """Return (rows, tokens); any end token stands for the end of an answer."""
         logp = torch.log_softmax(logits.float(), dim=-1)
         columns = {token: logp[:, token] for token in tokens}
         if self._ends[0] in columns:
@@ -149,7 +149,7 @@ class Transcript(OptionReader):
         return scores
 
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
-        """Return the tokens of each row before the first of `ends`.
+        """Return the tokens of each row before its first end token.
 
         None for a row in which numbers before the end are not finite.
         """
@@ -172,7 +172,7 @@ def _before_end(tokens: list[int], ends: Sequence[int]) -> list[int]:
 def written_tokens(
     generate: Generate, rows: int, ends: Sequence[int], limit: int
 ) -> list[list[int] | None]:
-    """Return the tokens that greedy generation writes in each row.
+    """Return the tokens that greedy generation produces for each row.
 
     Parameters
     ----------
@@ -199,12 +199,13 @@ def written_tokens(
 def likeliest_options(
     generate: Generate, paths: Sequence[Paths], ends: Sequence[int]
 ) -> list[int | None]:
-    """Return the option with the largest likelihood in each row; None where it is not finite.
+    """Return the most likely option of each row; None if its likelihood is not finite.
 
-    The likelihood of an option is the probability of its tokens and of the end after them. A walk
-    gives the score of the option at whose end it arrives, and upper bounds for all others, since no
-    further token has a probability above 1. Only options whose bound exceeds the best score are
-    walked too. The result equals that of walking all options.
+    The likelihood of an option is the probability of its tokens, followed by the end of the answer.
+    A walk computes the exact score of the option that it reaches. For all other options it gives
+    upper bounds, since no further token has a probability above 1. Further walks are only needed
+    for options whose bound exceeds the best score. The result is the same as with a walk for each
+    option.
 
     Parameters
     ----------
@@ -236,7 +237,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return (rows, options): lengths with the end, 0 past the last option of a row."""
+    """Return (rows, options): lengths including the end, 0 after the last option of a row."""
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

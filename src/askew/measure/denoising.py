@@ -1,6 +1,6 @@
 """Zero-shot classification by denoising error.
 
-An image belongs to the class whose text helps a diffusion model most to find the noise in it. Li et
+Classify an image by the text with which a diffusion model predicts added noise best. Li et
 al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et al.
 2023), Eq. 1.
 """
@@ -86,8 +86,8 @@ def class_errors(
 
     For image x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j,
     t_j, c), ε_j), with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and
-    sample-predictions converted to ε. By flow matching (SD3, Flux) the mixture is (1 − σ) x + σ ε_j
-    with σ = t_j / T, and velocities are converted.
+    sample-predictions converted to ε. With flow matching (SD3, Flux) the mixture is (1 − σ) x + σ
+    ε_j with σ = t_j / T, and velocities are converted.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def class_errors(
     loss
         l2, l1 or huber.
     batch_size
-        Evaluations of the network in a batch.
+        Number of evaluations of the network in a batch.
 
     Returns
     -------
@@ -116,14 +116,14 @@ def class_errors(
     UsageError
         For another kind of pipeline, latents or noise of another shape, or an unknown loss.
     ModelError
-        For numbers that are not finite.
+        If an error is not finite.
     """
     denoiser = Denoiser(pipe, prompts, loss, batch_size)
     return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)
 
 
 class Denoiser:
-    """A pipeline's network with some texts, which are encoded once.
+    """A pipeline's network with texts that are encoded once.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Denoiser:
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
         """Return errors (images, classes, samples).
 
-        Each image, sample and class is an evaluation, in this order, in batches.
+        The network is evaluated for each image, sample and class, in this order, in batches.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class Denoiser:
 
     @cached_property
     def _conditions(self) -> Conditions:
-        """Return the texts, encoded together and without guidance."""
+        """Return the encodings of the texts, without guidance."""
         return self._network.conditions(self.prompts)
 
     def _encode(self, picture: Image.Image) -> Tensor:

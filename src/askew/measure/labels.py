@@ -1,6 +1,6 @@
 """Answers from the labels that people gave to images in a manifest.
 
-Labels are read as written; spellings and aliases map each label to the value it means.
+Spellings and aliases map each label, as it was written, to a value.
 """
 
 import difflib
@@ -33,7 +33,7 @@ from askew.types import MISSING_REASONS, Axis, Missing, MissingReason, Picture, 
 
 VERSION = 1
 SIGNIFICANCE_LEVEL = 0.05
-"""The q below which a warning reports that absent files depend on the label."""
+"""q below which a warning reports that absent files depend on the label."""
 
 MISSING = "missing"
 NO_LABEL = Missing("not_asked", "no label")
@@ -50,11 +50,11 @@ SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """Other spellings of a value, by axis. Case, white space, hyphens and a plural s need no entry."""
 
 Answers = dict[str, str | Missing]
-"""Answers about one image by axis."""
+"""Answers about an image, by axis."""
 
 
 class LabelVQA:
-    """Instrument that answers with people's labels, and with `not_asked` where there is no label.
+    """Instrument that answers with people's labels, and with `not_asked` if there is no label.
 
     An image is found by its `id`, the SHA-256 of its file, else by its `source`.
 
@@ -65,14 +65,14 @@ class LabelVQA:
     aliases
         Values by label; a label may begin with "AXIS:".
     values
-        Values by axis; other axes take those of the catalogue, or their labels.
+        Values by axis; other axes take the values of the catalogue, or their labels.
 
     Attributes
     ----------
     values
         Values of each labeled axis.
     warnings
-        Sentences for the user that stop nothing.
+        Warnings for the user.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class LabelVQA:
         self.fingerprint = f"labels/{VERSION}/{self._digest()[:16]}"
 
     def _digest(self) -> str:
-        """Return the hash of all answers, whose details belong to it."""
+        """Return the hash of all answers, including their details."""
         answers = []
         for digest, by_axis in self._by_id.items():
             for axis, answer in by_axis.items():
@@ -168,8 +168,8 @@ def create(
         both=missing:several_people.
     values
         Values of an axis, lowest first if they have an order: a comma-separated text or a
-        sequence. By default the catalogue's; an axis that the catalogue lacks takes its labels,
-        sorted, and a warning says so.
+        sequence. By default the catalogue's; an axis that is not in the catalogue takes its sorted
+        labels, with a warning.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _axis(name: str, values: tuple[str, ...]) -> Axis:
 
 
 def _check_alias(label: str, target: str, spellings: "Mapping[str, Spelling]") -> None:
-    """Raise UsageError for an alias of an unknown axis, or to no value."""
+    """Raise UsageError for an alias of an unknown axis, or an alias without a value."""
     axis, colon, _ = label.partition(":")
     if colon and axis not in spellings:
         unknown = UnknownName("labeled axis", axis, spellings)
@@ -250,7 +250,7 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
 def _values_from_labels(
     axis: str, pictures: Sequence[FiledPicture], aliases: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the labels of an axis and its aliases' targets as values, without plurals."""
+    """Return the labels of an axis and the targets of its aliases as values, in the singular."""
     axis_aliases = aliases_of(axis, aliases)
     labels = {key(picture.labels.get(axis, "")) for picture in pictures}
     labels -= {key(label) for label in axis_aliases}
@@ -262,7 +262,7 @@ def _values_from_labels(
 
 
 def _content_of(answer: str | Missing) -> str:
-    """Return an answer as the text that a fingerprint of labels contains."""
+    """Return the text of an answer in a fingerprint of labels."""
     if isinstance(answer, Missing):
         return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
     return repr(answer)
@@ -282,7 +282,7 @@ def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
 def _read(
     pictures: Sequence[FiledPicture], spellings: "Mapping[str, Spelling]"
 ) -> dict[Path, Answers]:
-    """Return the answers of each image. Raise ManifestError with all labels of unknown meaning."""
+    """Return the answers of each image. Raise a ManifestError that lists all labels of unknown meaning."""
     answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
@@ -323,8 +323,8 @@ def _by_content(
 ) -> dict[str, Answers]:
     """Return answers by the file's SHA-256.
 
-    Raises ManifestError if copies of one image have different labels. Files that are not images
-    may be alike.
+    Raises ManifestError if copies of one image have different labels. Equal files that are not
+    images are allowed.
     """
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     faults = []
@@ -346,7 +346,7 @@ def _is_corrupt(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _LabelCount:
-    """Files of a label: how many the manifest lists, and how many of them are absent."""
+    """Number of files with a label in the manifest, and number of them that are absent."""
 
     label: str
     listed: int
@@ -384,7 +384,7 @@ def _unevenly_absent(
             p_values.append(test.p)
     return [
         f"files are absent significantly more often for the label {contrast}, q = {q:.1g}: "
-        f"the absent images differ from the others, and no score can correct for that"
+        f"the absent images differ from the other images, and no score can correct for this"
         for contrast, q in zip(contrasts, benjamini_hochberg(p_values), strict=True)
         if q < SIGNIFICANCE_LEVEL
     ]
@@ -411,7 +411,7 @@ def key(label: str) -> str:
 
 
 class Spelling:
-    """Answers that the labels of one axis mean: values, their other spellings, and aliases.
+    """Answers for the labels of an axis, by values, their other spellings, and aliases.
 
     Parameters
     ----------
@@ -420,8 +420,8 @@ class Spelling:
     values
         Its values.
     aliases
-        By label, a value of the axis, "missing" (unparseable) or "missing:REASON". An alias to
-        another text is left out, since it may belong to another axis.
+        By label, a value of the axis, "missing" (unparseable) or "missing:REASON". Aliases with
+        other targets are ignored, since they may belong to other axes.
     """
 
     def __init__(self, axis: str, values: Sequence[str], aliases: Mapping[str, str]) -> None:
@@ -435,7 +435,7 @@ class Spelling:
         self._known |= {label: answer for label, answer in targets.items() if answer is not None}
 
     def read(self, label: str) -> str | Missing | None:
-        """Return the answer that `label` means, or None where its meaning is unknown."""
+        """Return the answer for a label, or None if its meaning is unknown."""
         plain = key(label)
         if not plain:
             return NO_LABEL
@@ -446,7 +446,7 @@ class Spelling:
         return answer
 
     def target(self, target: str) -> str | Missing | None:
-        """Return the answer that an alias's target names, None for an unknown value.
+        """Return the answer for the target of an alias, None for an unknown value.
 
         Raises
         ------
@@ -462,7 +462,7 @@ class Spelling:
         return Missing(cast("MissingReason", reason or "unparseable"))
 
     def nearest(self, label: str) -> str | None:
-        """Return the value whose spelling resembles `label` most, None if none does."""
+        """Return the value with the most similar spelling; None if no spelling is similar."""
         spellings = {
             spelling: value for spelling, value in self._known.items() if isinstance(value, str)
         }

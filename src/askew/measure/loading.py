@@ -45,7 +45,7 @@ class NetworkSettings:
     Attributes
     ----------
     device
-        cuda, cuda:1, mps, cpu; `auto` takes the fastest of this machine.
+        cuda, cuda:1, mps, cpu; `auto` is the fastest device of this machine.
     dtype
         float32, bfloat16, float16; `auto` is float32 on a CPU and a 16-bit format on a GPU.
     revision
@@ -88,7 +88,7 @@ class NetworkSettings:
 
 @lru_cache
 def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: str) -> T:
-    """Return one instrument per process: weights are loaded once, no image is embedded twice.
+    """Return an instrument that is shared within the process, so that weights are loaded once.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def load_config(network: Pretrained) -> Any:
     Raises
     ------
     UsageError
-        If the network has no vocabulary: transformers would go on with an empty one.
+        If the network has no vocabulary: transformers would continue with an empty vocabulary.
     """
     if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(
@@ -139,7 +139,7 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
 def load_weights(
     model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype
 ) -> Any:
-    """Load the network to its device, and download weights that are not on this machine.
+    """Load the network onto its device, and download weights that are not on this machine.
 
     Raises
     ------
@@ -168,18 +168,18 @@ def load_weights(
 def load_processor(network: Pretrained, config: Any) -> Any:
     """Load the processor that turns images and texts into a network's inputs.
 
-    Families that also read videos need torchvision only for videos. Where it is not installed, the
-    processor is built without that part.
+    Model families for images and videos need torchvision only for videos. If torchvision is not
+    installed, the processor is built without the part for videos.
 
     Raises
     ------
     UsageError
-        If the network does not read images with texts.
+        If the network does not process images with texts.
     """
     family = PROCESSOR_MAPPING.get(type(config), None)
     if family is None:
         raise UsageError(
-            f"{network.name!r} ({config.model_type}) does not read images together with texts"
+            f"{network.name!r} ({config.model_type}) does not process images together with texts"
         )
     if VIDEO not in family.get_attributes() or is_torchvision_available():
         return load_part(AutoProcessor, network)
@@ -205,5 +205,5 @@ def load_processor(network: Pretrained, config: Any) -> Any:
 
 
 def picture_reader(processor: Any) -> str:
-    """Return the class that resizes images, since rounding differs with and without torchvision."""
+    """Return the name of the class that resizes images, since rounding depends on torchvision."""
     return type(getattr(processor, "image_processor", processor)).__name__

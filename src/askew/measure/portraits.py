@@ -1,4 +1,4 @@
-"""Faces aligned by landmarks, average faces, skin by its place in the face, and change of skin."""
+"""Aligned faces, average faces, masks of skin in a face, and changes of skin."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ CANONICAL: Landmarks = np.array([[46.0, 52.0], [82.0, 52.0], [64.0, 70.0]])
 """Landmarks in the frame."""
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
-"""Ellipses in the frame, x, y and half axes, in which a frontal face shows only skin."""
+"""Ellipses in the frame (x, y and half axes) that contain only skin in a frontal face."""
 
 NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
 NOT_SOUGHT = Missing("not_asked", "no face detector is set")
 
 
 def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
-    """Return a and b of the map z -> a z + b, z = x + iy, that brings landmarks to canonical ones.
+    """Return a and b of the map z -> a z + b, z = x + iy, that maps landmarks to canonical landmarks.
 
-    The map turns, scales and shifts; it is the best by least squares.
+    The map rotates, scales and shifts the landmarks; it minimizes the squared distances.
 
     Raises
     ------
     ValueError
-        For landmarks that are all one point.
+        If all landmarks are the same point.
     """
     z = landmarks[:, 0] + 1j * landmarks[:, 1]
     w = CANONICAL[:, 0] + 1j * CANONICAL[:, 1]
     centered = z - z.mean()
     size = float((np.abs(centered) ** 2).sum())
     if size == 0:
-        raise ValueError("landmarks that are all one point have no size to align by")
+        raise ValueError("all landmarks are the same point, so the face has no size")
     a = complex((centered.conj() * (w - w.mean())).sum() / size)
     return a, complex(w.mean() - a * z.mean())
 
 
 def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
-    """Return the image turned, scaled and shifted so that landmarks lie near the canonical ones.
+    """Return the image, rotated, scaled and shifted so that its landmarks are near the canonical landmarks.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def average_face(faces: ArrayLike) -> Bytes:
     """
     stack = np.asarray(faces)
     if not len(stack):
-        raise NotEnoughData("an average face needs an image in which exactly one face was found")
+        raise NotEnoughData("an average face needs an image with exactly one detected face")
     return np.asarray(stack.mean(axis=0).round().astype(np.uint8))
 
 
@@ -109,7 +109,7 @@ def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
 
 
 MaskOf = Callable[[Image.Image, "Landmarks | Missing"], "Mask | Missing"]
-"""Function that returns the skin of an image, given the landmarks of its face."""
+"""Function from an image and the landmarks of its face to its mask of skin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,14 @@ class SkinChange:
     Attributes
     ----------
     before, after
-        ITA in degrees, each on the mask of its image.
+        ITA in degrees, measured on the mask of each image.
     coverage_before, coverage_after
         Share of the image that the mask covers.
     lightness
         Change of mean L* on pixels that are skin in both images.
     background
-        Change of mean L* on pixels that are skin in neither: the effect of exposure on skin.
+        Change of mean L* on pixels that are skin in neither image, which measures a change of
+        exposure.
     """
 
     before: float | Missing
@@ -146,7 +147,7 @@ MASKS: dict[str, MaskOf] = {
     "rule": lambda image, _: skin_mask(image),
     "geometry": _mask_by_geometry,
 }
-"""Skin by its color, or by its place: the cheeks, whatever their color; Missing without a face."""
+"""Masks of skin, by color (rule) or by position (geometry: the cheeks; Missing without a face)."""
 
 
 def skin_change(
@@ -159,7 +160,7 @@ def skin_change(
     before, after
         Images of one size.
     masks
-        Skin of each image. What needs a mask that is Missing is Missing.
+        Skin of each image. Measures that need a missing mask are Missing.
     """
     pixels_before = rgb(before)
     pixels_after = rgb(after)
@@ -219,7 +220,7 @@ class Face:
 
 
 def find_face(finder: str, picture: Picture) -> Face | Missing:
-    """Return the only face of an image by a landmark finder, or why there is none."""
+    """Return the only face of an image, or the reason why there is none."""
     image = opened(picture.path)
     landmarks = _finder(finder).find(image)
     if isinstance(landmarks, Missing):
@@ -230,7 +231,7 @@ def find_face(finder: str, picture: Picture) -> Face | Missing:
 def skin_changes(
     mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]
 ) -> list[SkinChange]:
-    """Return how skin changes from the first image to each of its edits, in order.
+    """Return the change of skin from the first image to each of its edits, in order.
 
     Parameters
     ----------

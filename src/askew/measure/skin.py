@@ -1,8 +1,8 @@
-"""Skin in an image by its color, and its tone as an angle ("downstream", Saravanan et al., sec. 3).
+"""Pixels with the color of skin, and skin tone as an angle ("downstream", Saravanan et al., sec. 3).
 
-The rule rejects very dark skin, such as (87, 50, 28), and accepts other things with the color of
-skin. Coverage therefore belongs to each result, and `askew.measure.portraits` offers a mask by the
-place of the face. Where no pixel is skin by the rule, a person may still be in the image.
+The rule rejects very dark skin, such as (87, 50, 28), and accepts other objects of the color of
+skin. Results therefore include the coverage, and `askew.measure.portraits` has a mask based on
+landmarks. An image without such pixels may still show a person.
 """
 
 import math
@@ -42,7 +42,8 @@ CLASSES = (
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     """Return the pixels with the color of skin, by bounds on RGB and YCbCr (Kolkur et al. 2017).
 
-    All must hold: R >= 95, G >= 40, B >= 20, R >= G, R >= B, |R - G| >= 15; Y >= 80, Cb >= 85, Cr
+    All conditions must hold: R >= 95, G >= 40, B >= 20, R >= G, R >= B, |R - G| >= 15; Y >= 80, Cb
+    >= 85, Cr
     >= 135, and Cr strictly below 1.5862 Cb + 20, above 0.3448 Cb + 76.2069, above -4.5652 Cb +
     234.5652, below -1.15 Cb + 301.75 and below -2.2857 Cb + 432.85.
 
@@ -90,14 +91,14 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     """Return the individual typology angle atan2(mean L* - 50, mean b*) of CIELAB, in degrees.
 
     Larger is lighter. Pixels with L* = 0 or b* = 0 are dropped. Then L* and b* are trimmed
-    separately to within one population standard deviation of their means, ends included.
+    separately to one population standard deviation around their means, ends included.
 
     Parameters
     ----------
     image
         As in `skin_mask`.
     mask
-        Pixels to use, (H, W). By default those of `skin_mask`.
+        Pixels to use, (H, W). By default the pixels of `skin_mask`.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     Raises
     ------
     UsageError
-        As `skin_mask`, and for a mask of another size.
+        As in `skin_mask`, and for a mask of another size.
     """
     pixels = rgb(image)
     skin = skin_mask(pixels) if mask is None else _checked_mask(mask, pixels)
@@ -182,7 +183,7 @@ _TO_XYZ = np.array(
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
 _LINEAR_PART = 0.008856
-"""Below this share of white, CIELAB's root becomes a straight line."""
+"""Below this fraction of white, CIELAB replaces the cube root by a straight line."""
 
 
 def ycbcr(pixels: Bytes) -> Floats:
@@ -202,4 +203,4 @@ def lab(pixels: Bytes) -> Floats:
 
 _SRGB = np.arange(256) / 255
 _LINEAR = np.where(_SRGB > 0.04045, ((_SRGB + 0.055) / 1.055) ** 2.4, _SRGB / 12.92)
-"""Light by sRGB value from 0 to 255 (IEC 61966-2-1)."""
+"""Linear light for sRGB values from 0 to 255 (IEC 61966-2-1)."""

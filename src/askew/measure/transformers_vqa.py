@@ -42,7 +42,7 @@ EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
 QUESTION = "{question}"
 PLAIN = "Question: {question} Answer:"
 BARE_QUESTIONS = "BlipForQuestionAnswering"
-"""Architecture that another class loads, and that takes the bare question."""
+"""Architecture that needs another class, and takes the question without a template."""
 
 NOT_FINITE = Missing(
     "error",
@@ -61,7 +61,7 @@ GREEDY = {
     "min_length": 0,
     "use_cache": True,
 }
-"""Replacement of a model's own generation settings, which may sample or punish repetition."""
+"""Replacement of a model's generation settings, which may sample or penalize repetition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class AskingSettings(NetworkSettings):
     max_tokens
         Length limit of open answers, in tokens.
     prompt
-        Prompt with {question} in it. If empty, the question as it is, or a plain form where the
+        Prompt with {question} in it. If empty, the question itself, or a plain template if the
         model has no chat template.
     """
 
@@ -84,16 +84,16 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that asks a model which reads an image with a text and writes a text.
+    """Instrument that asks a model with an image and a text as input and a text as output.
 
     Weights are loaded at the first question. Answers do not depend on the batch except for
-    rounding, which can turn a close decision in 16-bit formats.
+    rounding, which can change a close decision in 16-bit formats.
 
-    A question with options gets the most likely option, by the probability of all its tokens.
-    Dividing by the number of tokens would favor long options, since the second half of a word is
-    nearly certain after the first. An open question gets the text that the model writes greedily,
-    up to `max_tokens`; white space is Missing("unparseable"). Numbers that are not finite, as when
-    a 16-bit format overflows, are Missing("error").
+    The answer to a question with options is the most likely option, by the probability of all its
+    tokens. Dividing by the number of tokens would favor long options, since the second half of a
+    word is nearly certain after the first. The answer to an open question is the greedily generated
+    text, up to `max_tokens` tokens. White space is Missing("unparseable"). Numbers that are not
+    finite, as after an overflow of a 16-bit format, are Missing("error").
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class TransformersVQA:
     ) -> list[list[str | Missing]]:
         """Return answers by image, then by question.
 
-        Open questions share batches, and questions with options, whatever their options are.
+        Open questions share batches, as do questions with options, whatever their options are.
         """
         answers: list[list[str | Missing]] = []
         for part in slices(pictures, self.settings.batch_size):
@@ -188,7 +188,7 @@ class TransformersVQA:
         ]
 
     def _written(self, rows: Sequence[QuestionRow]) -> list[str | Missing]:
-        """Return the text that the model writes for each row."""
+        """Return the text that the model generates for each row."""
         limit = self.settings.max_tokens
         written = written_tokens(self._generator(rows), len(rows), self._ends, limit)
         return [self._text(tokens) for tokens in written]
@@ -216,10 +216,10 @@ class TransformersVQA:
         return generate
 
     def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
-        """Yield rows whose prompts have similar lengths in tokens, so that little is padded.
+        """Yield rows whose prompts have similar lengths in tokens, so that they need little padding.
 
-        Networks older than chat templates may read padding as words: their batches have prompts of
-        equal length.
+        Networks older than chat templates may treat padding as words, so their batches have prompts
+        of equal length.
         """
         by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         groups = [np.concatenate(by_length)] if self._processor.chat_template else by_length
@@ -239,7 +239,7 @@ class TransformersVQA:
             )
 
     def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
-        """Return the processor's tensors, padded on the left: decoders go on from the end."""
+        """Return the processor's tensors, padded on the left, because decoders continue at the end."""
         padding = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
         if not self._processor.chat_template:
             return self._processor(images=list(images), text=list(prompts), **padding)
@@ -254,7 +254,7 @@ class TransformersVQA:
         )
 
     def _prompt(self, question: Question) -> str:
-        """Return the question with its options, or without for models of bare questions."""
+        """Return the question with its options, or without them for models that take the question only."""
         text = question.text
         if question.options and not self._asks_bare:
             text += f" Answer with exactly one of these: {', '.join(question.options)}."
@@ -264,7 +264,7 @@ class TransformersVQA:
 
     @cached_property
     def _template_options(self) -> dict[str, bool]:
-        """Return the option that stops a model from thinking aloud before it answers."""
+        """Return the option that stops a model from reasoning before it answers."""
         if "enable_thinking" in str(self._processor.chat_template):
             return {"enable_thinking": False}
         return {}
@@ -284,13 +284,13 @@ class TransformersVQA:
         distinct = {tuple(path) for path in paths}
         if not all(paths) or len(distinct) < len(paths):
             raise UsageError(
-                f"{self.name} cannot tell these options apart, because its tokens for two of them "
-                f"are equal: {', '.join(question.options)}; rename one or choose another --vqa"
+                f"{self.name} cannot distinguish these options, because its tokens for two of "
+                f"them are equal: {', '.join(question.options)}; rename one or choose another --vqa"
             )
         return paths
 
     def _path(self, text: str, option: str) -> list[int]:
-        """Return the tokens that an option adds to the text."""
+        """Return the tokens that follow the text if the option is added."""
         between = "" if not text or text[-1].isspace() else " "
         before = self._tokens(text)
         with_option = self._tokens(text + between + option)
@@ -346,7 +346,7 @@ def create(name: str, **settings: object) -> TransformersVQA:
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
-    """Return the turn of a user: the image, then the text."""
+    """Return the message of a user: the image, then the text."""
     content: dict[str, Any] = {"type": "image"}
     if image is not None:
         content["image"] = image

@@ -1,1 +1,1 @@
-"""Documents of all methods: `blocks` says how to write a page, and renderers draw it."""
+"""Documents of all methods: `blocks` describes how to write a page, and renderers draw it."""

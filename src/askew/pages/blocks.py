@@ -1,4 +1,4 @@
-"""A page as data: what to show and in which order, and never how.
+"""A page as data: its content and the order of the content, but not its appearance.
 
 The `page.py` of a method makes a page, and renderers draw it. The answer in a sentence comes first,
 then the block that shows it (for people always `ShareBars`), images, and then the details.
@@ -17,12 +17,12 @@ Choose a block by its content:
 - `Details`: blocks behind a summary
 - `CodeBlock`: text in a fixed width
 
-Scores go in as `Estimate` or `Missing`, not as text. Renderers write them by the block's `Scale`,
-draw interval and chance, print significant scores in bold (`strong` overrides that), and give the
-reason why a score is missing. The mark of a plot is the estimate's `debiased` value, if it has one.
-The numbers beside it are its `value`.
+Blocks take scores as `Estimate` or `Missing`, not as text. Renderers format scores by the block's
+`Scale`, draw interval and chance, print significant scores in bold (unless `strong` is set), and
+give the reason why a score is missing. The mark of a plot is the estimate's `debiased` value, if it
+has one. The numbers beside it are its `value`.
 
-Text contains no markup. Quote and cut names of others by `words.quote` and `words.shorten`. A
+Text contains no markup. Pass names that users chose through `words.quote` and `words.shorten`. A
 `link` leads to the block with the same `anchor`, and is plain text if there is none. A `series` is
 the number of a color, from 0 to 5, that rows and blocks share. Sections and details leave out
 blocks without content, and a page leaves out sections without blocks.
@@ -53,7 +53,7 @@ Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
 """
 
 Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
-"""A part of an estimate beside its plot. The head of `null` is "chance"."""
+"""A part of an estimate that is shown beside its plot. The column `null` has the head "chance"."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
 TESTED: tuple[Column, ...] = ("value", "interval", "null", "q")
@@ -64,12 +64,12 @@ Effect = Literal["better", "worse", "changed"]
 """Direction of an effect: closer to the reference, further from it, or not determined."""
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
-"""Colors of attention overlays: the color map, and the places of two words (`media`)."""
+"""Colors of attention overlays: the color map, and the masks of two words (`media`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell of a table with more than its value.
+    """A cell of a table with a note, boldness or shading.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Paragraph:
     items : tuple of str or Paragraph
         Bullets below it.
     muted : bool
-        Whether it is a remark, which a terminal dims.
+        Whether the text is a remark, which a terminal dims.
     """
 
     text: str = ""
@@ -171,7 +171,7 @@ class Bar:
     link : str, optional
         Anchor of its details.
     leading : str
-        Value whose interval is drawn. By default the one furthest above its reference share.
+        Value whose interval is drawn. By default the value furthest above its reference share.
     """
 
     label: str
@@ -188,7 +188,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ShareBars:
-    """Shares as stacked bars. They stand before all scores on a page about people."""
+    """Shares as stacked bars. On a page about people, they come before all scores."""
 
     caption: str
     bars: tuple[Bar, ...]
@@ -223,7 +223,7 @@ class IntervalRow:
     label : str
         Name of the row.
     score : Estimate, Missing or None
-        The score, or None if it was not asked for.
+        The score, or None if it was not requested.
     more : tuple of Content
         Cells under the further columns of the chart.
     group : str
@@ -243,7 +243,7 @@ class IntervalRow:
     chance : tuple of float, optional
         Range expected by chance. By default it runs from 0 to the estimate's `null`.
     points : tuple of float
-        Single scores behind a mean.
+        Single scores of which the score is the mean.
     """
 
     label: str
@@ -313,7 +313,7 @@ class LineSeries:
     series : int
         Number of the line's color.
     thin : bool
-        Whether the line is one of many behind a mean.
+        Whether the line is one of many lines that are averaged.
     """
 
     name: str
@@ -335,7 +335,8 @@ class LineChart:
     steps : tuple of str
         The steps.
     lines : tuple of LineSeries
-        The scores. Chance of the first line is a gray band, chance of other lines is dotted.
+        The scores. The value expected by chance is a gray band for the first line, and a dotted
+        line for other lines.
     name : str
         Name of the score.
     scale : Scale
@@ -357,7 +358,7 @@ class LineChart:
 
 
 class ImageSource(Protocol):
-    """A finished run, or whatever else opens images by their ids."""
+    """A finished run, or another object that opens images by their ids."""
 
     def picture(self, name: str) -> "Image.Image | None":
         """Return an image by its id, or None if its file is gone."""
@@ -466,7 +467,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow from one name to another, as wide as its score is large."""
+    """An arrow from one name to another, whose width is proportional to its score."""
 
     source: str
     target: str
@@ -527,7 +528,7 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """Images that belong together: of a set, a model, a strength."""
+    """Images that belong together, for example to a set, a model or a strength."""
 
     shots: tuple[Thumbnail, ...]
     label: str = ""
@@ -546,7 +547,8 @@ class PictureGrid:
     rows : tuple of PictureRow
         The images.
     aligned : bool
-        Whether cells of different rows belong together, such as one seed by several models.
+        Whether cells of different rows belong together, such as images of the same seed by several
+        models.
     heads : tuple of str
         Heads above the cells of aligned rows.
     size : {"small", "medium", "large"}
@@ -599,7 +601,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionList:
-    """Terms and their meaning; or facts, which are short values below their names."""
+    """Terms with their meanings, or facts, which are short values below their names."""
 
     terms: tuple[tuple[str, str], ...]
     facts: bool = False

@@ -1,8 +1,8 @@
 """Line charts, scatter plots and directed graphs, as HTML.
 
 Line charts and scatter plots are as wide as the page. Graphs are drawn twice, for narrow and for
-wide screens. Text keeps its size at every width. Places in a graph are complex numbers in pixels:
-the real part points to the right, the imaginary part down.
+wide screens. Text has the same size at every width. Positions in a graph are complex numbers in
+pixels: the real part points to the right, the imaginary part down.
 """
 
 import math
@@ -49,8 +49,9 @@ SIDE = 320
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""Width of the plane on the narrowest and on a wide screen, and of a letter, in pixels. They decide
-how many labels have room.
+"""Widths in pixels: of the plane on the narrowest and on a wide screen, and of a letter.
+
+These widths decide how many labels fit.
 """
 
 BESIDE = 9
@@ -74,7 +75,7 @@ LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
 """Largest number of edges that carry their numbers, and the positions of a number on its edge.
 
-The first position is nearer to the target, so that the numbers of a pair keep apart.
+The first position is nearer to the target, so that the two numbers of a pair do not overlap.
 """
 
 THINNEST = 1.3
@@ -192,7 +193,7 @@ def chart(
     Returns
     -------
     Markup
-        The plane, with the labels of the vertical axis in a drawing of their own width.
+        The plane, with the labels of the vertical axis in a separate drawing.
     """
     width = round(12 + LETTER * max(map(len, plane.y.labels), default=0))
     labels = (
@@ -211,7 +212,7 @@ def chart(
 
 
 def lines(block: LineChart) -> Markup:
-    """Return scores over steps: chance behind them, and a line with intervals for each series.
+    """Return scores over steps: a line with intervals for each series, in front of the range of chance.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ def _line_keys(block: LineChart) -> list[tuple[str, str]]:
 
 
 def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
-    """Return a series, moved across by pixels: a line, with intervals and dots unless thin."""
+    """Return a series, shifted by some pixels: a line, with intervals and dots unless it is thin."""
     run = f"run-{line.series % RUNS}"
     scores = [
         (step, score) for step, score in enumerate(line.points) if isinstance(score, Estimate)
@@ -300,7 +301,7 @@ def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
 
 
 def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
-    """Return the chance of a series: of the first one a gray band, of others a dotted line."""
+    """Return the chance of a series: a gray band for the first series, else a dotted line."""
     parts: list[Markup] = []
     if plane.y.low < 0:
         return NOTHING
@@ -318,7 +319,7 @@ def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
 
 
 def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
-    """Yield the names of the steps: as many as have room, and fewer on a narrow screen."""
+    """Yield the names of as many steps as fit, and of fewer steps on a narrow screen."""
     space = LETTER * max(map(len, labels), default=1) + 12
     length = round(len(labels) * space)
     wide = max(1, -(-length // WIDE))
@@ -453,7 +454,7 @@ def _sized(graph: GraphDiagram, size: DiagramSize) -> Markup:
 
 
 def _places(graph: GraphDiagram, size: DiagramSize) -> dict[str, complex]:
-    """Return the places of the nodes on an ellipse, clockwise from the top."""
+    """Return the positions of the nodes on an ellipse, clockwise from the top."""
     places = {}
     for number, (name, _) in enumerate(graph.nodes):
         angle = 2 * math.pi * number / len(graph.nodes) - math.pi / 2
@@ -495,7 +496,7 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
 def _number(
     edge: Arrow, places: Mapping[str, complex], labels: Sequence[NodeLabel], size: DiagramSize
 ) -> Markup:
-    """Return the number of an edge, on the edge or beside it where it hides no name."""
+    """Return the number of an edge, at a position on the edge or beside it that hides no name."""
     start, bend, tip = _curve(places[edge.source], places[edge.target])
     on_edge = [_bezier(start, bend, tip, t) for t in LABEL_AT]
     middle = complex(size.width / 2, size.height / 2)
@@ -513,7 +514,7 @@ def _bezier(start: complex, bend: complex, tip: complex, t: float) -> complex:
 
 
 def _is_free(place: complex, labels: Sequence[NodeLabel]) -> bool:
-    """Check whether a number at a place hides no name."""
+    """Check whether a number at a position hides no name."""
     return all(
         abs(place.real - label.x) > label.half + 18 or not -19 < place.imag - label.y < 27
         for label in labels
@@ -539,7 +540,7 @@ def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> Node
 
 
 def _curve(source: complex, target: complex) -> tuple[complex, complex, complex]:
-    """Start, control point and end of an edge that bends to its right, clear of both nodes."""
+    """Start, control point and end of an edge that bends to the right and avoids both nodes."""
     bend = (source + target) / 2 + BEND * 1j * (target - source)
     return _towards(source, bend, NODE + 3), bend, _towards(target, bend, NODE + 4)
 

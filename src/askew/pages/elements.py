@@ -26,7 +26,7 @@ _MOST = 6
 """Largest number of steps of a scale around 0, and of other scales."""
 
 FEW = 4
-"""Largest number of steps that all have room for a label, also on a narrow screen."""
+"""Largest number of steps that can all have a label on a narrow screen."""
 
 _PERCENT = re.compile(r"(?<=\d) %")
 
@@ -41,8 +41,8 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     *children : object
         Its content. Texts are escaped.
     **attributes : object
-        Its attributes: `class_` is class, `a_b` is a-b. None, False and "" leave an attribute out,
-        True has no value.
+        Its attributes: `class_` is class, `a_b` is a-b. An attribute that is None, False or "" is
+        left out; True stands for an attribute without a value.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def _attribute(key: str, value: object) -> str:
 def joined(parts: Iterable[object]) -> Markup:
     """Return parts one after the other. Texts are escaped; None is left out.
 
-    A number stays with its percent sign.
+    Numbers are not separated from their percent signs.
     """
     texts = []
     for part in parts:
@@ -80,7 +80,7 @@ def joined(parts: Iterable[object]) -> Markup:
 def drawing(
     kind: str, height: int, title: str, description: str, *parts: object, **attributes: object
 ) -> Markup:
-    """Return a drawing as wide as its place.
+    """Return a drawing that fills the available width.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def at(share: float) -> str:
 
 
 def bdi(text: str) -> Markup:
-    """Return text whose direction does not affect the text around it."""
+    """Return text whose writing direction does not affect the surrounding text."""
     return tag("bdi", text)
 
 
@@ -198,7 +198,7 @@ class LinearScale:
     labels: tuple[str, ...]
 
     def share(self, value: float) -> float:
-        """Return the position of a value, from 0 to 1. Values beyond the ends lie on the ends."""
+        """Return the position of a value, from 0 to 1. Values beyond the ends get the position of the nearest end."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def at(self, value: float) -> str:
@@ -206,7 +206,7 @@ class LinearScale:
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return the labels; of many labels only the ends and the middle.
+        """Return the labels; if there are many, only the ends and the middle.
 
         Screen readers skip them, because each row states its numbers.
         """
@@ -222,7 +222,7 @@ class LinearScale:
 
 
 def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
-    """Return an axis that holds some values.
+    """Return an axis that includes some values.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
     Returns
     -------
     LinearScale
-        From 0 to 1 for shares and scores, around 0 for differences, else from the lowest to the
-        highest value.
+        The axis runs from 0 to 1 for shares and scores, is symmetric for differences, and else runs
+        from the lowest to the highest value.
     """
     held = list(values)
     if scale == "share":
@@ -265,7 +265,7 @@ def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
 
 
 def _step(scale: Scale, low: float, high: float) -> float:
-    """Return the smallest round step that divides an axis into few parts."""
+    """Return the smallest round step that divides an axis into a small number of parts."""
     length = (high - low) or abs(high) or 1.0
     most = _TICKS if low == -high else _MOST
     step = next((size for size in _ROUND if length / size <= most), length)
@@ -273,7 +273,7 @@ def _step(scale: Scale, low: float, high: float) -> float:
 
 
 def reach(score: object) -> list[float]:
-    """Return the values of a score that its axis must hold."""
+    """Return the values of a score that its axis must include."""
     if not isinstance(score, Estimate):
         return []
     values = (score.value, score.mark, score.low, score.high)

@@ -1,6 +1,6 @@
 """The main findings of a page as a matplotlib figure, for papers.
 
-Each plot of the page has a panel, in the page's colors and with its marks.
+Each plot of the page has a panel with the page's colors and marks.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def figure(page: Page) -> Figure:
 
 
 def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
-    """Yield the plots that a screen shows; of a graph its edges."""
+    """Yield the plots that a screen shows; a graph is replaced by its edges."""
     for block in blocks:
         if isinstance(block, Section) and block.screen:
             yield from _plots(block.blocks)

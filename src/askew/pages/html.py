@@ -1,4 +1,4 @@
-"""A page as one HTML file that needs no other file: no script, no inline style, nothing fetched."""
+"""A page as a self-contained HTML file, without scripts, inline styles and external files."""
 
 import base64
 import hashlib
@@ -47,7 +47,7 @@ from askew.types import Estimate
 LONG_TITLE = 60
 LONG = 26
 SHADES = 5
-"""Letters from which a title is smaller and a column breaks lines; shades on each side of zero."""
+"""Lengths from which a title is smaller and a column breaks lines; shades on each side of zero."""
 
 
 def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:") -> str:
@@ -99,7 +99,7 @@ def fragment(document: Page, link: ImageLink = data_uri) -> str:
     Returns
     -------
     str
-        An element with its style, which does not affect the elements around it.
+        An element with its style, which does not affect other elements.
     """
     identity = repr((document.title, document.answer, document.facts))
     prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
@@ -237,7 +237,7 @@ class Renderer:
         )
 
     def _pictures(self, grid: PictureGrid) -> Markup:
-        """Return rows of images: one grid for each, or aligned cell by cell in a table."""
+        """Return rows of images: a grid for each row, or a table with aligned cells."""
         keys = legend([(f"swatch {kind}", text) for kind, text in grid.keys])
         if not grid.aligned:
             return figure(grid.caption, keys, *(self._row(row, grid.size) for row in grid.rows))
@@ -318,8 +318,8 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Markup:
 def table(block: Table) -> Markup:
     """Return a table as HTML.
 
-    Numbers stand at the right. Texts stand at the left, and their columns never get narrower than
-    a few words. In a shaded table all cells but the labels have a shade.
+    Numbers stand at the right. Texts are aligned left, and their columns are never narrower than a
+    few words. In a shaded table, all cells except labels are shaded.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> s
 def _table_rows(
     block: Table, texts: Sequence[Sequence[str]], kinds: Sequence[str | None]
 ) -> Iterator[Markup]:
-    """Yield the rows of a table. Of several labels a repeated first one is hidden."""
+    """Yield the rows of a table. If a row has several labels, a repeated first label is hidden."""
     values = []
     for row in block.rows:
         for cell in row:
@@ -383,7 +383,7 @@ def _table_rows(
 
 
 def _cell(content: Content, text: str, kind: str | None) -> Markup:
-    """Return a cell. A cell of no kind is the label of its row."""
+    """Return a cell. Cells without a kind are labels of their row."""
     shown = bdi(text)
     if isinstance(content, tuple) and len(content) > 1:
         shown = joined(tag("span", bdi(str(item)), class_="item") for item in content)
@@ -395,7 +395,7 @@ def _cell(content: Content, text: str, kind: str | None) -> Markup:
 
 
 def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content]) -> Markup:
-    """Return a score or a count in the shade of its value, with its interval or note below."""
+    """Return a score or a count, shaded by its value, with its interval or note below."""
     content = row[column]
     score = content.value if isinstance(content, TableCell) else content
     text = words.content(score, block.scale)
@@ -416,7 +416,7 @@ def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content
 
 
 def _level(scale: LinearScale, content: Content, row: Sequence[Content]) -> float:
-    """Return the shading of a cell, from -1 to 1: of a score its value, of a count its share."""
+    """Return the shading of a cell, from -1 to 1: the value of a score, or the share of a count."""
     if isinstance(content, TableCell) and content.level is not None:
         return content.level
     value = content.value if isinstance(content, TableCell) else content

@@ -1,7 +1,7 @@
 """Images in pages: rows of references, and data URIs of small copies and of attention overlays.
 
 Blocks hold references to images. A renderer turns each into a link: `data_uri` embeds a small copy
-in the page, and a web app can return a URL of its own instead.
+in the page, and a web app can return a URL instead.
 """
 
 import base64
@@ -31,12 +31,12 @@ OVERLAY = 144
 """Longest side of a small copy and of an overlay, in pixels."""
 
 TOTAL = 1500
-"""Approximate number of small copies in a page. A photograph takes some 4 kB."""
+"""Approximate number of small copies in a page. A photograph takes about 4 kB."""
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
 """Evenly spaced anchors of the color map viridis (by S. van der Walt and N. Smith, CC0).
 
-Equal steps look equal, also in gray and to color-blind readers. The swatch `heat` of the style
+Equal steps look equal, also in gray and for color-blind readers. The swatch `heat` of the style
 shows the map.
 """
 
@@ -57,14 +57,14 @@ ImageLink = Callable[[ImageReference], str | None]
 
 
 class Media(ImageSource, Protocol):
-    """A finished run that opens images and stored rows by the ids that findings hold."""
+    """A finished run that opens images and stored rows by the ids in findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         """Return stored rows of images by their ids, such as vectors or maps."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
-    """Return how many images a page shows of each set, so that the page stays small.
+    """Return the numbers of images of each set that a page shows, so that the page stays small.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def picture_row(
     most : int
         Largest number of thumbnails.
     note : str
-        Text behind the number of images.
+        Text after the number of images.
     series : int, optional
         Number of the row's color.
 
@@ -266,7 +266,7 @@ def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> s
     picture : Image
         The image.
     a, b : ndarray of bool, shape (height, width)
-        The masks. Places of the first word, of the second word and of both have a color each.
+        The masks. The first mask, the second mask and their intersection have different colors.
 
     Returns
     -------
@@ -286,7 +286,7 @@ def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> s
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return, for `new` places, the index of the nearest of `old` places to the left."""
+    """Return for each of `new` positions the index of the nearest of `old` positions to the left."""
     return np.arange(new) * old // new
 
 

@@ -1,7 +1,8 @@
 """Sentences of pages that make a claim, or report that a test is not significant.
 
 `tests/truth/test_summaries.py` has a row for each phrase. The row measures how often the phrase
-claims an effect where there is none. The page `docs/reference/wording.md` is made from both.
+claims an effect that does not exist. The page `docs/reference/wording.md` is generated from the
+phrases and the test.
 """
 
 from collections.abc import Mapping

@@ -84,7 +84,7 @@ def _plain_block(block: Block) -> Iterator[PlainBlock]:
 
 @singledispatch
 def as_table(block: Block) -> Table | None:
-    """Return the numbers of a plot as a table, or None for blocks that are no plot of scores."""
+    """Return the numbers of a plot as a table, or None for blocks that are not plots of scores."""
     return block if isinstance(block, Table) else None
 
 
@@ -123,7 +123,7 @@ def _bar_row(bar: Bar, grouped: bool, with_reference: bool) -> tuple[Content, ..
 
 
 def _shares_text(bar: Bar) -> str:
-    """Return the shares of a bar, the largest first; the leading one has its interval."""
+    """Return the shares of a bar, the largest first, with the interval of the leading share."""
     segment = words.leading(bar)
     shares = []
     for part in bar.parts:
@@ -164,12 +164,12 @@ def _interval_row(row: IntervalRow, chart: IntervalChart, grouped: bool) -> tupl
 
 
 def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
-    """Return the values of a row's reference marks by the names of the marks."""
+    """Return the values of a row's reference marks by name."""
     return {mark.name: words.format_value(mark.at, chart.scale) for mark in row.marks}
 
 
 def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
-    """Return the names of marks with one value in all rows, and of marks that need a column."""
+    """Return the names of marks with the same value in all rows, and of marks that need a column."""
     names = [name for texts in marks for name in texts if name not in chart.more]
     common: list[str] = []
     separate: list[str] = []
@@ -181,19 +181,20 @@ def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[li
 
 
 def columns(chart: IntervalChart) -> tuple[Column, ...]:
-    """Return the parts of the estimates that stand beside a chart.
+    """Return the parts of the estimates that are shown beside a chart.
 
     A column q holds only q-values. Scores that are tested without a correction have a column p.
 
     Parameters
     ----------
     chart : IntervalChart
-        The chart with the columns asked for.
+        The chart with the requested columns.
 
     Returns
     -------
     tuple of Column
-        The same columns. A column q becomes p if no score has a q, and p and q if some have.
+        The same columns. A column q becomes a column p if no score has a q-value, and two columns
+        if some scores have one.
     """
     tests = _test_columns(chart)
     if "q" not in chart.columns or tests == ("q",):
@@ -281,12 +282,12 @@ def markdown(page: Page) -> str:
     Parameters
     ----------
     page : Page
-        The page. Its image grids are left out.
+        The page. Image grids are left out.
 
     Returns
     -------
     str
-        The answer, the tables, and details as they are in the report.
+        The answer, the tables, and the details of the report.
     """
     facts = (f"{escaped(name)}: {escaped(value)}" for name, value in page.facts)
     version = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
@@ -303,7 +304,7 @@ def markdown(page: Page) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text on one line in which nothing is markup."""
+    """Return the text on one line, with all markup escaped."""
     line = " ".join(words.clean(text).split())
     return _SPECIAL.sub(r"\\\1", line).replace("@", "@\u200b")
 
@@ -349,7 +350,7 @@ def _table(table: Table) -> str:
 
 
 def _rule(table: Table, column: int) -> str:
-    """Return the alignment of a column: numbers stand at the right."""
+    """Return the alignment of a column; numbers are aligned right."""
     texts = [words.content(row[column], table.scale) for row in table.rows]
     return "---:" if column >= table.labels and all(map(words.is_number, texts)) else "---"
 

@@ -1,6 +1,6 @@
 """Plots in rows, as HTML: interval charts and share bars, with their numbers beside them.
 
-Positions are percentages, so that text keeps its size at every width.
+Positions are percentages, so that text has the same size at every width.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,13 +46,13 @@ STRIP = 9
 
 NARROWEST = 320
 LETTER = 6.8
-"""Smallest width of a bar and width of a letter, in pixels. What fits here fits on every screen."""
+"""Smallest width of a bar and width of a letter, in pixels. Text that fits into this width fits on every screen."""
 
 
 def shares(chart: ShareBars, ids: Ids) -> Markup:
     """Return bars in rows.
 
-    If all bars have the same values, one key names them. Otherwise each bar has a key of the parts
+    If all bars have the same values, one key names them. Otherwise each bar has a key for the parts
     that are too narrow for their names.
 
     Parameters
@@ -89,7 +89,7 @@ def _values(row: Bar) -> list[str]:
 def _bar_keys(chart: ShareBars) -> list[tuple[str, str]]:
     keys = []
     if any(edge(bar) for bar in chart.bars):
-        keys.append(("edge", "confidence interval of the value named at the right"))
+        keys.append(("edge", "confidence interval of the value named on the right"))
     segments = [segment for bar in chart.bars for segment in bar.parts]
     if any(segment.reference is not None for segment in segments):
         keys.append(("reference", "boundary under the reference shares"))
@@ -97,7 +97,7 @@ def _bar_keys(chart: ShareBars) -> list[tuple[str, str]]:
 
 
 def _bar_row(row: Bar, ids: Ids, alike: bool) -> Markup:
-    """Return a row: the label, the bar above the names that have no room in it, and the counts."""
+    """Return a row: the label, the bar with the names that do not fit into it below, and the counts."""
     label = tag("th", key(row.series), link(row.label, row.link, ids), scope="row")
     below = None if alike else _small_parts(row)
     verdict = None
@@ -109,7 +109,7 @@ def _bar_row(row: Bar, ids: Ids, alike: bool) -> Markup:
 
 
 def _small_parts(row: Bar) -> Markup | None:
-    """Return the key of parts without room for their names, and the values without images."""
+    """Return the key of the parts that are too narrow for their names, and of values without images."""
     small = []
     empty = []
     for number, part in enumerate(row.parts):
@@ -124,7 +124,7 @@ def _small_parts(row: Bar) -> Markup | None:
 
 
 def _bodies(rows: Iterable[Row], width: int, draw: Callable[[Row], Markup]) -> Iterator[Markup]:
-    """Yield rows in groups, each under its name if it has one."""
+    """Yield rows in groups, with the name of each group above its rows."""
     for group, members in groupby(rows, key=lambda row: row.group):
         title = None
         if group:
@@ -223,7 +223,7 @@ def lanes_axis(chart: IntervalChart) -> LinearScale:
 
 
 def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
-    """Return the plot of a row: chance in gray, reference marks, the interval and the score."""
+    """Return the plot of a row: range of chance in gray, reference marks, interval and score."""
     grid = (
         rule("zero" if tick == 0 > scale.low else "grid", scale.at(tick), scale.at(tick), 0, LANE)
         for tick in scale.ticks
@@ -265,7 +265,7 @@ def _reference_mark(scale: LinearScale, mark: ReferenceMark) -> Markup:
 
 
 def _score(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
-    """Yield the interval as a line and the score as a dot, or why there is no score."""
+    """Yield the interval as a line and the score as a dot, or the reason why there is no score."""
     score = row.score
     middle = LANE // 2
     if not isinstance(score, Estimate):
@@ -281,8 +281,8 @@ def _score(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
 def bar(row: Bar) -> Markup:
     """Return a stacked bar.
 
-    Parts have their names where these fit. The boundaries under the reference shares and the
-    interval of the leading part stand below the bar.
+    Parts contain their names if these fit. The boundaries under the reference shares and the
+    interval of the leading part are drawn below the bar.
 
     Parameters
     ----------
@@ -326,12 +326,12 @@ def _edge_rules(row: Bar) -> Iterator[Markup]:
 
 
 def fits(part: ShareSegment) -> bool:
-    """Check whether a part has room for its name on every screen."""
+    """Check whether the name of a part fits into the part on every screen."""
     return _length(part) * NARROWEST > LETTER * len(_part_name(part)) + 14
 
 
 def parted(parts: Sequence[ShareSegment]) -> list[float]:
-    """Return the boundaries of a bar under the reference shares, or none if a share is unknown."""
+    """Return the boundaries of a bar according to the reference shares, or none if a share is unknown."""
     references = [part.reference for part in parts if part.reference is not None]
     if len(references) < len(parts):
         return []
@@ -373,7 +373,7 @@ def _part_name(part: ShareSegment) -> str:
 
 
 def _part(number: int, part: ShareSegment, start: float, share: float) -> Markup:
-    """Return a part of a bar. Its own drawing cuts the text off on very narrow screens."""
+    """Return a part of a bar. It is a separate drawing, so that its text is cut off on very narrow screens."""
     text = ""
     if fits(part):
         text = _part_name(part)

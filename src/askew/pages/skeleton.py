@@ -8,7 +8,7 @@ from askew.pages import words
 from askew.pages.blocks import CodeBlock, DefinitionList, Details, Page, Paragraph, Section, Table
 
 PLACES = 12
-"""Largest number of rows of missing data that are not folded."""
+"""Largest number of visible rows of missing data."""
 MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 INTERVAL = (
@@ -24,8 +24,8 @@ Q = (
     "not show that there is no effect.",
 )
 PERCEIVED = (
-    "Instruments label how people look in images, and they err. Gender, age, ethnicity and similar "
-    "axes are perceived: nobody's identity is known."
+    "Instruments label how people in images look, and they make errors. Gender, age, ethnicity "
+    "and similar axes are perceived; they do not describe anyone's identity."
 )
 HOLDS = (
     "The results hold for these prompts, this model with these settings, and these instruments. "
@@ -97,7 +97,7 @@ def page(
     notes : iterable of str
         Texts at the end of the page and below the tables of a terminal.
     gaps : sequence of MissingNote
-        Missing labels, beside the missing images.
+        Missing labels, in addition to the missing images.
     uneven : sequence of str
         Sentences about data that are missing more often for one value than for another.
 
@@ -200,7 +200,7 @@ def _instrument_names(head: Head) -> list[str]:
 
 
 def _image_count(sets: Sequence[PictureSet]) -> str:
-    """Return how many images there are, in how many sets of which size."""
+    """Return the number of images, with the number and the sizes of their sets."""
     names = [name for image_set in sets for name in image_set.pictures]
     images = len(names) - names.count(None)
     sizes = sorted({len(image_set.pictures) for image_set in sets}) or [0]
@@ -244,9 +244,7 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     if not rows:
         nothing = "Nothing is missing: all images were generated and all questions were answered."
         return Section("Missing data", (Paragraph(nothing),), screen=False)
-    excluded = (
-        "Missing images and labels are excluded from all counts. They never count as a label."
-    )
+    excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     table = Table("Missing data by reason", ("What", "Where", "missing", "Reasons"), rows)
     block: Table | Details = table
     if len(rows) > PLACES:
@@ -321,7 +319,7 @@ def _instrument_facts(head: Head) -> list[Named]:
 
 def notes(head: Head) -> tuple[str, ...]:
     """Return the notes below the tables of all pages."""
-    bold = "Bold: significant (q < 0.05). Attributes are perceived, and instruments err."
+    bold = "Bold: significant (q < 0.05). Attributes are perceived, and instruments make errors."
     missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
     if not missing:
         return (bold,)

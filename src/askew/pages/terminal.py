@@ -24,20 +24,19 @@ LABEL = 28
 TEXT = 40
 LEAST = 12
 WORD = 16
-"""Letters in 80 columns: of a label and of a text at most, of both at least, and of the longest
-word that is not broken.
+"""Lengths in 80 columns: maximum of a label, maximum of a text, minimum of both, and longest unbroken word.
 """
 
 _UNBROKEN = re.compile(r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)")
 HELD = "\ue000"
-"""Placeholder for spaces at which no line ends. rich breaks lines at no-break spaces, too."""
+"""Placeholder for spaces where lines do not break. rich breaks lines at no-break spaces, too."""
 
 
 class UnbrokenText(text.Text):
-    """Text in which a number stays with its percent sign, and a value with its name: "p = 0.64"."""
+    """Text that keeps a number and its percent sign, or a name and its value ("p = 0.64"), together."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """Return the lines of the text. The arguments are those of rich."""
+        """Return the lines of the text. The arguments are defined by rich."""
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]
@@ -47,14 +46,14 @@ class UnbrokenText(text.Text):
 
 
 def screen(page: Page, width: int | None = None) -> RenderableType:
-    """Return what a terminal shows of a page.
+    """Return the parts of a page that a terminal shows.
 
     Parameters
     ----------
     page : Page
         The page.
     width : int, optional
-        Columns. By default those of the terminal.
+        Columns. By default the columns of the terminal.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def _blocks(container: Section | Details) -> Iterator[RenderableType]:
 
 
 def _block(block: PlainBlock) -> Iterator[RenderableType]:
-    """Yield a block. Details are left to the report, unless a screen shows them, too."""
+    """Yield a block. Details are omitted, unless a screen shows them, too."""
     match block:
         case Section():
             yield UnbrokenText(f"\n{words.clean(block.title)}", style="bold")
@@ -141,7 +140,7 @@ class ColumnLayout:
 class FittedTable:
     """A table that never cuts a number.
 
-    Columns without room follow in a further table with the same labels.
+    Columns that do not fit follow in another table with the same labels.
     """
 
     table: Table
@@ -208,7 +207,7 @@ def _cell_text(cell: Content, table: Table, column: int) -> str:
 
 
 def _layout(table: Table, rows: Sequence[Sequence[str]], column: int, width: int) -> ColumnLayout:
-    """Return the widths that a column can have in a terminal of a width."""
+    """Return the widths that a column can have in a terminal of a given width."""
     texts = [row[column] for row in rows]
     longest = max([len(table.columns[column]), *map(len, texts)])
     label = column < table.labels
@@ -222,10 +221,10 @@ def _layout(table: Table, rows: Sequence[Sequence[str]], column: int, width: int
 
 
 def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
-    """Return the widths of columns that stand beside each other, with a space between them.
+    """Return the widths of adjacent columns, with a space between them.
 
-    All columns have their preferred width if there is room. Otherwise the widest columns of text
-    are made narrower, one letter at a time, and never narrower than their smallest width.
+    All columns have their preferred width if they fit. Otherwise the widest columns of text are
+    narrowed, one letter at a time, down to their smallest width.
     """
     widths = [layout.preferred for layout in layouts]
     while sum(widths) + len(widths) - 1 > width:
@@ -242,9 +241,9 @@ def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
 
 
 def _packed(least: Sequence[int], labels: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns of tables that fit: the labels, and as many further columns as have room.
+    """Yield the columns of tables that fit: the labels, and as many further columns as possible.
 
-    Each table has at least one column beside the labels. A space separates columns.
+    Each table has at least one column in addition to the labels. A space separates columns.
     """
     columns = list(range(labels))
     used = sum(least[:labels]) + labels

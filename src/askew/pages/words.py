@@ -68,11 +68,11 @@ def format_value(value: float | None, scale: Scale = "unit", digits: int | None 
     Parameters
     ----------
     value : float or None
-        The value, of shares and points between -1 and 1.
+        The value; shares and points are between -1 and 1.
     scale : Scale
         Scale of the value.
     digits : int, optional
-        Decimal places. By default those of the scale.
+        Decimal places. By default the decimal places of the scale.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, fl
     Parameters
     ----------
     score : Estimate
-        The score. Its `max`, where it is known, is the largest possible value of a score from 0.
+        The score. If its `max` is known, the score ranges from 0 to `max`.
     scale : Scale
         Scale of the score. Shares and points have a fixed range.
 
@@ -152,7 +152,7 @@ def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> st
     Parameters
     ----------
     score : Estimate, Missing or None
-        The score, the reason why there is none, or None if it was not asked for.
+        The score, the reason why there is none, or None if it was not requested.
     name : str
         Name of the score.
     scale : Scale
@@ -189,7 +189,7 @@ def largest_first(score: E | None) -> float:
 
 
 def absence(score: E | None) -> str:
-    """Return why a score is missing or how many images it lacks, or an empty text."""
+    """Return the reason why a score is missing, the number of images it lacks, or an empty text."""
     if isinstance(score, Missing):
         return reason(score)
     if score is None or not score.missing:
@@ -210,7 +210,7 @@ def reasons(missing: Mapping[str, int]) -> str:
 
 
 def leading(bar: Bar) -> ShareSegment | None:
-    """Return the segment that a bar is about, or None if no share is known.
+    """Return the main segment of a bar, or None if no share is known.
 
     Parameters
     ----------
@@ -220,7 +220,8 @@ def leading(bar: Bar) -> ShareSegment | None:
     Returns
     -------
     ShareSegment or None
-        The segment of the value `bar.leading`, or else the one furthest above its reference share.
+        The segment of the value `bar.leading`, or else the segment furthest above its reference
+        share.
     """
 
     def rank(segment: ShareSegment) -> tuple[bool, float]:
@@ -285,13 +286,13 @@ def is_bold(item: Content | IntervalRow) -> bool:
 
 
 def score_in(cell: Content) -> E | None:
-    """Return the score that a cell holds, if it holds one."""
+    """Return the score in a cell, if there is one."""
     value = cell.value if isinstance(cell, TableCell) else cell
     return value if isinstance(value, Estimate | Missing) else None
 
 
 def notes(cell: Content) -> str:
-    """Return the small text below a cell: its note, and why its score is missing."""
+    """Return the small text below a cell: its note, and the reason why its score is missing."""
     note = cell.note if isinstance(cell, TableCell) else ""
     return "; ".join(filter(None, (note, absence(score_in(cell)))))
 
@@ -321,7 +322,7 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     Returns
     -------
     str
-        The count with a thousands separator, and the form of the noun that it needs.
+        The count with a thousands separator, and the noun in its singular or plural form.
     """
     if count == 1:
         return f"{count:,} {noun}"
@@ -336,7 +337,7 @@ def listing(words: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Return the text with a replacement for characters that no page or terminal may receive."""
+    """Return the text without characters that are invalid in pages or terminals."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -354,7 +355,7 @@ def shorten(text: str, width: int = 80) -> str:
 def quote(text: str, width: int = 80) -> str:
     """Return a prompt in quotation marks, cut to `width` characters.
 
-    Right-to-left text is isolated, so that it does not reorder the text after it.
+    Right-to-left text is isolated, so that it does not reorder the following text.
     """
     line = shorten(text, width)
     if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in line):
@@ -368,7 +369,7 @@ def axis_label(name: str) -> str:
 
 
 def reads_appearance(name: str) -> bool:
-    """Check whether an axis is about people's appearance, which is perceived and not known."""
+    """Check whether an axis is about people's appearance, which is only perceived."""
     return not _APPEARANCE.isdisjoint(name.lower().replace("_", " ").replace("-", " ").split())
 
 
@@ -390,5 +391,5 @@ def capital(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Check whether a cell's text is a number, an interval, or a dash in place of them."""
+    """Check whether a cell's text is a number, an interval, or a dash."""
     return _NUMBER.fullmatch(text) is not None

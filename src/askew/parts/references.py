@@ -1,4 +1,4 @@
-"""Reference shares: published tables such as a census of occupations, runs, or shares as given."""
+"""Reference shares: published tables such as a census of occupations, finished runs, or given shares."""
 
 import csv
 import re
@@ -22,7 +22,7 @@ Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (
 UNIFORM = "uniform"
 SUBJECT_COLUMNS = ("prompt", "occupation")
 ROUNDING = 0.005
-"""Published shares are rounded, so that their sum may differ from 1 by this much."""
+"""Largest difference from 1 of the sum of published shares, which are rounded."""
 
 Shares = Mapping[str, float]
 SharesByAxis = dict[str, dict[str, float]]
@@ -64,7 +64,7 @@ class Reference:
     counted: bool = False
 
     def of_axis(self, prompt: str, axis: Axis) -> AxisReference | None:
-        """Return the shares of an axis by the longest subject that a prompt names.
+        """Return the shares of an axis for the longest subject that a prompt contains.
 
         Returns
         -------
@@ -113,7 +113,7 @@ def read_reference(name: str) -> Reference:
     Raises
     ------
     UsageError
-        If the file cannot be used, with its line.
+        If the file cannot be used; the message names the line.
     """
     table = csv.DictReader(_table_text(name).splitlines())
     columns = list(table.fieldnames or ())
@@ -164,7 +164,7 @@ def given_shares(text: str, option: str = "--reference") -> Reference:
     Raises
     ------
     UsageError
-        If the text has another form, or the shares do not sum to 1.
+        If the text does not have this form, or the shares do not sum to 1.
     """
     axis, _, listed = text.partition("=")
     pairs = [part.rpartition(":") for part in listed.split(",")]
@@ -204,7 +204,7 @@ def is_run(name: str) -> bool:
 
 
 def reference(name: str) -> Reference:
-    """Return the reference that a value of `--reference` names.
+    """Return the reference for a value of `--reference`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
     prompts
         Plans of prompts.
     names
-        Values of `--reference`. A later reference comes before an earlier one. "uniform", or no
+        Values of `--reference`. Later references take precedence. "uniform", or no
         name, means uniform shares.
 
     Raises
@@ -253,7 +253,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
 
 
 def _check_used(given: Reference, prompts: Sequence[PromptPlan]) -> None:
-    """Raise UsageError for a reference that is about none of the prompts and axes."""
+    """Raise UsageError for a reference without shares for any of the prompts and axes."""
     axes = {}
     for prompt in prompts:
         for axis in prompt.closed:

@@ -1,4 +1,4 @@
-"""Choices of scoring that all methods share."""
+"""Settings of scores that all methods share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Scoring:
     Attributes
     ----------
     instrument : str
-        VQA model whose answers count.
+        VQA model whose answers are scored.
     seed : int
         Seed of all random draws.
     draws : int
@@ -67,7 +67,7 @@ class Scoring:
 
     @property
     def interval_options(self) -> IntervalOptions:
-        """Number of draws and level, to be passed on by name."""
+        """Number of draws and confidence level, as keyword arguments."""
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
@@ -82,14 +82,14 @@ def or_missing(
     detail: str = "",
     **settings: object,
 ) -> Estimate | Missing:
-    """Return the estimate, or Missing where there is nothing to compute it from.
+    """Return the estimate, or Missing if there is not enough data.
 
     Parameters
     ----------
     compute
         Function of `arguments` and `settings` that raises NotEnoughData.
     reason, detail
-        Reason of the Missing. The error's text is the detail where none is given.
+        Reason of the Missing. By default, the detail is the message of the error.
     """
     try:
         return compute(*arguments, **settings)

@@ -1,7 +1,7 @@
-"""Answers of language models: read generously, then accepted strictly.
+"""Answers of language models: parsed leniently, then checked strictly.
 
-Reading accepts the papers' formats and common slips. Of counterfactual prompts only those that
-change one concept are accepted, of variations only those that keep all of the prompt.
+The parser accepts the papers' formats and common mistakes. A counterfactual prompt is accepted only
+if it changes one concept, and a variation only if it keeps everything in the prompt.
 """
 
 import ast
@@ -28,7 +28,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import nouns
 
 _MAX_STARTS = 40
-"""Brackets at which a value may begin, before an answer is given up."""
+"""Number of opening brackets that are tried before an answer is rejected."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
@@ -40,7 +40,7 @@ _START_OF_AXES = re.compile(r'(?:\{\s*"axes"\s*:\s*)?\[\s*(?=\{)')
 
 
 class UnusableAnswer(Exception):
-    """An answer cannot be used; the message is the reason."""
+    """An answer that cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class ParsedAxis:
     name
         Name in any spelling; "" for none.
     kind
-        Kind in any words, in lower case.
+        Kind in any wording, in lower case.
     counterfactuals
-        Pairs of a value and a prompt; the value is "" where the model names none.
+        Pairs of a value and a prompt; the value is "" if the model names none.
     """
 
     name: str
@@ -83,7 +83,7 @@ def object_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_whole(answer: Completion) -> str:
-    """Return the words of an answer, without the thoughts of a model before it.
+    """Return the text of an answer, without the reasoning of a model before it.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def read_whole(answer: Completion) -> str:
 
 
 def parse(answer: Completion) -> Any:
-    """Return the largest JSON or Python value in an answer, whatever surrounds it.
+    """Return the largest JSON or Python value in an answer, ignoring the text around it.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def parse(answer: Completion) -> Any:
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
-        raise UnusableAnswer("it contains half of a character") from error
+        raise UnusableAnswer("it contains an incomplete character") from error
     return value
 
 
@@ -157,7 +157,7 @@ def _complete_items(text: str) -> tuple[list[Any], bool]:
 
 
 def _largest_value(text: str) -> Any:
-    """Return the longest list or object in a text, the first of equals; None for none."""
+    """Return the longest list or object in a text, or None; ties are resolved by order."""
     largest: Any = None
     largest_size = 0
     end = 0
@@ -174,7 +174,7 @@ def _largest_value(text: str) -> Any:
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:
-    """Return the end of the value at `start`, and the value; None for no value.
+    """Return the end of the value at `start`, and the value; None if there is no value.
 
     Trailing commas are accepted.
     """
@@ -195,7 +195,7 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
 
 
 def _bracket_end(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at `start`, outside of quotes."""
+    """Return the position after the bracket that closes the bracket at `start`, ignoring quoted text."""
     depth = 0
     quote = ""
     position = start
@@ -233,7 +233,7 @@ def read_texts(answer: Completion) -> list[str]:
     Returns
     -------
     list[str]
-        All texts; of an answer that is cut off only the complete ones.
+        All texts; if the answer is cut off, only complete texts.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return what an object with one field wraps, where that is a collection of axes."""
+    """Return the content of an object with a single field if it is a collection of axes."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -374,7 +374,8 @@ _CHATTER = re.compile(
 def prompt_fault(text: str) -> str | None:
     """Return the reason why a text is not a prompt; None if it can be one.
 
-    A question, an address to somebody, and a word that is repeated three times are not prompts.
+    Questions, texts that address the reader, and texts that repeat a word three times are not
+    prompts.
     """
     words = simplify(text).split()
     if _CHATTER.match(text):
@@ -388,7 +389,7 @@ def prompt_fault(text: str) -> str | None:
 def variation_fault(prompt: str, text: str) -> str | None:
     """Return the reason why a text is not a variation of a prompt; None if it is one.
 
-    A variation keeps each word of the prompt, or a word near it in WordNet.
+    A variation keeps each word of the prompt, or replaces it by a related word in WordNet.
     """
     words = key_words(text)
     lost = [word for word in key_words(prompt) if not _is_kin_of_any(word, words)]
@@ -403,7 +404,7 @@ def _is_kin_of_any(word: str, others: Collection[str]) -> bool:
 
 
 def _is_kin(first: str, second: str) -> bool:
-    """Check whether two words are alike, or near each other in WordNet."""
+    """Check whether two words are alike, or closely related in WordNet."""
     table = nouns()
     return (
         _is_alike(first, second)
@@ -483,7 +484,7 @@ def _value_fault(axis: str, value: str, text: str, values: Sequence[str]) -> str
 
 
 def _values_in(axis: str, text: str, values: Sequence[str]) -> set[str]:
-    """Return which values, of these and of the catalogue's axis, a text states."""
+    """Return the values that a text states, of the given values and the catalogue's axis."""
     entry = catalogue().get(axis)
     stated = set[str]()
     if entry:
@@ -518,12 +519,12 @@ def _added_fault(
 
 
 def _shares_word(text: str, words: Collection[str]) -> bool:
-    """Check whether a key word of a text is alike one of some words."""
+    """Check whether a key word of a text is like any of these words."""
     return any(_is_alike_any(word, words) for word in key_words(text))
 
 
 def _other_axis_stated(prompt: str, axis: str, text: str) -> str | None:
-    """Return the name of another axis that a text settles and the prompt does not."""
+    """Return the name of another axis that a text states but the prompt does not."""
     subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
     for name, entry in catalogue().items():
@@ -538,7 +539,7 @@ def _other_axis_stated(prompt: str, axis: str, text: str) -> str | None:
 def _lost_fault(
     prompt: str, text: str, axis: str, lost: Collection[str], *, stated: bool
 ) -> str | None:
-    """Return the fault of a text that has lost words which the axis is not about."""
+    """Return the fault of a text that lacks words of the prompt that are unrelated to the axis."""
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     replaceable = {*_axis_words(prompt, axis), *_replaceable_noun(subject, axis)}
@@ -560,7 +561,7 @@ def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
 
 
 def _is_one_exchange(prompt: str, text: str, missing: list[str]) -> bool:
-    """Check whether a text differs from the prompt by one exchange of at most two key words."""
+    """Check whether a text differs from the prompt by a single replacement of at most two key words."""
     before = simplify(prompt).split()
     after = simplify(text).split()
     codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
@@ -606,7 +607,7 @@ def _is_alike_any(word: str, others: Collection[str]) -> bool:
 
 
 def _is_alike(first: str, second: str) -> bool:
-    """Check for equal words but for an ending: "Africa" and "African", "rain" and "rainy"."""
+    """Check for words that are equal except for an ending: "Africa" and "African", "rain" and "rainy"."""
     short, long = sorted((first, second), key=len)
     if first == second:
         return True

@@ -24,15 +24,15 @@ The questions for "ethnic", "cultural" and "colour" are askew's.
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words in the name of an axis that is not about the color or style of the whole image."""
+"""Words in the name of an axis that does not describe color or style of the complete image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
 )
-"""First words of phrases that follow a noun; words with any other beginning are adjectives."""
+"""First words of phrases that follow a noun; other phrases are adjectives."""
 
 FormPlace = Literal["after", "clause", "before", "frame"]
-"""Place of a value: after the noun, at the end of the clause, before the noun, or as a frame."""
+"""Position of a value: after the noun, at the end of the clause, before the noun, or as a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class ValueForm:
     Attributes
     ----------
     place
-        Place of the words.
+        Position of the words.
     words
         The words.
     at_work
-        Verb before the words where the subject is a person at work; "" for none.
+        Verb before the words if the subject is a person at work; "" for no verb.
     """
 
     place: FormPlace
@@ -63,15 +63,16 @@ class CatalogueAxis:
     axis
         The axis.
     subject_kinds
-        Kinds of nouns that can have a value; "any" for every noun.
+        Kinds of nouns to which a value can apply; "any" for all nouns.
     forms
         Form by value, as counterfactual prompts use it.
     plain_forms
-        Form by value in better English, where `forms` are those of a paper.
+        Form by value in better English, if `forms` contains the forms of a paper.
     synonyms
-        Words by value that state it, besides its form; `OTHER` for values that are not listed.
+        Words that state a value in addition to its form, by value; `OTHER` for values that are not
+        listed.
     mentions
-        Pattern of texts that settle the axis; None for no pattern.
+        Pattern of texts that state any value of the axis; None for no pattern.
     """
 
     axis: Axis
@@ -85,8 +86,9 @@ class CatalogueAxis:
 def table_question(axis_name: str) -> str:
     """Return the question about an axis by its name, as TIBET asks it (appendix 9.2).
 
-    An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. For
-    row words of five or more letters a common beginning is enough ("emotional", but not "agency").
+    An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. If
+    the row's word has five or more letters, a common beginning is enough ("emotional", but not
+    "agency").
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ def _belongs_to_row(words: list[str], row: str) -> bool:
 
 
 def find_axis(name: str) -> Axis:
-    """Return the axis that a name spells: "body_type", "Body type" or "bodytype".
+    """Return the axis of a name in any spelling: "body_type", "Body type" or "bodytype".
 
     Raises
     ------
@@ -124,7 +126,7 @@ def find_axis(name: str) -> Axis:
 
 
 def find_catalogue_axis(name: str) -> CatalogueAxis:
-    """Return the axis that a name spells, with its language.
+    """Return the axis of a name in any spelling, with its language.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
 
 @lru_cache(maxsize=1024)
 def canonical_name(name: str) -> str:
-    """Return the catalogue's name for a spelling or a second name ("sexes") of an axis.
+    """Return the catalogue's name of an axis for another spelling or an alias ("sexes").
 
     A name that the catalogue does not have is returned as it is.
     """
@@ -165,7 +167,7 @@ def catalogue() -> Mapping[str, CatalogueAxis]:
 
 @lru_cache
 def value_words() -> frozenset[str]:
-    """Return every word of the adjectives for values of the catalogue."""
+    """Return all words of adjectives for values of the catalogue."""
     words: set[str] = set()
     for entry in catalogue().values():
         for synonyms in entry.synonyms.values():
@@ -177,7 +179,7 @@ def value_words() -> frozenset[str]:
 
 
 def _adjective_words(phrases: Iterable[str]) -> set[str]:
-    """Return the words, in lower case, of the phrases that stand before a noun."""
+    """Return the words of phrases before a noun, in lower case."""
     adjectives = [phrase for phrase in phrases if not PHRASE_START.match(phrase)]
     return {word.lower() for adjective in adjectives for word in adjective.split()}
 

@@ -1,7 +1,7 @@
-"""The seam of prompt generators: a language model, or the built-in lexicon.
+"""Interface of prompt generators: language models and the built-in lexicon.
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
-For the search it writes new prompts, mutations of a prompt and variations of a prompt (MineTheGap,
+For a search it writes new prompts, mutations of a prompt and variations of a prompt (MineTheGap,
 sections 3 and 4.1, appendix C.1). Words of a prompt are counted by splitting it at spaces.
 """
 
@@ -23,7 +23,7 @@ class AxisProposal:
     axis
         The proposed axis.
     counterfactuals
-        One counterfactual text by value of the axis.
+        A counterfactual text for each value of the axis.
     """
 
     axis: Axis
@@ -31,7 +31,7 @@ class AxisProposal:
 
 
 AxesOn = Literal["unstated", "stated", "all"]
-"""Axes on what a prompt leaves open, on what it states ("Indian" astronauts), or on both."""
+"""Axes about details that a prompt leaves open, that it states ("Indian" astronauts), or both."""
 
 Words = tuple[int, int]
 """The least and the greatest number of words of a prompt."""
@@ -61,7 +61,7 @@ class Writer(Protocol):
     name
         Name in results and messages.
     fingerprint
-        Text that changes whenever the generator could write something else.
+        Text that changes whenever the generator's texts could change.
     concurrency
         Number of prompts that it can work on at once.
     """
@@ -105,7 +105,7 @@ class Writer(Protocol):
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """Write different texts, fewer than `count` where the generator finds no more.
+        """Write different texts, fewer than `count` if the generator finds no more.
 
         Parameters
         ----------
@@ -118,9 +118,9 @@ class Writer(Protocol):
         seed
             Seed of everything random.
         topic
-            What the texts are about: people, clothing, style, food, or any words.
+            Topic of the texts: people, clothing, style, food, or any words.
         words
-            Numbers of words of each text; None for those of `LENGTHS`.
+            Numbers of words of each text; None for the numbers in `LENGTHS`.
 
         Returns
         -------
@@ -158,7 +158,7 @@ def simplify(text: str) -> str:
 
 
 def has_length(text: str, words: Words) -> bool:
-    """Check whether the number of words of a text lies in a range, ends included."""
+    """Check whether the number of words of a text is in a range, ends included."""
     return words[0] <= len(text.split()) <= words[1]
 
 
@@ -172,8 +172,7 @@ def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> 
 
     Returns
     -------
-    Words
-        `words`, or the default of the kind.
+    The numbers `words`, or the default of the kind.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, the value that it should state, and the statements about the axis that it has."""
+    """A prompt, the value that it should state, and its statements about the axis."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -91,8 +91,8 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
 def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
     """Return a prompt with one concept changed, so that it states a value.
 
-    "A photo of a doctor", gender, female gives "A photo of a female doctor". Several people joined
-    by "and" change together.
+    "A photo of a doctor", gender, female gives "A photo of a female doctor". People joined by "and"
+    are changed together.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     Returns
     -------
     str
-        The changed prompt. It equals the prompt where the prompt states the value already.
+        The changed prompt. It equals the prompt if the prompt already states the value.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
 
 
 def _is_in_capitals(text: str) -> bool:
-    """Check whether a text of several words has only capital letters, and lower case exists."""
+    """Check whether a text of several words is written in capital letters only."""
     return text.isupper() and " " in text and not text.lower().isupper()
 
 
@@ -172,7 +172,7 @@ def _edits(change: _Change) -> Iterator[Edit]:
 
 
 def _noun_edits(change: _Change, phrase: NounPhrase) -> Iterator[Edit]:
-    """Yield the edits of one subject: its noun, and its adjective where the value is one."""
+    """Yield the edits of one subject: its noun, and an adjective if the value is an adjective."""
     noun = _counterpart(change, phrase)
     if noun:  # "man" replaces "woman"
         start, end = change.parsed.span(phrase.noun_start, phrase.end)
@@ -220,7 +220,7 @@ def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool
 
 
 def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
-    """Return where the adjective goes: before adjectives that English puts nearer to the noun."""
+    """Return the position of the adjective, before adjectives that English puts nearer to the noun."""
     starts = [change.parsed.words[phrase.head].start]
     axis = change.entry.axis.name
     later_axes = []
@@ -233,7 +233,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits of a value that is a phrase: it replaces a conflicting phrase, or is new."""
+    """Yield the edits of a value that is a phrase, which replaces a conflicting phrase or is added."""
     is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
@@ -258,7 +258,7 @@ def _is_implied(change: _Change) -> bool:
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
     """Return the phrases that an axis changes.
 
-    An animal may replace a person, and an unknown noun may be anything.
+    An animal may replace a person, and an unknown noun may name anything.
     """
     subjects = parsed.subjects(entry.subject_kinds)
     if not subjects and "person" in entry.subject_kinds:
@@ -289,7 +289,7 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
     parsed
         Prompt to change.
     form
-        Phrase, with its place.
+        Phrase, with its position.
     subjects
         Noun phrases that the phrase is about; empty for the whole prompt.
 
@@ -317,7 +317,7 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
 
 
 def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
-    """Return the index of the word after the last subject, with an "of …" that belongs to it."""
+    """Return the index of the word after the last subject and its "of …"."""
     if not subjects:
         return len(parsed.words)
     after = subjects[-1].end
@@ -335,7 +335,7 @@ def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether the words can join a "who is" that the prompt has already."""
+    """Check whether the words can follow a "who is" that the prompt already contains."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
     return is_relative and words.startswith("who ")
 
@@ -360,7 +360,7 @@ def clause_end(parsed: ParsedPrompt, after: int) -> int:
 
 
 def reframe(text: str, words: str) -> str:
-    """Return a text in another style, by exchanging its frame or putting a frame before it.
+    """Return a text in another style, by replacing its frame or adding a frame.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def reframe(text: str, words: str) -> str:
 
 
 def _match_capital(text: str, changed: str) -> str:
-    """Capitalize `changed` where `text` begins with a capital."""
+    """Capitalize `changed` if `text` begins with a capital."""
     return changed[:1].upper() + changed[1:] if text[0].isupper() else changed
 
 

@@ -1,7 +1,7 @@
-"""A genetic search for prompts (MineTheGap, section 3), and the random search to compare it with.
+"""A genetic search for prompts (MineTheGap, section 3), and a random search for comparison.
 
-The search knows nothing of images: its inputs are a prompt generator, and a function from a prompt
-to its loss. From the losses it can learn the effect of each word.
+The search does not use images. Its inputs are a prompt generator and a function from a prompt to
+its loss. It can learn the effect of each word from the losses.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ Selection = Literal["score", "learned"]
 """Rule to select prompts: by their loss, or by the loss that their words predict."""
 
 Seeds = Callable[..., int]
-"""A function from names and numbers to a seed for what they name."""
+"""A function from names and numbers to a seed."""
 
 ATTEMPTS = 4
 """Number of requests to a prompt generator for prompts that are new."""
 
 SCREENED = 6
-"""Mutations to request per evaluated mutation, where the search has learned to choose."""
+"""Mutations to request per evaluated mutation, if the search can predict losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class Candidate:
     parent
         Prompt that it is a mutation of; None for a random prompt.
     loss
-        Its loss, the lower the better; None before evaluation, and where evaluation is impossible.
+        Its loss, which is lower for better prompts; None before evaluation, and if evaluation is
+        impossible.
     """
 
     text: str
@@ -64,9 +65,10 @@ Expected = Callable[[str], float]
 class Evolution:
     """The size of a search.
 
-    From the second iteration on, the selected prompts of the iteration before are mutated, and
-    random prompts fill the population. With the selection "learned", parents come from all
-    iterations before, and of more mutations those with the lowest predicted loss are evaluated.
+    From the second iteration on, the selected prompts of the previous iteration are mutated, and
+    random prompts fill the population. With the selection "learned", parents come from all previous
+    iterations. More mutations are requested, and the ones with the lowest predicted loss are
+    evaluated.
 
     Attributes
     ----------
@@ -98,8 +100,8 @@ class Evolution:
 def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
     """Run a genetic search.
 
-    Where the prompt generator has no new mutation, a random prompt replaces it. Where it has no new
-    random prompt either, an iteration is smaller.
+    If the prompt generator has no new mutation, a random prompt replaces it. If it has no new
+    random prompt either, the iteration is smaller.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     Raises
     ------
     LanguageModelError
-        If the prompt generator gives no first prompt.
+        If the prompt generator writes no prompt at the start.
     """
     source = _NewPrompts(writer=writer, size=size, seeds=seeds)
     evaluated: list[Candidate] = []
@@ -142,7 +144,7 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
 
 @dataclass
 class _NewPrompts:
-    """A source of prompts that are not near-duplicates of earlier ones."""
+    """A source of prompts that are not near-duplicates of earlier prompts."""
 
     writer: Writer
     size: Evolution
@@ -150,7 +152,7 @@ class _NewPrompts:
     seen: set[str] = field(default_factory=set)
 
     def mutations(self, parent: str, expected: Expected | None) -> list[str]:
-        """Return new mutations of a prompt, those of the lowest expected loss where it is known."""
+        """Return new mutations of a prompt, with the lowest expected losses if these are known."""
         wanted = self.size.mutations
         requested = wanted * (SCREENED if expected else 1)
         texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
@@ -171,7 +173,7 @@ class _NewPrompts:
     def _request(
         self, kind: Kind, prompt: str, requested: int, wanted: int, names: tuple[object, ...]
     ) -> list[str]:
-        """Request texts until enough are new, `ATTEMPTS` times at most."""
+        """Request texts until enough of them are new, at most `ATTEMPTS` times."""
         texts = dict[str, str]()
         refusal: LanguageModelError | None = None
         for attempt in range(ATTEMPTS if wanted else 0):
@@ -203,7 +205,7 @@ def search_randomly(
     """Run a random search with as many prompts as `evolve` evaluates.
 
     With the same seeds, the random prompts of `evolve` are among its prompts. Parameters and result
-    are those of `evolve`.
+    are the same as in `evolve`.
     """
     return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
 
@@ -211,12 +213,12 @@ def search_randomly(
 def best(
     evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
 ) -> list[Candidate]:
-    """Return the prompts of the lowest loss, each text once.
+    """Return the prompts with the lowest loss, without duplicates.
 
     Parameters
     ----------
     evaluated
-        Evaluated prompts; those without a loss are left out.
+        Evaluated prompts; prompts without a loss are left out.
     count
         Greatest number of prompts.
     expected
@@ -245,7 +247,7 @@ _EMPTY_WORDS = frozenset(
 
 
 def near_duplicate_key(prompt: str) -> str:
-    """Return a text that near-duplicates share: their content words, sorted."""
+    """Return the sorted content words of a text, which are equal for near-duplicates."""
     return " ".join(sorted(content_words(prompt)))
 
 
@@ -257,7 +259,8 @@ def content_words(text: str) -> list[str]:
 def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:
     """Learn the loss that words predict from all losses measured so far.
 
-    Differences that the words do not explain are noise. Words that no prompt had have no effect.
+    Differences that the words do not explain are noise. Words that occurred in no prompt have no
+    effect.
 
     Parameters
     ----------
@@ -269,8 +272,8 @@ def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expect
     Returns
     -------
     Expected or None
-        Function from a text to the predicted loss. It is None for the rule "score", and where no
-        loss is measured.
+        Function from a text to the predicted loss. None for the rule "score", and if no loss was
+        measured.
     """
     losses = {
         candidate.text: candidate.loss for candidate in evaluated if candidate.loss is not None
@@ -307,7 +310,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     Parameters
     ----------
     features
-        Array of shape (n, features), 1 where a thing has a feature and 0 elsewhere.
+        Array of shape (n, features), 1 where an item has a feature and 0 elsewhere.
     values
         Array of shape (n,), all finite.
 
@@ -332,7 +335,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     def misfit(ratio: float) -> float:
         """Return minus twice the restricted log-likelihood of a ratio, up to a constant.
 
-        The scale has its likeliest value.
+        The scale has its most likely value.
         """
         total = variances + ratio
         return float(

@@ -1,4 +1,4 @@
-"""Given prompts: prompts of files, long prompts to shorten, and the prompts of the papers.
+"""Given prompts: prompts from files, long prompts to shorten, and the prompts of the papers.
 
 The papers' prompts are BiasConnect's prompts and questions (appendix A.1 and A.3), and social
 groups with the targets of edits and classifications ("downstream", section 3).
@@ -32,7 +32,7 @@ def read_prompts(path: Path) -> list[str]:
         prompt = " ".join(line.split())
         if prompt in line_of:
             raise UsageError(
-                f"{path}, line {number}: the prompt {prompt!r} is a repetition of line "
+                f"{path}, line {number}: the prompt {prompt!r} repeats line "
                 f"{line_of[prompt]}; remove one of the two lines"
             )
         if prompt and not prompt.startswith("#"):
@@ -47,8 +47,8 @@ def read_prompts(path: Path) -> list[str]:
 def clean_prompt(text: str) -> str | None:
     """Return the part of a long prompt that describes the image, by TIBET's rule.
 
-    The rule is for prompts from DiffusionDB (appendix 11, figure 8). Of the parts between
-    punctuation it takes the longest, the first of equals.
+    The rule is for prompts from DiffusionDB (appendix 11, figure 8). It takes the longest part
+    between punctuation; of equal parts, the first.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def clean_prompt(text: str) -> str | None:
     Returns
     -------
     str or None
-        The part; None if it has not 5 to 9 words, has the word "painting" or "by", or begins with
-        the letters "in".
+        The part; None if it does not have 5 to 9 words, has the word "painting" or "by", or begins
+        with the letters "in".
     """
     part = max(re.split(r"[.:()\[\]!,]", text), key=len).strip()
     words = part.split()
@@ -70,7 +70,7 @@ def clean_prompt(text: str) -> str | None:
 
 
 def clean_prompts(texts: Iterable[str]) -> list[str]:
-    """Return the parts that `clean_prompt` takes from texts, each once, in order."""
+    """Return the results of `clean_prompt` for texts, in order and without duplicates."""
     parts = map(clean_prompt, texts)
     return list(dict.fromkeys(part for part in parts if part is not None))
 
@@ -90,11 +90,11 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
     "age": "age group",
     "clothing": "attire",
 }
-"""Words for each axis in its question; disability has yes/no questions in the catalogue."""
+"""Words for each axis in BiasConnect's question; disability has yes/no questions in the catalogue."""
 
 
 def occupation_prompts(occupations: Sequence[str] = OCCUPATIONS) -> list[str]:
-    """Return "a photo of a nurse" and so on, for every occupation.
+    """Return a prompt such as "a photo of a nurse" for each occupation.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def occupation_prompts(occupations: Sequence[str] = OCCUPATIONS) -> list[str]:
 def asked_as_in_biasconnect(axis: Axis) -> Axis:
     """Return an axis with BiasConnect's question and its values as answers.
 
-    An axis that BiasConnect does not have is returned as it is.
+    Axes that BiasConnect lacks are returned unchanged.
     """
     if axis.name not in _ASKED:
         return axis
@@ -139,7 +139,7 @@ LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
 
 
 def prompt_of(words: str, template: str = HEADSHOT) -> str:
-    """Return a template with words, such as "doctor", and their article in place of {}."""
+    """Return a template in which words such as "doctor", with their article, replace {}."""
     return template.replace("{}", f"{article(words)} {words}")
 
 

@@ -1,8 +1,8 @@
 """The built-in prompt generator: axes from a catalogue, texts by rules and word lists.
 
-It needs no language model. Mutations exchange nouns for their kin, change settings, and add or
-remove details. Variations state what a prompt leaves open, each value equally often. New prompts
-have a subject of MineTheGap's three areas, and details that suit it.
+It needs no language model. Mutations replace nouns by related nouns, change settings, and add or
+remove details. Variations state details that a prompt leaves open, each value equally often. New
+prompts have a subject from MineTheGap's three areas, with suitable details.
 """
 
 import hashlib
@@ -44,25 +44,25 @@ _VERSION = 3
 _MAX_OTHER_AXES = 6
 """Axes proposed for a prompt without people."""
 _TRIES = 40
-"""Greatest number of texts written per requested text, before fewer are returned."""
+"""Largest number of attempts per requested text."""
 
 
 class LexiconWriter:
     """A prompt generator from word lists: the same prompt and seed always give the same texts.
 
     For a prompt with people it proposes BiasConnect's eight axes, for any other prompt the first
-    six of the catalogue that fit it. It leaves out axes that the prompt settles itself.
+    six of the catalogue that fit it. It leaves out axes that the prompt states.
 
     Parameters
     ----------
     axes
         Greatest number of axes to propose, from all that fit; None for the numbers above.
     knows
-        Check whether a text stays inside a model's vocabulary. Texts have no other words.
+        Check whether a text stays inside a model's vocabulary. Texts contain no other words.
     vocabulary
         Name of this vocabulary; "" for all words.
     on
-        Axes on what a prompt leaves open, on what it states, or on both.
+        Axes about details that a prompt leaves open, that it states, or both.
     """
 
     concurrency = 1
@@ -128,8 +128,8 @@ class LexiconWriter:
     ) -> list[str]:
         """Write texts; see `askew.prompts.base.Writer`.
 
-        Random prompts are about things, people and nature in equal parts. Where a prompt leaves
-        too little open about the topic, variations about anything follow.
+        Random prompts are about things, people and nature in equal parts. If a prompt leaves too
+        little open about the topic, variations about other topics follow.
         """
         words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
@@ -155,7 +155,7 @@ class LexiconWriter:
 
 
 def _axes_of_kind(kind: str) -> list[str]:
-    """Return the names of the axes that a noun of a kind can have."""
+    """Return the names of the axes that apply to nouns of a kind."""
     return [
         name
         for name, entry in catalogue().items()
@@ -200,7 +200,7 @@ def create(
 
 
 def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
-    """Return the first `count` different texts that are not the prompt, of a bounded number."""
+    """Return the first `count` different texts that are not the prompt, after a bounded number of attempts."""
     distinct: dict[str, str] = {}
     for text in islice(texts, count * _TRIES):
         if text and simplify(text) != simplify(prompt):
@@ -221,9 +221,9 @@ T = TypeVar("T")
 
 
 def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield mutations without end, "" for a try without a result.
+    """Yield an endless sequence of mutations; "" stands for an attempt without a result.
 
-    Most mutations have another subject, some have other changes as well.
+    Most mutations have another subject, and some have other changes as well.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Rando
 
 
 def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Exchange the main noun for a near noun, or for a noun of the topic."""
+    """Replace the main noun by a related noun, or by a noun of the topic."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None or (topic.words is not None and topic.has(text)):
@@ -277,7 +277,7 @@ def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> st
 
 
 def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Exchange any noun but the main noun for a near noun."""
+    """Replace any noun except the main noun by a related noun."""
     parsed = parse_prompt(text)
     main_phrase = d.main_phrase(parsed)
     others = [phrase for phrase in parsed.phrases if phrase != main_phrase and phrase.noun]
@@ -285,7 +285,7 @@ def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
 
 
 def _other_place(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Exchange the place for another place, or add a place."""
+    """Replace the place by another place, or add a place."""
     without_place = _without_place(text)
     options = d.open_details(without_place, knows)
     for aspect in ("where", "environment", "when", "weather"):
@@ -307,7 +307,7 @@ def _without_place(text: str) -> str:
 
 
 def _other_detail(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Add a detail that was open."""
+    """Add an open detail."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     silent = () if topic.name in d.STYLES else (d.STYLE, d.MONOCHROME)
     options = {
@@ -324,7 +324,7 @@ def _wants_all(topic: d.Topic, details: Sequence[d.Detail], group: d.NounGroup) 
 
 
 def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Remove adjectives of the subject, or all that follows it in its clause."""
+    """Remove adjectives of the subject, or everything after it in its clause."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None:
@@ -335,7 +335,7 @@ def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
 
 
 def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Random) -> str:
-    """Exchange the noun of a phrase for its kin, or for another noun of its group."""
+    """Replace the noun of a phrase by a related noun, or by another noun of its group."""
     if phrase.noun is None:
         return parsed.text
     near = [name for name in d.kin(phrase.noun) if name in nouns() and knows(name)]
@@ -353,14 +353,14 @@ def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
 
 
 DETAILS = 2
-"""Number of open aspects that a variation settles."""
+"""Number of open aspects that a variation states."""
 
 
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield variations without end; nothing if the prompt leaves nothing open.
+    """Yield an endless sequence of variations; nothing if the prompt leaves nothing open.
 
-    Aspects take turns, and so do the values of each aspect. Among a few variations in a row every
-    aspect appears about equally often, and every value of an aspect.
+    Aspects take turns, and so do the values of each aspect. So within a few consecutive variations,
+    all aspects appear about equally often, as do all values of an aspect.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random)
     Yields
     ------
     str
-        A variation, or "" for a try without a result.
+        A variation, or "" for an attempt without a result.
     """
     text = _naming_one_person(" ".join(prompt.split()))
     details = _wanted_details(text, topic, knows)
@@ -408,7 +408,7 @@ def _naming_one_person(text: str) -> str:
 
 
 def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list[d.Detail]]:
-    """Return the open details that a topic wants, by aspect."""
+    """Return the open details that fit a topic, by aspect."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     wanted: dict[str, list[d.Detail]] = {}
     for aspect, details in d.open_details(text, knows).items():
@@ -421,7 +421,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return the details of at most `room` words that go with the chosen ones, by aspect."""
+    """Return the details of at most `room` words that are compatible with the chosen details, by aspect."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:
@@ -433,7 +433,7 @@ def _fitting_details(
 def _word_count(detail: d.Detail) -> int:
     """Return the greatest number of words that a detail adds.
 
-    Frames come with an "of", and some values with a "working".
+    Frames add an "of", and some values add a "working".
     """
     count = len(detail.form.words.split())
     return count if detail.is_phrase or detail.form.place == "before" else count + 1
@@ -442,7 +442,7 @@ def _word_count(detail: d.Detail) -> int:
 def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random) -> T:
     """Take the first fitting item from the queue.
 
-    If the queue has none, all items are added to it once more, in a random order.
+    If the queue has no fitting item, all items are added to it again, in random order.
     """
     if not any(item in fitting for item in queue):
         queue += rng.sample(items, len(items))
@@ -452,19 +452,19 @@ def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random)
 
 
 _FRAMED = 0.2
-"""Share of random prompts that open with "a photo of"."""
+"""Share of random prompts that begin with "a photo of"."""
 _SEVERAL = 0.12
-"""Share of random prompts about two of a thing."""
+"""Share of random prompts about two things of a kind."""
 _ADJECTIVE = 0.35
 """Share of random prompts with an adjective."""
 _AXES = 2.0
-"""Mean number of axes that a random prompt settles, if there is room, and if phrases exist."""
+"""Mean number of axes that a random prompt states, if length and phrases allow it."""
 _AXES_WITHOUT_PHRASES = 1.5
-"""Mean number of axes where there are few phrases."""
+"""Mean number of axes if there are few phrases."""
 
 
 def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield random prompts without end, "" for a prompt that is too long or too short.
+    """Yield an endless sequence of random prompts; "" stands for a prompt of unsuitable length.
 
     Parameters
     ----------
@@ -492,7 +492,7 @@ def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterato
 
 
 def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
-    """Draw a subject of a group: a thing or two, with or without an adjective."""
+    """Draw a subject of a group: one or two things, with or without an adjective."""
     noun = rng.choice(d.nouns_of(group, knows))
     adjectives = [word for word in group.adjectives if knows(f"{word} {noun}")]
     adjective = ""
@@ -505,10 +505,10 @@ def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
 
 
 def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Add details that go together, as many as a length drawn at random has room for.
+    """Add compatible details until a random length is reached.
 
-    Styles are never added. An axis is settled only where each of its values has room, so that short
-    values are not more frequent.
+    Styles are never added. An axis is stated only if each of its values fits, so that short values
+    are not more frequent.
     """
     length = rng.randint(*words)
     options = _invented_details(text, knows)
@@ -541,7 +541,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Draw the axes to settle, and the order of axes and phrases."""
+    """Draw the axes to state, and the order of axes and phrases."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES
@@ -556,7 +556,7 @@ def _aspect_order(
 def _details_with_room(
     text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
 ) -> list[d.Detail]:
-    """Return the details that go with the chosen ones in a text of at most `longest` words."""
+    """Return the details that are compatible with the chosen details, in a text of at most `longest` words."""
     return [
         detail
         for detail in details

@@ -37,7 +37,7 @@ class Completion:
     truncated
         Whether the answer is cut off.
     prompt_tokens, completion_tokens
-        Numbers of tokens; None where a server does not report them.
+        Numbers of tokens; None if the server does not report them.
     """
 
     text: str
@@ -58,7 +58,7 @@ class LLM(Protocol):
     fingerprint
         Name of the model and all settings that change an answer.
     concurrency
-        Number of conversations that it can hold at once.
+        Largest number of simultaneous conversations.
     """
 
     name: str
@@ -66,12 +66,12 @@ class LLM(Protocol):
     concurrency: int
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """Return the next turn of a conversation.
+        """Return the next message of a conversation.
 
         Parameters
         ----------
         messages
-            All turns so far.
+            All messages so far.
         schema
             JSON schema of the answer; the caller checks whether the answer follows it.
         seed
@@ -110,9 +110,9 @@ class Usage:
     cached
         Answers from the cache.
     prompt_tokens, completion_tokens
-        Reported tokens of the calls.
+        Numbers of tokens that the server reported.
     unreported
-        Calls without a number of tokens.
+        Calls for which the server reported no number of tokens.
     """
 
     calls: int = 0
@@ -144,7 +144,7 @@ class Usage:
 
 @dataclass(slots=True)
 class AnswerTally:
-    """Counts of usable answers, and of the reasons why others are not usable.
+    """Counts of usable answers, and of the faults of unusable answers.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class AnswerTally:
     def lines(self) -> list[str]:
         """Return one line of text for each step with unusable answers."""
         return [
-            f"{usable} of {total} {step} could be used; the others: {self._reasons(step)}"
+            f"{usable} of {total} {step} could be used; faults of the others: {self._reasons(step)}"
             for step, (usable, total) in self.steps.items()
             if usable < total
         ]
@@ -182,7 +182,7 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
     Parameters
     ----------
     writer
-        Any prompt generator; nothing is reported of a generator without a language model.
+        Any prompt generator; a generator without a language model reports nothing.
     report
         Function that shows a line of text; None to report nothing.
     """
@@ -193,7 +193,7 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
 
 
 Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
-"""A function from messages, a schema and a seed to the next turn."""
+"""A function from messages, a schema and a seed to the next message."""
 
 
 class CachingLLM:
@@ -226,21 +226,22 @@ class CachingLLM:
 
     @contextmanager
     def remembering(self, *, continues: bool = False) -> Iterator[Complete]:
-        """Give a function that completes the conversations of one task.
+        """Return a function that completes the conversations of one task.
 
         The answers of the task are cached, unless it ends with a LanguageModelError: unusable
-        answers are requested again another time.
+        answers are requested again in a later run.
 
         Parameters
         ----------
         continues
-            Whether the work goes on without the task, as a search does. Then its answers are cached
-            as soon as any task of this model was usable, so that repeated work is the same.
+            Whether the work continues without the task, as in a search. Its answers are then cached
+            as soon as any task of this model has succeeded, so that a repetition gives the same
+            results.
 
         Yields
         ------
         Complete
-            The function. It raises RunError at the end of the budget.
+            The function. The function raises RunError when the budget is used up.
         """
         new_records: dict[str, Mapping[str, Any]] = {}
         usable = True
@@ -258,7 +259,7 @@ class CachingLLM:
                     self._store_waiting()
 
     def _store_waiting(self) -> None:
-        """Cache the records that wait for a usable task."""
+        """Cache the records that were held back until a task succeeds."""
         if self._cache:
             for key, record in self._waiting.items():
                 self._cache.put_completion(key, record)
@@ -271,7 +272,7 @@ class CachingLLM:
         schema: Schema | None,
         seed: int,
     ) -> Completion:
-        """Return the next turn from the cache or the model, and add it to the new records."""
+        """Return the next message from the cache or the model, and add it to the new records."""
         request = {
             "fingerprint": self.fingerprint,
             "messages": [asdict(message) for message in messages],
@@ -308,7 +309,7 @@ class CachingLLM:
 
 
 def _completion(record: Mapping[str, Any] | None) -> Completion | None:
-    """Return the answer in a record; None for no record and for a damaged one."""
+    """Return the answer in a record; None if there is no record, or a damaged record."""
     answer = record.get("answer") if isinstance(record, Mapping) else None
     names = {entry.name for entry in fields(Completion)}
     if not isinstance(answer, dict) or answer.keys() != names:
@@ -317,7 +318,7 @@ def _completion(record: Mapping[str, Any] | None) -> Completion | None:
 
 
 ATTEMPTS = 4
-"""Number of requests for the same thing before askew gives up."""
+"""Number of equal requests before askew gives up."""
 
 
 def attempt_seed(seed: int, attempt: int) -> int:

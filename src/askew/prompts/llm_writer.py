@@ -58,7 +58,7 @@ INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
 """The instructions to a language model."""
 
 _MAX_LISTED = 60
-"""Greatest number of texts that a model is told not to repeat."""
+"""Largest number of texts in the instruction not to repeat texts."""
 
 
 class RejectedAxis(NamedTuple):
@@ -79,7 +79,7 @@ class RejectedAxis(NamedTuple):
 class LLMWriter:
     """A prompt generator that asks a language model and checks its answers.
 
-    It asks again for what is missing, `ATTEMPTS` times in all.
+    It requests missing texts again, with `ATTEMPTS` attempts in total.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class LLMWriter:
     axes
         Greatest number of axes to propose.
     on
-        Axes on what a prompt leaves open, on what it states, or on both.
+        Axes about details that a prompt leaves open, that it states, or both.
     """
 
     def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "unstated") -> None:
@@ -143,7 +143,7 @@ class LLMWriter:
     ) -> list[a.ParsedAxis]:
         """Make one attempt: ask for axes, for counterfactual prompts, and for both as JSON.
 
-        The first step is left out where a person has chosen the axes.
+        The first step is left out if a person has chosen the axes.
         """
         conversation = _Conversation(complete, self.tally, seed)
         instruction = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
@@ -287,7 +287,7 @@ class _AxisCollection:
         return None if name else "it has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis has the name or two texts of an accepted axis."""
+        """Check whether an axis shares its name or two texts with an accepted axis."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2
@@ -297,7 +297,7 @@ class _AxisCollection:
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
-        """Return the accepted axes, in the order of `names` where there are names."""
+        """Return the accepted axes, in the order of `names` if there are names."""
         return [self.accepted[name] for name in (self.accepted if names is None else names)]
 
     def missing_reason(self, names: Sequence[str] | None) -> str:
@@ -314,7 +314,7 @@ class _AxisCollection:
 
 @dataclass
 class _TextCollection:
-    """The accepted texts by their simplified form, and the faults of the last answer."""
+    """Accepted texts by their simplified form, with the faults of the last answer."""
 
     kind: Kind
     prompt: str
@@ -323,13 +323,13 @@ class _TextCollection:
     faults: Counter[str] = field(default_factory=Counter)
 
     def reminders(self) -> str:
-        """Return what to add to a repeated request: the last faults, and the texts so far."""
+        """Return the additions to a repeated request: the last faults, and the texts so far."""
         reminders = ""
         if self.faults:
-            reminders += f" Last time something was wrong: {', '.join(self.faults)}."
+            reminders += f" Faults of the last answer: {', '.join(self.faults)}."
         listed = "; ".join([*self.texts.values()][-_MAX_LISTED:])
         if listed:
-            reminders += f" These are there already and must not come again: {listed}."
+            reminders += f" Do not repeat these texts: {listed}."
         return reminders
 
     def add(self, answer: Completion, requested: int) -> list[str | None]:
@@ -371,7 +371,7 @@ def axis_name(text: str) -> str:
 
 
 class _CheckedTexts(NamedTuple):
-    """The accepted texts of an axis by value, and the fault of every text (None if accepted)."""
+    """Accepted texts of an axis by value, with the fault of each text (None if accepted)."""
 
     texts: dict[str, str]
     faults: list[str | None]
@@ -401,7 +401,7 @@ def _check_counterfactuals(
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
-    """Return the value of a text as the catalogue spells it, or the words that the text adds."""
+    """Return the value of a text in the catalogue's spelling, or the words that the text adds."""
     if not value:
         prompt_words = simplify(prompt).split()
         value = " ".join(word for word in simplify(text).split() if word not in prompt_words)
@@ -415,7 +415,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return the axis, as the catalogue has it if the values are the same."""
+    """Return the axis, or the catalogue's axis if it has the same values."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"
@@ -428,7 +428,7 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
 
 
 def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
-    """Return the instruction to write texts of a kind, about anything or about a topic."""
+    """Return the instruction to write texts of a kind, with or without a topic."""
     number = "1 prompt" if count == 1 else f"{count} prompts"
     steered = ""
     if topic is not None and topic not in STYLES:
@@ -444,7 +444,7 @@ def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic:
 
 
 def _open_aspects(topic: str | None) -> str:
-    """Return the part of the instruction for variations that says what they should settle."""
+    """Return the part of the instruction for variations that lists the details to state."""
     key = "any" if topic is None else topic
     if topic in STYLES:
         key = "style"

@@ -1,7 +1,7 @@
-"""Details that suit a prompt's subject, the details that a prompt leaves open, and topics.
+"""Details that suit a prompt's subject, details that a prompt leaves open, and topics.
 
-A topic steers prompts to an area such as people or nature, a group of things such as food, or any
-words.
+A topic restricts prompts to an area such as people or nature, a group of things such as food, or
+any words.
 """
 
 import re
@@ -25,7 +25,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
 SIDES = ("anywhere", "indoors", "outdoors")
-"""Sides of the door: a detail can be shown anywhere, indoors or outdoors."""
+"""Settings of a detail: it can be shown anywhere, indoors or outdoors."""
 
 STYLE = "style"
 MONOCHROME = "monochrome"
@@ -60,13 +60,13 @@ _DOES = re.compile(
 """Words after a person that state an activity."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
-"""Openings that make no sense after another frame."""
+"""Openings that cannot follow another frame."""
 
 _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Aspects of the same place in a prompt, in their order; other aspects follow them."""
+"""Aspects at the same position of a prompt, in order; other aspects follow them."""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
@@ -80,9 +80,9 @@ class Detail:
     aspect
         Name of the axis, or of the kind of phrase or frame.
     form
-        Words and their place.
+        Words and their position.
     side
-        Side of the door on which the detail can be shown, one of `SIDES`.
+        Setting in which the detail can be shown, one of `SIDES`.
     value
         Value of the axis; None for a phrase or a frame.
     """
@@ -94,18 +94,18 @@ class Detail:
 
     @property
     def is_phrase(self) -> bool:
-        """Check for a phrase about a subject that states no value of an axis."""
+        """Check whether a phrase about a subject states no value of an axis."""
         return self.value is None and self.form.place != "frame"
 
     @property
     def is_wearing(self) -> bool:
-        """Check for clothes that a person is wearing."""
+        """Check whether a detail describes clothes that a person is wearing."""
         return self.form.words.startswith(WEARING)
 
 
 @dataclass(frozen=True, slots=True)
 class NounGroup:
-    """Nouns of things that are found in the same places, with the details that suit them.
+    """Nouns of things that occur in the same places, with suitable details.
 
     Attributes
     ----------
@@ -120,9 +120,9 @@ class NounGroup:
     details
         Details that suit them.
     varied_axes
-        Axes that variations settle.
+        Axes that variations state.
     person_axes
-        Axes that say who a person is; empty for things.
+        Axes about the identity of a person; empty for things.
     """
 
     name: str
@@ -176,7 +176,7 @@ def _group(name: str, table: Mapping[str, Any]) -> NounGroup:
 
 
 def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
-    """Yield phrases (but for words of the axes), then values of axes, then frames."""
+    """Yield phrases (except words of the axes), then values of axes, then frames."""
     axis_words = set[str]()
     for axis in axes:
         axis_words |= {form.words for form in find_catalogue_axis(axis).plain_forms.values()}
@@ -215,7 +215,7 @@ def _values(axis: str) -> Iterator[Detail]:
 
 
 def group_of(phrase: NounPhrase | None) -> NounGroup:
-    """Return the group that lists a noun, or its nearest kin, or the group of its kind."""
+    """Return the group that lists a noun or its nearest related noun, else the group of its kind."""
     noun = phrase.noun if phrase else None
     if noun is None:
         return groups()[ANYTHING]
@@ -231,7 +231,7 @@ def group_of(phrase: NounPhrase | None) -> NounGroup:
 def kin(noun: Noun) -> tuple[str, ...]:
     """Return the nouns nearest to a noun in WordNet, the nearest first.
 
-    The result is empty for a noun that WordNet does not have.
+    The result is empty for a noun that is not in WordNet.
     """
     return _kin_table().get(noun.singular, ())
 
@@ -245,7 +245,7 @@ def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """Return the first group that lists a noun, by noun."""
+    """Return the first group of each listed noun."""
     table: dict[str, NounGroup] = {}
     for group in groups().values():
         for noun in group.nouns:
@@ -259,7 +259,7 @@ def say(prompt: str, detail: Detail) -> str:
     Raises
     ------
     UsageError
-        If nothing in the prompt can have the detail.
+        If the detail fits nothing in the prompt.
     """
     if detail.form.place == "frame":
         return reframe(prompt, detail.form.words)
@@ -279,7 +279,7 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
 
 
 def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
-    """Return a sorting key: details inserted first are nearer to the noun, or further inside."""
+    """Return a sorting key: details that are inserted first are nearer to the noun."""
     is_value_after_noun = detail.form.place == "after" and detail.value is not None
     place = _PLACES.index(detail.form.place)
     return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)
@@ -288,7 +288,7 @@ def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
 def go_together(detail: Detail, others: Iterable[Detail]) -> bool:
     """Check whether a detail can be combined with all others.
 
-    Details need different themes and the same side of the door, and "wearing" appears once.
+    Details need different themes and the same setting, and "wearing" appears only once.
     """
     return all(_are_compatible(detail, other) for other in others)
 
@@ -339,10 +339,10 @@ class _DescribedSubject:
     phrase
         The main phrase.
     following
-        Text after the main phrase; all text where there is no main phrase.
+        Text after the main phrase; all text if there is no main phrase.
     side
-        Side of the door that the prompt states, "anywhere" for a place that may be on either side,
-        None for no place.
+        Setting that the prompt states; "anywhere" for a place that may be indoors or outdoors, None
+        for no place.
     """
 
     parsed: ParsedPrompt
@@ -363,7 +363,7 @@ class _DescribedSubject:
         )
 
     def suits(self, detail: Detail) -> bool:
-        """Check whether the kind of the subject can have the detail."""
+        """Check whether the detail suits the kind of the subject."""
         kind = self.phrase.noun.kind if self.phrase and self.phrase.noun else None
         if kind is None or not detail.value:
             return True
@@ -371,7 +371,7 @@ class _DescribedSubject:
         return not kinds.isdisjoint({kind, "any"})
 
     def settles(self, detail: Detail) -> bool:
-        """Check whether the prompt settles the aspect of a detail."""
+        """Check whether the prompt states the aspect of a detail."""
         if detail.value is not None and states(self.parsed.text, detail.aspect):
             return True
         return any(self._settles_theme(theme) for theme in themes(detail.aspect))
@@ -387,7 +387,7 @@ class _DescribedSubject:
         return any(states(self.parsed.text, axis) for axis in axes)
 
     def leaves_room(self, detail: Detail) -> bool:
-        """Check whether a detail fits the side of the door and the clothes of the prompt."""
+        """Check whether a detail fits the setting and the clothes in the prompt."""
         if self.side is not None and detail.side not in ("anywhere", self.side):
             return False
         return not (detail.is_wearing and WEARING in self.parsed.text.lower())
@@ -399,13 +399,13 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
-    """Return the sides of the door that the nouns of a prompt imply, "" for no side."""
+    """Return the settings that the nouns of a prompt imply, "" for no setting."""
     others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
     return [noun.implies.get("environment", "") for noun in others]
 
 
 def _side(parsed: ParsedPrompt, subject: NounPhrase | None, following: str) -> str | None:
-    """Return the side of the door that a prompt states; see `_DescribedSubject.side`."""
+    """Return the setting that a prompt states; see `_DescribedSubject.side`."""
     entry = find_catalogue_axis("environment")
     statements = find_statements(parsed, entry, [subject] if subject else [])
     values = [statement.value for statement in statements]
@@ -430,7 +430,7 @@ class Topic:
     groups
         Groups of nouns that belong to it.
     words
-        Words for a thing that no group has; None for a topic of groups.
+        Words for a thing outside of all groups; None for a topic of groups.
     """
 
     name: str | None
@@ -466,7 +466,7 @@ class Topic:
 
 
 def find_topic(name: str | None, knows: Knows = anything) -> Topic:
-    """Return the topic that a name spells.
+    """Return the topic of a name in any spelling.
 
     Parameters
     ----------
@@ -505,7 +505,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
 
 
 def _groups_of_topic(name: str | None) -> list[NounGroup]:
-    """Return the groups that a topic names; all groups with nouns for a style or anything."""
+    """Return the groups of a topic; all groups with nouns if the topic is a style or anything."""
     if name == CLOTHING:
         return [groups()[key] for key in groups() if key in (PEOPLE, "clothes")]
     if name in ("animals", "animal"):
@@ -531,7 +531,7 @@ def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
 
 
 def with_article(words: str) -> str:
-    """Return the words of a topic as a prompt names them.
+    """Return the words of a topic in the form for a prompt.
 
     "red shoe" gives "a red shoe"; "shoes" and "footwear" stay as they are.
     """

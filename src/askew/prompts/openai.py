@@ -23,7 +23,7 @@ _FIELD_NAMES = {
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""By request field, its names in the errors of servers that do not accept it."""
+"""Names of request fields in the errors of servers that do not accept them, by field."""
 
 _SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
 _FILTERS = re.compile(r"content_filter|content_policy|responsibleai", re.I)
@@ -33,9 +33,9 @@ _FILTERS = re.compile(r"content_filter|content_policy|responsibleai", re.I)
 class OpenAILLM:
     """One model of one server.
 
-    A field that the server does not accept, such as `seed` or the schema, is left out from then on.
-    The server's address is not part of the fingerprint: a model's name means the same model
-    everywhere.
+    After a server has rejected a field such as `seed` or the schema, the field is left out.
+    The server's address is not part of the fingerprint: a model's name is assumed to mean the same
+    model everywhere.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class OpenAILLM:
         self._left_out: frozenset[str] = frozenset()
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """Return the next turn of a conversation; see `askew.prompts.llm.LLM`.
+        """Return the next message of a conversation; see `askew.prompts.llm.LLM`.
 
         Raises
         ------
@@ -178,8 +178,7 @@ def create(
     """
     if not name:
         raise UsageError(
-            "--llm openai names no model; write --llm openai/MODEL, "
-            "with the server's name of the model"
+            "--llm openai does not name a model; write --llm openai/MODEL, with the server's name for the model"
         )
     if concurrency < 1:
         raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
@@ -220,6 +219,6 @@ def _text(content: Any) -> str:
 
 
 def _token_count(answer: "ChatCompletion", name: str) -> int | None:
-    """Return a number of tokens; None where the server reports no valid number."""
+    """Return a number of tokens; None if the server reports no valid number."""
     count = getattr(answer.usage, name, None)
     return count if isinstance(count, int) and count >= 0 else None

@@ -67,7 +67,7 @@ class NounPhrase:
     Attributes
     ----------
     start
-        The determiner, or the first modifier where there is no determiner.
+        The determiner, or the first modifier if there is no determiner.
     first
         The first modifier.
     head
@@ -110,7 +110,7 @@ class ParsedPrompt:
     phrases: tuple[NounPhrase, ...]
 
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
-        """Return the first phrase of these kinds, with the phrases joined to it by "and" or ","."""
+        """Return the first phrase of these kinds, with phrases that follow after "and" or ","."""
         phrases = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
         for count in range(1, len(phrases)):
             start = self.words[phrases[count - 1].end - 1].end
@@ -179,7 +179,7 @@ def has_known_word(text: str) -> bool:
 
 
 def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:
-    """Check whether a guessed phrase comes before all known ones and is not their "kind of"."""
+    """Check whether a guessed phrase precedes all known phrases, and is not a "kind of" them."""
     if not phrases:
         return True
     return guess.end <= phrases[0].start and parsed.lower(guess.end) != "of"
@@ -207,7 +207,7 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
 
 
 def _known_noun_end(parsed: ParsedPrompt, start: int) -> int | None:
-    """Return where the longest known noun of up to four words ends; None if no noun starts here."""
+    """Return the end of the longest known noun of up to four words; None if no noun starts here."""
     for end in range(min(start + 4, len(parsed.words)), start, -1):
         if _known_noun(parsed, start, end) and not _is_adjective_before_word(parsed, start, end):
             return end
@@ -225,7 +225,7 @@ def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> boo
 
 
 def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhrase) -> bool:
-    """Check for people counted by people, as in "a couple of nurses"."""
+    """Check for a noun of people that counts people, as in "a couple of nurses"."""
     is_joined = phrase.start - counting.end == 1 and parsed.lower(phrase.start - 1) == "of"
     nouns_of_both = (counting.noun, phrase.noun)
     return (
@@ -295,7 +295,7 @@ def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the first run of words after the frame that can be a noun phrase."""
+    """Return the first words after the frame that can form a noun phrase."""
     small_words = DETERMINERS | _FUNCTION_WORDS
     start = parsed.frame_words()
     while parsed.lower(start) in small_words:
@@ -329,14 +329,14 @@ def _person_by_ending(word: str) -> Noun | None:
 
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
-"""Media of frames that mean a photograph without a style."""
+"""Media in frames of photographs without a style."""
 
 STYLE_WORDS = re.compile(
     r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|"
     r"cartoon)\b ?",
     re.I,
 )
-"""Adjectives of frames that settle the style."""
+"""Adjectives of frames that state the style."""
 
 _OPEN_MEDIA = PHOTOS | {"portrait", "headshot"}
 
@@ -350,7 +350,7 @@ class Statement:
     start, end
         The range.
     value
-        The value; `OTHER` for a value that the axis does not list.
+        The value; `OTHER` for a value that is not in the axis.
     before
         Whether the words are adjectives before a noun.
     """
@@ -363,7 +363,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt settles an axis, so that a bias on the axis has no meaning.
+    """Check whether a prompt states a value of an axis, so that a bias on the axis has no meaning.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def states(prompt: str, axis: str) -> bool:
 
 
 def _frame_states_style(text: str) -> bool:
-    """Check whether the frame of a prompt settles the style of the image."""
+    """Check whether the frame of a prompt states the style of the image."""
     frame = FRAME.match(text)
     if frame is None:
         return False
@@ -414,7 +414,7 @@ def _is_implied(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[N
 
 
 def stated_values(text: str, axis: str) -> set[str]:
-    """Return the values of an axis that a text states, by a noun ("woman") or by words for them.
+    """Return the values of an axis that a text states by nouns ("woman") or other words.
 
     Parameters
     ----------
@@ -527,7 +527,7 @@ def _adjectives_of(form: ValueForm | None, synonyms: Sequence[str]) -> set[str]:
 def _phrases_of(
     form: ValueForm | None, synonyms: Sequence[str], value_adjectives: Collection[str]
 ) -> set[str]:
-    """Return the phrases after a noun that state a value, about one thing and about several."""
+    """Return the phrases after a noun that state a value, in the singular and in the plural."""
     phrases = {word for word in synonyms if PHRASE_START.match(word)}
     if form and form.place != "before":
         phrases.add(form.words)

@@ -1,4 +1,4 @@
-"""The words that the lexicon knows, and the English grammar that rewriting a prompt needs.
+"""The words of the lexicon, and the English grammar for rewriting prompts.
 
 The grammar covers plurals, articles and agreement.
 """
@@ -20,13 +20,13 @@ class Noun:
     Attributes
     ----------
     singular, plural
-        Its two forms.
+        Singular and plural form.
     kind
-        Kind of thing that it names.
+        Kind of the named thing.
     implies
-        Value by axis that the noun implies: "boy" implies gender male and age young.
+        Values that the noun implies, by axis: "boy" implies gender male and age young.
     counterparts
-        Noun by axis that replaces it for another value of the axis.
+        Noun that replaces it for another value, by axis.
     """
 
     singular: str
@@ -53,7 +53,7 @@ def read_data(name: str) -> str:
 def nouns() -> Mapping[str, Noun]:
     """Return every known noun by its lower-case forms, singular and plural.
 
-    The first entry of a form wins.
+    If two entries have a form in common, the first is used.
     """
     table: dict[str, Noun] = {}
     for noun in _all_nouns():
@@ -158,7 +158,7 @@ _VOWEL_SOUND = re.compile(
     re.I,
 )
 _SPOKEN_VOWEL = frozenset("AEFHILMNORSX8")
-"""Letters and the digit whose names begin with a vowel sound: "an X-ray", "an HD photo"."""
+"""Letters and digits whose names begin with a vowel sound: "an X-ray", "an HD photo"."""
 
 
 def plural(noun: str) -> str:
@@ -218,7 +218,7 @@ def replace(text: str, start: int, end: int, words: str) -> str:
 
 
 def _agreeing_article(before: str, following: str) -> str:
-    """Return the text before some words, with its last article as those words need it."""
+    """Return the text before some words, with its last article adapted to these words."""
     match = re.search(r"\b(an?)(\s+)$", before, re.I)
     if match is None:
         return before
@@ -229,7 +229,7 @@ def _agreeing_article(before: str, following: str) -> str:
 
 
 def agree(phrase: str) -> str:
-    """Return a phrase about one person in the form for several people.
+    """Convert a phrase about one person to a phrase about several people.
 
     "who is blind" gives "who are blind", "with a hat" gives "with hats".
     """

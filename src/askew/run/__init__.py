@@ -1,1 +1,1 @@
-"""A plan, a store and a folder together: what is left to do, and doing it."""
+"""Runs: a plan, a store and a folder, and the execution of the remaining work."""

@@ -1,6 +1,6 @@
-"""The verbs with which a method asks for everything that costs.
+"""The interface through which a method obtains images, answers and vectors.
 
-`LiveRun` makes what the store lacks. `CountingRun` counts how much that would be.
+`LiveRun` makes everything that the store lacks. `CountingRun` only counts this work.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,14 +37,14 @@ FiledOutcomes = list[tuple[FiledPicture, Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class MakerOutput:
-    """An image from a maker, with the measurements that were made on the way.
+    """An image from a maker, with measurements that were made at the same time.
 
     Attributes
     ----------
     picture
         The image, or the reason why there is none.
     seen
-        By fingerprint a row of numbers, such as attention maps.
+        Rows of numbers by fingerprint, such as attention maps.
     """
 
     picture: EncodedPicture | Missing
@@ -54,8 +54,8 @@ class MakerOutput:
 class Maker(Protocol[W_contra]):
     """A producer of images in batches of a fixed size, such as a model or an editor.
 
-    A maker can be sent to another process: it holds providers and settings. What it needs for a
-    single image is part of the request, a subclass of `PictureRequest`.
+    A maker consists of providers and settings, so it can be sent to another process. Data for a
+    single image are part of the request, a subclass of `PictureRequest`.
 
     A maker may have a method `check`, which is called before anything is made or written and raises
     UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`.
@@ -87,7 +87,7 @@ class Maker(Protocol[W_contra]):
 
 
 class ModelMaker:
-    """A model as a maker of images, without measurements on the way."""
+    """A model as a maker of images, without measurements."""
 
     sees: frozenset[str] = frozenset()
 
@@ -147,15 +147,15 @@ def provider(name: str, activity: str) -> Iterator[None]:
 
 
 def expect(holds: bool, fault: str) -> None:
-    """Raise ValueError unless `holds`: a provider broke its contract."""
+    """Raise ValueError unless `holds`, because a provider violates its contract."""
     if not holds:
         raise ValueError(fault)
 
 
 class Run(Protocol):
-    """Everything that costs. A method may call each verb as often as it likes.
+    """Everything that costs. A method may call each function any number of times.
 
-    No image is made and no question is asked twice.
+    No image is made twice, and no question is asked twice.
 
     Attributes
     ----------
@@ -213,10 +213,10 @@ class Run(Protocol):
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
-        """Report the steps of a longer computation instead of the progress of each part of it."""
+        """Report the steps of a longer computation instead of the progress of its parts."""
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings. A run that only counts drops them."""
+        """Add warnings to the findings. A run that only counts ignores them."""
         return
 
     def tell(self, sentence: str) -> None:

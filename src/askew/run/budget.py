@@ -14,7 +14,7 @@ MONEY = re.compile(r"\$([\d.]+) at \$([\d.]+)")
 
 @dataclass(slots=True)
 class Budget:
-    """A bound on the images or the time of a run, and how much of it is spent.
+    """A bound on the images or the time of a run, with the amount that is spent.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Budget:
         return cls(pictures=int(text), text=f"{int(text)} images")
 
     def is_exhausted(self) -> bool:
-        """Check whether another part, as long as the longest so far, may exceed the time."""
+        """Check whether another part may exceed the time, if it takes as long as the longest part."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 
@@ -74,5 +74,5 @@ class Budget:
         return RunError(f"the budget of {self.text} is used up. {RESUME}")
 
     def finish_part(self, begun: float) -> None:
-        """Note the duration of a part that began at the monotonic time `begun`."""
+        """Record the duration of a part that began at the monotonic time `begun`."""
         self._longest = max(self._longest, time.monotonic() - begun)

@@ -1,4 +1,4 @@
-"""Check after a run that planned images are stored or known to be missing, and unchanged."""
+"""Checks of a run: planned images are stored or known to be missing, and files are unchanged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,7 @@ from askew.store.requests import PlannedPicture
 from askew.store.store import Store
 
 HINT = (
-    "Repeat the command of the run to make what is left. Use --repair first to set damaged files "
-    "aside."
+    "Repeat the command of the run to complete it. Use --repair first to set damaged files aside."
 )
 
 
@@ -42,7 +41,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """True if nothing is left, and nothing is wrong."""
+        """True if no image is left, and there are no faults."""
         return not self.left and not self.faults
 
     def lines(self) -> list[str]:
@@ -66,11 +65,13 @@ def check(folder: Path, store: Store, results: Head | AskewError | None = None) 
     Raises
     ------
     UsageError
-        If the folder holds no run.
+        If the folder contains no run.
     """
     plan_hash = plan_hash_in(folder)
     if plan_hash is None:
-        raise UsageError(f"{folder} holds no run: it contains neither {HASH_FILE} nor {PLAN_FILE}")
+        raise UsageError(
+            f"{folder} is not a run folder: it contains neither {HASH_FILE} nor {PLAN_FILE}"
+        )
     planned = store.planned(plan_hash)
     damaged = _damaged_files(folder, plan_hash, results)
     faults = [
@@ -115,7 +116,7 @@ def _damaged_files(
 
 
 def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterator[str]:
-    """Yield a fault for every image of the results that the store does not know."""
+    """Yield a fault for every image in the results that is not in the store."""
     known = {picture.id for picture in planned}
     named = {name for image_set in results.sets for name in image_set.pictures if name is not None}
     for name in sorted(named - known):

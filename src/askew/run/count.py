@@ -1,4 +1,4 @@
-"""A run that only counts the work of a gather, and how much of it the store holds already."""
+"""A run that only counts the work of a gather step, and the part that is already stored."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -47,7 +47,7 @@ class CountingRun(Run):
         self._seen = set[tuple[str, str]]()
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return stored images, and representatives for the others."""
+        """Return stored images, and representatives of all other images."""
         stored = self._pictures(wanted)
         batches = slices(wanted, maker.batch_size)
         left = unfinished(batches, stored, getattr(maker, "seeded", True))
@@ -62,7 +62,7 @@ class CountingRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return imported files, and representatives for the others; absent files are missing."""
+        """Return imported files, and representatives of all other files; absent files are missing."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
@@ -147,7 +147,7 @@ class CountingRun(Run):
         return sum(self.bounds.values(), self.work)
 
     def lines(self) -> list[str]:
-        """Return the numbers in words, and which of them are bounds."""
+        """Return the numbers in words, and mark bounds."""
         bounds = [
             f"{what.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
             "earlier results"
@@ -156,7 +156,7 @@ class CountingRun(Run):
         return [*self.total.lines(at_most=bool(self.bounds)), *bounds]
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
-        """Return those of `wanted` that are stored, and count those that were not counted before."""
+        """Return the wanted images that are stored, and count images that were not counted before."""
         stored = self.store.pictures(request.key for request in wanted)
         new = {request.key: request for request in wanted if request.key not in self._wanted}
         texts = {request.prompt for request in new.values() if request.prompt} - self._prompts
@@ -170,7 +170,7 @@ class CountingRun(Run):
 
 @contextmanager
 def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[CountingRun]:
-    """Open a run that only counts what is left: nothing is made or written."""
+    """Open a run that only counts the remaining work, without making or writing anything."""
     check_folder(folder, plan)
     with Store(store, create=False) as opened:
         yield CountingRun(opened)

@@ -1,9 +1,9 @@
-"""Parts of a stage on their way through an engine.
+"""Execution of the parts of a stage by an engine.
 
 Several processes may work on one store. A part is locked while it is in flight, and its result is
-stored before the lock is released. A part that another process holds waits until all other parts
-are done. A pass over the parts never waits for another process while it holds locks itself, so two
-processes cannot block each other.
+stored before the lock is released. A part that another process has locked is postponed until all
+other parts are done. A pass over the parts never waits for another process while it holds locks, so
+there are no deadlocks.
 """
 
 import time
@@ -22,7 +22,7 @@ from askew.run.progress import Stage
 from askew.store.store import Store
 
 WAIT = 0.2
-"""Seconds between two attempts to lock a part that another process holds."""
+"""Seconds between attempts to lock a part that another process has locked."""
 
 Part = TypeVar("Part")
 
@@ -45,7 +45,7 @@ class Parts(Protocol[Part]):
         """Return the number of images that are done with the part."""
 
     def is_complete(self, part: Part) -> bool:
-        """Check whether another process has stored the part, and take it over if so."""
+        """Check whether another process has stored the part; if so, use its results."""
 
     def item(self, part: Part) -> Any:
         """Return the argument of the task."""
@@ -79,14 +79,14 @@ class PartInFlight(Generic[Part]):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Hands parts to an engine and stores the results as they arrive.
+    """Dispatcher that passes parts to an engine and stores the results as they arrive.
 
     Attributes
     ----------
     store
         The store, which keeps the locks.
     engine
-        Where the parts are carried out.
+        Engine for the parts.
     budget
         No part is started after the budget is used up.
     stop
@@ -120,7 +120,7 @@ class Dispatcher:
 
 
 class Pass(Generic[Part]):
-    """One pass over the parts that are left."""
+    """One pass over the remaining parts."""
 
     def __init__(self, dispatcher: Dispatcher, work: Parts[Part], parts: Sequence[Part]) -> None:
         self._context = dispatcher
@@ -131,7 +131,7 @@ class Pass(Generic[Part]):
         self._ended = False
 
     def run(self) -> list[Part]:
-        """Carry out the parts that no other process holds, and return the other parts."""
+        """Carry out the parts that no other process has locked, and return the other parts."""
         results = self._context.engine.map(self._work.task, self._items())
         try:
             with closing(results), progress_listener(self._report):

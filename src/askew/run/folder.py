@@ -1,4 +1,4 @@
-"""The run folder: it holds one plan, and the hash of the plan."""
+"""The run folder, which contains a plan and its hash."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from askew.plan import PLAN_FILE, RunPlan, read_plan
 
 HASH_FILE = "plan.hash"
 LARGEST_LIST = 3
-"""Differences that an error lists, at most."""
+"""Largest number of differences in an error message."""
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
@@ -17,16 +17,16 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     Raises
     ------
     UsageError
-        If the folder holds another plan.
+        If the folder contains another plan.
     """
     if plan_hash_in(folder) in (None, plan.hash):
         return
     differences = _differences(folder, plan)
     listed = f" ({differences})" if differences else ""
     raise UsageError(
-        f"the run folder {folder} holds another plan{listed}, and a folder holds one plan. Repeat "
-        f"the options of that run, or choose another folder, as in --run {folder}-2. Stored images "
-        "are used again in both cases"
+        f"the run folder {folder} holds another plan{listed}, and a folder can contain only one plan. Repeat "
+        f"the options of that run, or choose another folder, as in --run {folder}-2. Stored "
+        "images are reused in both cases"
     )
 
 
@@ -52,7 +52,7 @@ def _settings(plan: RunPlan) -> dict[str, object]:
 
 
 def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the place and the value of everything below a node that is not a container."""
+    """Yield the paths and the values of all leaves below a node."""
     children: list[tuple[object, object]] = []
     if isinstance(node, dict):
         children = list(node.items())
@@ -65,9 +65,9 @@ def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
 
 
 def plan_hash_in(folder: Path) -> str | None:
-    """Return the hash of the plan that a folder holds; None if it holds none.
+    """Return the hash of the plan in a folder; None if it contains no plan.
 
-    The hash file decides. Without it, the plan is read.
+    The hash file decides. If there is no hash file, the plan is read.
 
     Raises
     ------

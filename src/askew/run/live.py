@@ -1,6 +1,6 @@
-"""A run that makes what the store lacks: images, answers, vectors.
+"""A run that makes images, answers and vectors that the store lacks.
 
-It can stop at any point, and continue when it is repeated.
+The run can stop at any point, and continues if it is repeated.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,9 +46,9 @@ FILES_AT_ONCE = 16
 
 
 class LiveRun(Run):
-    """One plan in one folder. Every result is stored as soon as it is there, batch by batch.
+    """One plan in one folder. Every result is stored as soon as it is available, batch by batch.
 
-    Nothing is written before there is something to make or results to write.
+    Nothing is written before there is work to do or there are results to write.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LiveRun(Run):
     Raises
     ------
     UsageError
-        If the folder holds another plan.
+        If the folder contains another plan.
     """
 
     def __init__(
@@ -98,8 +98,9 @@ class LiveRun(Run):
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return every wanted image by its key. Images that the store lacks are made.
 
-        Batches are fixed slices of `wanted`, whatever is stored already. An incomplete batch of a
-        seeded model is made again as a whole, so that the same machine gives the same bytes.
+        Batches are fixed slices of `wanted`, regardless of stored images. All images of an
+        incomplete batch of a seeded model are made again, so that the same machine gives the same
+        bytes.
 
         Parameters
         ----------
@@ -158,8 +159,8 @@ class LiveRun(Run):
     ) -> dict[str, list[Answer]]:
         """Return answers by image id, in the order of the questions.
 
-        Only questions without a stored answer are asked. An instrument that answers from vectors
-        gets stored vectors, and its new vectors are stored.
+        Only questions without a stored answer are asked. Instruments that answer from vectors get
+        stored vectors, and their new vectors are stored.
         """
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
@@ -185,9 +186,9 @@ class LiveRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements, (pictures, numbers), stored as an embedder's vectors are.
+        """Return a reader's measurements, (pictures, numbers), which are stored like vectors.
 
-        Images are read in slices of `at_once`, and only slices in which the store lacks an image.
+        Images are read in slices of `at_once`, and slices that are completely stored are skipped.
         """
         present = unique(pictures)
         known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
@@ -241,7 +242,7 @@ class LiveRun(Run):
         ]
 
     def claim(self, wanted: Sequence[PictureRequest] = ()) -> None:
-        """Write the plan into the folder, and note in the store which images the run needs."""
+        """Write the plan into the folder, and record in the store which images the run needs."""
         for name, text in ((PLAN_FILE, self.plan.to_toml()), (HASH_FILE, self.plan.hash + "\n")):
             if not (self.folder / name).exists():
                 write_file(self.folder / name, text.encode())
@@ -254,14 +255,14 @@ class LiveRun(Run):
         Raises
         ------
         RunError
-            If an image is neither.
+            If an image is neither stored nor missing with a reason.
         """
         planned = self.store.planned(self.plan.hash)
         left = sum(picture.path is None and picture.reason is None for picture in planned)
         if left:
             raise RunError(
                 f"{left} of {len(planned)} planned images are neither stored nor missing. Another "
-                f"program changed the store meanwhile. {RESUME}"
+                f"program has changed the store. {RESUME}"
             )
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
@@ -319,9 +320,9 @@ class LiveRun(Run):
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run that makes what is left of a plan; its store is closed afterwards.
+    """Open a run of the remaining work of a plan; its store is closed afterwards.
 
-    Of the options, `budget`, `progress`, `log`, `engine` and `stop` matter.
+    It uses the options `budget`, `progress`, `log`, `engine` and `stop`.
     """
     with Store(store) as opened, opened_log(options.get("log")) as log:
         progress = _receiver(options.get("progress", False))

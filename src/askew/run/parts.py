@@ -29,15 +29,15 @@ class ImageParts(Generic[W]):
     Parameters
     ----------
     store
-        Where the images are stored.
+        Store of the images.
     maker
         The maker of the images.
     parts
         Batches of requests.
     stored
-        Outcomes by key. Those of finished batches are added.
+        Outcomes by key. Outcomes of finished batches are added.
     budget
-        Where the number of images is counted.
+        Budget that counts the images.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ImageParts(Generic[W]):
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images are stored by now, and take them over if so."""
+        """Check whether all images are stored by now; if so, use them."""
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -76,7 +76,7 @@ class ImageParts(Generic[W]):
         return part
 
     def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
-        """Store the images with the rows that came with them and where they were made."""
+        """Store the images with their rows and their environment."""
         self._budget.spent += len(part)
         outcomes = self._store.put_pictures(
             part,
@@ -106,13 +106,13 @@ class QuestionParts:
     Parameters
     ----------
     store
-        Where the answers are stored.
+        Store of the answers.
     vqa
         The instrument.
     parts
         Groups of images and questions.
     known
-        Answers. Those of finished groups are added.
+        Answers. Answers of finished groups are added.
     vectors
         Vectors by image id if the instrument answers from vectors, else empty.
     """
@@ -143,7 +143,7 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers are stored by now, and take them over if so."""
+        """Check whether all answers are stored by now; if so, use them."""
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)
@@ -167,12 +167,12 @@ class QuestionParts:
 
 
 def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
-    """Return the answers of one group, from its vectors if there are some.
+    """Return the answers of one group, from its vectors if it has vectors.
 
     Raises
     ------
     ModelError
-        If the instrument fails, or returns something that is no answer.
+        If the instrument fails, or returns an invalid answer.
     """
     pictures, questions, vectors = group
     with provider(vqa.name, f"answering {questions[0].text!r}"):
@@ -181,11 +181,12 @@ def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
         else:
             rows = vqa.answer(pictures, questions)
         fits = len(rows) == len(pictures) and all(len(row) == len(questions) for row in rows)
-        expect(fits, "the answers do not match the images and questions asked")
+        expect(fits, "the numbers of answers do not match the images and questions")
         for row in rows:
             for question, answer in zip(questions, row, strict=True):
                 expect(
-                    _is_answer(answer, question), f"{answer!r} is no answer to {question.text!r}"
+                    _is_answer(answer, question),
+                    f"{answer!r} is not an answer to {question.text!r}",
                 )
     return [[_readable(answer) for answer in row] for row in rows]
 
@@ -209,13 +210,13 @@ class VectorParts:
     Parameters
     ----------
     store
-        Where the vectors are stored.
+        Store of the vectors.
     reader
         The instrument.
     parts
         Slices of images.
     known
-        Vectors by image id. Those of finished slices are added.
+        Vectors by image id. Vectors of finished slices are added.
     """
 
     def __init__(
@@ -240,7 +241,7 @@ class VectorParts:
         return len(part)
 
     def is_complete(self, part: Sequence[Picture]) -> bool:
-        """Take over the vectors that are stored by now, and check whether all are."""
+        """Use the vectors that are stored by now, and check whether these are all."""
         self._known.update(self._store.vectors(self._fingerprint, _ids(part)))
         return all(picture.id in self._known for picture in part)
 
@@ -277,7 +278,10 @@ def embed_slice(reader: PictureReader, pictures: Sequence[Picture]) -> Rows:
 
 
 class EmbeddingReader:
-    """The embedder from whose vectors an instrument answers. It is sent as the instrument is."""
+    """The embedder from whose vectors an instrument answers.
+
+    It is sent to other processes in the same way as the instrument.
+    """
 
     def __init__(self, vqa: VectorVQA) -> None:
         self._vqa = vqa

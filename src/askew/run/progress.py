@@ -59,9 +59,9 @@ class Event:
     name
         Name of the model or instrument at work.
     done, total
-        Numbers of images, or of prompts in a search. Images that the store held count as done.
+        Numbers of images, or of prompts in a search. Images that were already stored count as done.
     rate
-        Images per second, without images that the store held.
+        Images per second, without images that were already stored.
     eta
         Seconds left.
     note
@@ -90,7 +90,7 @@ def silent(event: Event) -> None:
 class JsonLines:
     """A receiver that writes one JSON object per line.
 
-    It drops the lines where there is no stream, or where the stream takes no more.
+    It drops the lines if there is no stream, or if the stream is closed.
     """
 
     stream: TextIO | None
@@ -139,7 +139,7 @@ class BarsWithNote(Bars):
     note = ""
 
     def get_renderables(self) -> Iterator[RenderableType]:
-        """Yield the bars, and the text if there is one."""
+        """Yield the bars, and the note if there is one."""
         yield from super().get_renderables()
         if self.note:
             yield Text(f"  {self.note}", no_wrap=True, overflow="ellipsis")
@@ -184,7 +184,7 @@ class Terminal:
 
 
 def choose(stream: TextIO | None = None) -> Progress:
-    """Return bars if `stream` is a terminal, else JSON lines; nothing where the stream is closed.
+    """Return bars if `stream` is a terminal, else JSON lines; nothing if the stream is closed.
 
     The default stream is standard error.
     """
@@ -195,14 +195,14 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 
 def deliver(event: Event, progress: Progress) -> None:
-    """Send an event; a receiver whose reader has gone, or whose disk is full, does not end a run."""
+    """Send an event; failures of the receiver, such as a closed pipe or a full disk, are ignored."""
     with suppress(OSError, ValueError):
         progress(event)
 
 
 @dataclass(slots=True)
 class Stage:
-    """A counter of the images of one stage, which reports each step.
+    """Counter of the images of a stage, which reports each step.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Stage:
     stage, name, done, total, note
         As in `Event`.
     made
-        Number of images that were done in this stage, without those that were done before.
+        Number of images that were done in this stage, without images that were done before.
     """
 
     progress: Progress
@@ -245,9 +245,9 @@ class Stage:
         deliver(event, self.progress)
 
     def advance(self, count: int) -> None:
-        """Count `count` more images as done, and report them.
+        """Count `count` further images as done, and report them.
 
-        A negative count takes images back. The next event then has the lower number.
+        A negative count subtracts images. The next event then has the lower number.
         """
         self.done += count
         self.made += count

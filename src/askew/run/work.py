@@ -1,4 +1,4 @@
-"""The work that a run has left: slices of images, groups of questions, and their exact numbers."""
+"""The remaining work of a run: slices of images, groups of questions, and their exact numbers."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ SLICE = 64
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The size of a run before it is made, if every image can be made.
+    """The size of a run before it starts, if every image can be made.
 
     Attributes
     ----------
@@ -26,17 +26,17 @@ class Work:
     pictures, pictures_stored
         Number of images, and how many of them are stored.
     model_calls
-        Number of batches, with batches that are made again because they were interrupted.
+        Number of batches, including interrupted batches that are made again.
     questions, questions_left
         Number of pairs of an image and a question, and how many are unanswered.
     vqa_calls
-        Calls of instruments, with the vectors from which an instrument answers.
+        Calls of instruments, including their calls for vectors.
     embeddings, embeddings_left
         Number of pairs of an image and an embedder, and how many are not stored.
     embedder_calls
         Calls of embedders. An embedder whose vectors an instrument needs is not called again.
     evaluations, evaluations_left
-        Evaluations of a network whose errors are read, at most.
+        Largest number of evaluations of a network for denoising errors.
     """
 
     prompts: int = 0
@@ -96,7 +96,7 @@ class Work:
 def wanted_pictures(
     model: Model, texts: Sequence[str], images: int, seed: int
 ) -> list[PictureRequest]:
-    """Return every image wanted of a model: prompts in order, images 0 to `images` - 1 of each."""
+    """Return all wanted images of a model: prompts in order, each with images 0 to `images` - 1."""
     return [
         _wanted_picture(model, text, number, seed)
         for text in dict.fromkeys(texts)
@@ -135,8 +135,8 @@ def unfinished(
 ) -> list[Sequence[R]]:
     """Return the batches in which an image is not stored.
 
-    A batch of a seeded model is made again as a whole, so that the same machine gives the same
-    bytes. A model without seeds is asked only for the images that are absent.
+    All images of an incomplete batch of a seeded model are made again, so that the same machine
+    gives the same bytes. A model without seeds makes only the absent images.
     """
     unstored = [[request for request in part if request.key not in stored] for part in parts]
     batches = zip(parts, unstored, strict=True)
@@ -148,7 +148,7 @@ def lacking(
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
     """Yield groups of images that lack answers to the same questions, and these questions.
 
-    A group lies within a fixed slice of `pictures`. `known` holds pairs of image id and question
+    A group is part of a fixed slice of `pictures`. `known` contains pairs of image id and question
     hash.
     """
     distinct = {question_hash(question): question for question in questions}
@@ -163,7 +163,7 @@ def lacking(
 
 
 def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
-    """Return the images without the missing ones, each image once, in order."""
+    """Return the images that are not missing, in order and without duplicates."""
     by_id = {picture.id: picture for picture in pictures if isinstance(picture, Picture)}
     return list(by_id.values())
 

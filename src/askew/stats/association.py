@@ -2,8 +2,8 @@
 
 `score_change` simulates errors of the instrument that answers questions (TIBET, section 5.3,
 Fig. 5c). Intervals and p-values are in `association_intervals`. Functions raise NotEnoughData for
-a set without an image or a concept and for fewer than two counterfactuals. They raise ValueError
-for numbers that are negative or not finite and for shapes that do not fit.
+a set without an image or a concept and for fewer than two counterfactual sets. They raise
+ValueError for negative or infinite numbers, and for shapes that do not match.
 """
 
 import math
@@ -90,8 +90,8 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute sqrt(W1 / W1 of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
 
     W1 is between the K scores scaled to sum 1 and K times 1/K. This equals `mad` with the variant
-    "code". The order of the counterfactuals does not matter. Unlike MAD, the score changes when
-    all scores shrink together.
+    "code". The order of the counterfactuals does not matter. Unlike MAD, it also changes when all
+    scores decrease by the same amount.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     Returns
     -------
     array, (...)
-        As of `mad`, but at most the root of `mad_max(K)`.
+        Range as for `mad`, but at most the root of `mad_max(K)`.
     """
     s = _scores(scores, variant)
     return _normalized_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
@@ -132,7 +132,8 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 def mad_max(k: int, variant: Variant = "paper") -> float:
     """Return the largest `mad` of K scores in [0, 1].
 
-    Half of the scores are then 1 and half 0. With the variant "code", a single score is above 0.
+    In this case, half of the scores are 1 and half are 0. With the variant "code", a single score
+    is above 0.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
 
 
 def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
-    """Compute Eq. 7; a spread of the size of rounding errors is 0, since its root would not be."""
+    """Compute Eq. 7; a spread of the size of rounding errors becomes 0, because its root would be larger."""
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 
@@ -254,8 +255,8 @@ def score_change(
     Returns
     -------
     dict
-        Mean change by score. "cas" is also the mean over counterfactuals. The other names are
-        those of `SPREADS`.
+        Mean change by score. "cas" is also the mean over counterfactuals. The other names are the
+        keys of `SPREADS`.
     """
     sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
     if not all(codes.size for codes in sets):
@@ -291,12 +292,12 @@ def _answer_frequencies(codes: Codes, sizes: Codes) -> Floats:
 def corrupt(
     answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator
 ) -> Codes:
-    """Replace each answer with probability `rate` by another answer, uniform over the others.
+    """Replace each answer with probability `rate` by another answer, chosen uniformly.
 
     Parameters
     ----------
     answers : array, (..., questions)
-        Codes of answers, those of question j from 0 to vocabulary_sizes[j] - 1.
+        Codes of answers; for question j from 0 to vocabulary_sizes[j] - 1.
     vocabulary_sizes : array, (questions,)
         Numbers of possible answers. A question with a single answer is not changed.
     rate

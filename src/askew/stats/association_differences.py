@@ -1,8 +1,8 @@
 """Differences of association scores between two models.
 
-The plug-in scores of few images are too low (CAS) or too high (MAD), and not by the same amount in
-both models. So values are differences of median-unbiased scores. Intervals and p-values are as in
-`differences`.
+With few images, plug-in scores are too low (CAS) or too high (MAD), by different amounts in the two
+models. The values are therefore differences of median-unbiased scores. Intervals and p-values are
+as in `differences`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ def association_differences(
     Parameters
     ----------
     sets
-        The initial set of both models, then K counterfactual ones, as counts of concepts (images,
+        The baseline set of both models, then K counterfactual sets, as counts of concepts (images,
         concepts).
     rng
         Generator of all draws.
@@ -88,12 +88,12 @@ def association_differences(
 def _scores_of(
     sets: Sequence[Floats], *, rng: Generator, draws: int, level: float, variant: Variant
 ) -> Associations:
-    """Compute the scores of one model, whose initial set comes first."""
+    """Compute the scores of one model, whose baseline set comes first."""
     return associations(sets[0], sets[1:], rng=rng, draws=draws, level=level, variant=variant)
 
 
 def _cas_and_mad(means: Sequence[tuple[Floats, Floats]], variant: Variant) -> tuple[Floats, Floats]:
-    """CAS and MAD, (..., K + 1), of both models from the histograms of every set."""
+    """CAS and MAD, (..., K + 1), of both models, from the histograms of all sets."""
     first, second = (
         _cas_and_mad_of_model(of_model, variant) for of_model in zip(*means, strict=True)
     )
@@ -129,7 +129,8 @@ def _joined_ends(
 ) -> tuple[float, float]:
     """Interval of the difference of two scores.
 
-    A CAS may well be 1. Of the distances from 1, this is the bound 0 that `joined` respects.
+    A CAS of 1 is possible. It corresponds to the distance 0 from 1, the bound that `joined`
+    respects.
     """
     if not is_cas:
         low, _, high = joined(ends(first), ends(second), (first.mark, second.mark), correlation)

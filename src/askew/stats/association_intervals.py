@@ -1,12 +1,12 @@
 """Intervals, nulls and p-values of all association scores of one axis, from one set of draws.
 
-CAS = (S - D) / (S + D) falls the more slowly the larger D is, and the D of few images is too large:
+CAS = (S - D) / (S + D) decreases more slowly for larger D, and D is too large with few images. So
 plug-in scores are too low and too close together. With C a score and C* its debiased value, a
 difference in concepts that clearly differ is ((1 + C*) / (1 + C))**2 = c times as large in the
-population (the ratio of the slopes). Spread over many concepts it is hidden further by their noise,
-in simulated worlds by up to c**3 more. So the pattern of the scores is stretched with its errors,
-by three powers of c: for the low end, for the debiased value, and for the high end of intervals.
-Coverage: docs/reference/calibration.md. The null is in `fair_null`.
+population (the ratio of the slopes). If the difference is spread over many concepts, their noise
+hides more of it, in simulations up to c**3 more. So scores and errors are stretched by three powers
+of c, for the low end, the debiased value, and the high end of intervals. Coverage:
+docs/reference/calibration.md. The null is in `fair_null`.
 """
 
 import math
@@ -48,7 +48,7 @@ LOW_POWER = 1.0
 MARK_POWER = 1.5
 HIGH_POWER = 4.25
 WIDER = 1.06
-"""Factor on standard errors of the bootstrap, which are too small where sets differ in all."""
+"""Factor for standard errors of the bootstrap, which are too small if sets differ in everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class Associations:
         CAS of every counterfactual minus the mean of the others, in [-1, 1] (TIBET, section 5.2,
         figure 4).
     mad : Estimate
-        Spread of the scores. For two values MAD is the root of the size of their contrast (paper),
-        and so is its interval.
+        Spread of the scores. For two values, MAD is the root of the absolute value of their
+        contrast (paper), and so is its interval.
     wasserstein, standard_deviation : Estimate
         Alternatives to MAD.
     apart : tuple of float
-        By counterfactual, the possible error of the debiased CAS, since the difference of two sets
-        may be in all concepts or in as few as possible.
+        Possible error of the debiased CAS of each counterfactual, since two sets may differ in all
+        concepts or in few concepts.
     """
 
     cas: tuple[Estimate, ...]
@@ -102,7 +102,7 @@ class NoisyScores:
 
 @dataclass(frozen=True, slots=True)
 class AssociationParts:
-    """CAS of one axis, and all that its intervals and its spread are computed from.
+    """CAS of one axis, with the data for its intervals and its spread.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class AssociationParts:
     interval_name : str
         Method of these intervals.
     for_low, for_mark, for_high : NoisyScores
-        Scores stretched for low ends, debiased values and high ends.
+        Scores, stretched for low ends, debiased values and high ends.
     null : array, (draws, K)
         CAS under the null.
     """
@@ -129,7 +129,7 @@ class AssociationParts:
 
 @dataclass(frozen=True, slots=True)
 class ImageCounts:
-    """Numbers of images of the initial set, then of the counterfactual ones.
+    """Numbers of images of the baseline set, then of the counterfactual sets.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ def associations(
 
     TIBET, Eq. 1-3, 6-7, appendix 9.4. Values are the plug-in scores. Intervals are for the
     population scores: of CAS by test inversion (`concept_shift`), of MAD by test inversion on
-    stretched scores. At small n the plug-in CAS is far too low and may be outside its interval. CAS
-    has no null.
+    stretched scores. With few images, the plug-in CAS is far too low, and may be outside its
+    interval. CAS has no null.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def associations(
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional
-        Images of each set without an answer, recorded only.
+        Images of each set without an answer, which are only recorded.
     embedded
         Take the sets as embeddings and compute CAS^CLIP (Eq. 4). The mean cosine is a product of
         two means, so its plug-in value is unbiased. Its interval is normal, with the standard error
@@ -215,7 +215,7 @@ def associations(
 def _checked_sets(
     initial: ArrayLike, counterfactuals: Sequence[ArrayLike], content: str
 ) -> list[Floats]:
-    """Return all sets as arrays with the same columns, the initial one first."""
+    """Return all sets as arrays with the same columns, the baseline set first."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
             "the spread of an axis needs at least 2 counterfactual sets; "
@@ -268,14 +268,14 @@ def _parts_of_counts(
 def _scaled_rows(images: Floats) -> Floats:
     """Return rows (images, concepts) whose mean is their histogram scaled to sum 1.
 
-    They vary as that histogram does, to first order.
+    To first order, they vary like this histogram.
     """
     scaled = images / images.sum(axis=1).mean()
     return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
 
 
 def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[ConceptShift]:
-    """Compare the initial set with every counterfactual one, with the same errors each time."""
+    """Compare the baseline set with every counterfactual set, with the same errors each time."""
     initial = sets[0]
     initial_errors = bootstrap_errors(initial, draws, rng)
     shifts = []
@@ -304,7 +304,7 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return c, the ratio of a difference of population scores to the plug-in one; at least 1."""
+    """Return c, the ratio of a difference of population scores to a difference of plug-in scores; at least 1."""
     marks = np.array([min(max(end.debiased, end.low), end.high) for end in intervals])
     return max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
 
@@ -426,7 +426,7 @@ def _spread(
 
 
 def _root_of_size(contrast: Estimate) -> tuple[float, float]:
-    """Interval of the root of the size of a contrast."""
+    """Interval of the root of the absolute value of a contrast."""
     low, high = ends(contrast)
     return math.sqrt(max(low, -high, 0.0)), math.sqrt(max(-low, high))
 

@@ -2,8 +2,8 @@
 
 Decisions are (images, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit
 equally well. Several decisions about one image are not independent draws. Intervals are therefore
-Wilson's, at the number of independent decisions that would vary as much over images. The plain
-bootstrap fails near 0 and 1. Functions raise NotEnoughData without a decision about a group.
+Wilson's, with the number of independent decisions that would vary as much over images. The plain
+bootstrap fails near 0 and 1. Functions raise NotEnoughData if there is no decision about a group.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Float
     errors : array, (images, classes, samples)
         Errors, NaN where a class was not evaluated.
     pairs
-        Positions of two classes each.
+        Positions of the two classes of each pair.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Errors, NaN where the evaluation of a class was stopped early. These classes do not count.
+        Errors, NaN where the evaluation of a class was stopped early. These classes are ignored.
     true
         Position of the true class.
 
@@ -71,7 +71,7 @@ def association(
 ) -> Estimate:
     """Estimate S(D, A, B), the share of decisions for a class of A (Saravanan et al., Eq. 2).
 
-    It is in [0, 1], its null one half. For p, two-sided, the classes are exchanged at random in
+    It is in [0, 1], and its null is 1/2. p is two-sided, from random exchanges of the classes in
     each image.
 
     Parameters
@@ -100,9 +100,9 @@ def differential(
 ) -> Estimate:
     """Estimate the difference of the associations of two groups (Saravanan et al., Eq. 3).
 
-    S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], its null zero. The interval
-    joins the intervals of both associations (MOVER). For p, two-sided, images are assigned to the
-    groups at random.
+    S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null is 0. The interval
+    combines the intervals of both associations (MOVER). p is two-sided, from random assignments of
+    images to the groups.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def differential(
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of a group's images assigned to the first class of a pair, in [0, 1].
 
-    The null is one half, the interval mid-P. p is of the exact binomial law, two-sided.
+    The null is 1/2, the interval is mid-P, and p is exact (binomial) and two-sided.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _checked(errors: ArrayLike) -> Floats:
 
 
 def _mean(gaps: Floats) -> Floats:
-    """Return the means of rows over known numbers, NaN for a row without any."""
+    """Return the means of rows over known numbers, NaN for a row without known numbers."""
     counts = (~np.isnan(gaps)).sum(axis=1)
     sums = np.nansum(gaps, axis=1)
     return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))

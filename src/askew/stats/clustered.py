@@ -3,9 +3,8 @@
 Images of a cluster are not independent draws.
 
 Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each
-other. Where two arrays are compared, their rows belong together in pairs. All functions raise
-NotEnoughData without any answer, or without a pair of rows where a comparison needs one, and
-ValueError for other arrays.
+other. If two arrays are compared, their rows form pairs. All functions raise NotEnoughData without
+answers, or without a pair of rows for a comparison, and ValueError for invalid arrays.
 """
 
 from dataclasses import replace
@@ -33,12 +32,12 @@ BATCH_OF_DRAWS = 1000
 
 
 def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the share of members in which something happened, in [0, 1].
+    """Estimate the share of members in which an event happened, in [0, 1].
 
-    Interval: Wilson's at the effective number of members. That is their number over the design
-    effect (variance of the share over clusters against independent members), held within 1 and the
-    size of a cluster, and reduced for few clusters (t for z). Where all members agree, clusters
-    count once.
+    Interval: Wilson's with the effective number of members. This is their number divided by the
+    design effect (variance of the share relative to independent members). It is limited to 1 and
+    the size of a cluster, and reduced for few clusters (t for z). If all members of each cluster
+    agree, each cluster counts once.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     """
     x = _checked(happened)
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
-        raise ValueError("a rate needs 0, 1 or NaN for every member")
+        raise ValueError("a rate needs 0, 1 or NaN for each member")
     n = int((~np.isnan(x)).sum())
     share = float(np.nansum(x[_has_answer(x)], axis=1).sum() / n)
     low, high = wilson(share, _effective_members(x, share, level), level)
@@ -66,7 +65,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective_members(x: Floats, share: float, level: float) -> float:
-    """Return the number of independent members whose share would have as long an interval."""
+    """Return the number of independent members whose share would have an interval of equal length."""
     answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
@@ -88,9 +87,8 @@ def clustered_rate_difference(
 ) -> Estimate:
     """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
-    Interval: both shares' intervals joined (MOVER; Newcombe 1998), with the correlation of their
-    clusters, which are pairs by row where both have answers. p: pairs are exchanged at random,
-    two-sided.
+    Interval: both shares' intervals combined (MOVER; Newcombe 1998), with the correlation of paired
+    clusters. p: two-sided, by random exchanges of pairs.
 
     Parameters
     ----------
@@ -112,7 +110,7 @@ def clustered_rate_difference(
 
 
 def _cluster_correlation(x: Floats, y: Floats) -> float:
-    """Correlation of two arrays of cluster means, reduced if it is positive.
+    """Return the correlation of two arrays of cluster means, reduced if it is positive.
 
     The part that is expected by chance would make an interval too narrow.
     """
@@ -156,17 +154,17 @@ def rate_gap(
 def rate_above_floor(
     happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """Estimate a rate, with the rate that the measurement itself produces as its null.
+    """Estimate a rate, with the rate of the measurement process as its null.
 
-    `corrected` is (rate - floor) / (1 - floor). p: one-sided, the rate and the floor of a cluster
-    are exchanged at random.
+    `corrected` is (rate - floor) / (1 - floor). p: one-sided, by random exchanges of the rate and
+    the floor of clusters.
 
     Parameters
     ----------
     happened : array, (clusters, members)
         0, 1 or NaN.
     floor : array, (clusters, members or 1)
-        The same for the same clusters, by the measurement only.
+        The same for the same clusters, without an intervention.
     rng
         Generator of the exchanges.
     draws
@@ -211,7 +209,7 @@ def clustered_mean(
     level
         Level of the interval, in (0, 1).
     null
-        Mean under the null. p is two-sided, by flipping the signs of the clusters' distances.
+        Mean under the null. p is two-sided, by random signs of the clusters' distances from it.
     """
     x = _checked(values)
     rows = _means(x)
@@ -237,7 +235,7 @@ def clustered_mean_difference(
 ) -> Estimate:
     """Estimate the mean of `first` minus the mean of `second`, over pairs of clusters with values.
 
-    p: by sign flips. Parameters are those of `clustered_rate_difference`, with any numbers.
+    p: by sign flips. Parameters as in `clustered_rate_difference`, with any numbers.
     """
     x_means, y_means = _paired(_checked(first), _checked(second))
     differences = (x_means - y_means)[:, None]
@@ -252,7 +250,7 @@ def _checked(values: ArrayLike) -> Floats:
 
 
 def _has_answer(x: Floats) -> NDArray[np.bool_]:
-    """Check by cluster whether any member has an answer."""
+    """Check for each cluster whether any member has an answer."""
     return np.asarray(~np.isnan(x).all(axis=1))
 
 
@@ -261,7 +259,7 @@ def _means(x: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the cluster means of both arrays, of the rows in which both have a value."""
+    """Return the cluster means of both arrays for the rows in which both have a value."""
     rows = min(len(x), len(y))
     x = x[:rows]
     y = y[:rows]
@@ -276,7 +274,7 @@ def sign_flip_p(
 ) -> float:
     """Return p of the mean of differences whose signs are random under the null.
 
-    It is (1 + draws at least as far) / (1 + draws).
+    It is (1 + draws at least as far from 0) / (1 + draws).
 
     Parameters
     ----------
@@ -287,7 +285,7 @@ def sign_flip_p(
     draws
         Number of draws.
     one_sided
-        Count only large means.
+        Count only means that are at least as large.
     """
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed = float(differences.sum())

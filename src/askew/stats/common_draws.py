@@ -1,6 +1,6 @@
-"""Samples of any population, looked up in tables of random numbers that are drawn once.
+"""Samples of any population, from tables of random numbers that are drawn only once.
 
-A table is some fifty times as fast as multinomial draws. An image shows the first value whose
+A table is about 50 times as fast as multinomial draws. An image shows the first value whose
 cumulative share exceeds its uniform number, so it is enough to know how many of these numbers are
 below the points of a grid.
 """
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Beyond it, numbers of images are rounded to 2 %, that is standard errors to 1 %."""
+"""Larger numbers of images are rounded to 2 %, which changes standard errors by 1 %."""
 MOST_PICTURES = 2000
 
 
@@ -23,7 +23,8 @@ MOST_PICTURES = 2000
 class CommonDraws:
     """Samples of up to `MOST_PICTURES` images, from any population.
 
-    Samples of the same stream are alike, samples of different streams are independent.
+    Samples of the same stream use the same random numbers; samples of different streams are
+    independent.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class CommonDraws:
         populations : array, (..., K)
             Shares of the populations.
         pictures
-            Number of images in every sample.
+            Number of images in each sample.
         stream
             Number of the stream.
 
@@ -59,7 +60,7 @@ class CommonDraws:
     def counts_of_each(
         self, populations: ArrayLike, pictures: int, stream: int = 0
     ) -> NDArray[np.int64]:
-        """Return counts (..., draws, K), with a population (..., draws, K) for every draw."""
+        """Return counts (..., draws, K), with a separate population (..., draws, K) for each draw."""
         table = _table(self.seed, self.draws, pictures, stream)
         draws = np.arange(self.draws)[:, None]
         below = table[_grid_points(populations), draws].astype(np.int64)

@@ -1,20 +1,21 @@
 """Interval of CAS by inverting a test along two paths of possible populations.
 
-With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D). D
-computed from n images is too large, by up to 0.8 standard errors for each concept that does not
-differ at all. No resampling of the plug-in value corrects that: the excess depends on how the true
-difference is spread over the concepts, which the data reveal only in part. So each end is computed
-for the spread that is least favorable to it:
+With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D).
+With n images, the computed D is too large, by up to 0.8 standard errors for each concept without a
+difference. Resampling cannot correct this: the excess depends on the distribution of the true
+difference over the concepts, which the data reveal only in part. So each end is computed for the
+least favorable distribution:
 
 - High CAS, path "sparse": the difference is in as few concepts as possible. Concepts enter by
   falling z-value.
 - Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
-  keep their difference, the others are scaled. Beyond the observed difference every concept moves
-  further by the same number of standard errors.
+  keep their difference, and the other differences are scaled. Beyond the observed difference, all
+  concepts change by the same number of standard errors.
 
-A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as far out
-as the observed CAS. Concepts that do not differ on the path get their error from permuting the
-images of both sets (exact where they are equal), the others from the bootstrap of each set.
+A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as extreme
+as the observed CAS. Errors of concepts without a difference on the path come from permutations of
+the images of both sets, which are exact for equal sets. Errors of all other concepts come from the
+bootstrap of each set.
 """
 
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Populations(NamedTuple):
     difference : array, (steps, concepts)
         Difference of the two histograms.
     share : array, (steps, concepts)
-        The part of the observed difference that is in it, in [0, 1].
+        Part of the observed difference that it contains, in [0, 1].
     """
 
     difference: Floats
@@ -50,7 +51,7 @@ class Populations(NamedTuple):
 class Curve(NamedTuple):
     """Calibration curve of CAS along a path: population scores and quantiles of sample scores.
 
-    Reading a curve backwards turns an observed CAS into the population that explains it. All arrays
+    Inverting the curve gives the population that explains an observed CAS. All arrays
     are (steps,) and do not increase.
 
     Attributes
@@ -77,7 +78,7 @@ class CasInterval(NamedTuple):
     debiased : float
         Middle of the median-unbiased estimates on both paths.
     apart : float
-        Distance of the estimates on both paths from their middle.
+        Distance of both estimates from their middle.
     """
 
     low: float
@@ -124,7 +125,7 @@ class ConceptShift:
         return float((total - distance) / (total + distance))
 
     def sparse(self) -> Populations:
-        """Return the path on which concepts come to differ by falling z-value."""
+        """Return the path on which concepts become different in order of decreasing z-values."""
         size = np.abs(self.difference)
         z = np.round(size / self.standard_error, SAME_Z_DIGITS)
         order = np.argsort(-z, kind="stable")
@@ -136,7 +137,7 @@ class ConceptShift:
         return Populations(difference=share * self.difference, share=share)
 
     def dense(self) -> Populations:
-        """Return the path on which all concepts come to differ at once."""
+        """Return the path on which all concepts become different at once."""
         steps = DENSE_STEPS[:, None]
         clear = np.abs(self.difference) / self.standard_error > CLEAR_Z
         share = np.where(clear, 1.0, np.minimum(steps, 1.0))
@@ -147,14 +148,14 @@ class ConceptShift:
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
         """Simulate the CAS of samples from the population with this difference.
 
-        In draw i, pairs of sets that have a set in common have its error in common.
+        In draw i, all comparisons with the same set use the same error of this set.
 
         Parameters
         ----------
         difference : array, (concepts,)
             Difference of the population's histograms.
         share : array, (concepts,) or float
-            The part of the observed difference that is in it, in [0, 1].
+            Part of the observed difference that it contains, in [0, 1].
 
         Returns
         -------
@@ -180,8 +181,8 @@ class ConceptShift:
     def interval(self, level: float) -> CasInterval:
         """Return the interval of the population CAS, and its debiased value.
 
-        Two sets that are more alike than equal populations usually give do not exclude small
-        differences: for the low end the observed CAS counts at most as the median under equality.
+        Two sets that are unusually similar for equal populations do not exclude small differences,
+        so for the low end the observed CAS is limited to the median under equality.
         """
         sparse = self.curve(self.sparse(), level)
         dense = self.curve(self.dense(), level)
@@ -207,8 +208,8 @@ class ConceptShift:
     def _rare_end(self, level: float) -> float:
         """High end for sets that share fewer than `FEW` occurrences, otherwise 0.
 
-        No resampling shows how many more occurrences such sets could share. The shared ones count
-        as successes among the smaller set's images (Clopper-Pearson).
+        Resampling cannot show how many more occurrences such sets could share. Shared occurrences
+        count as successes among the smaller set's images (Clopper-Pearson).
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
@@ -260,7 +261,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """CAS of the population on a path whose `quantile` is the observed score."""
+    """Return the CAS of the population on a path whose `quantile` is the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

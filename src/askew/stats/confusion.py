@@ -1,12 +1,12 @@
 """Shares corrected for the known errors of the instrument that labels images.
 
 P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so answers are
-corrected by the inverse of R. Corrected shares may leave the simplex by chance. They are cut
-(`ReadingErrors.shares`) only where a population is needed.
+corrected by the inverse of R. Corrected shares may be negative by chance. They are restricted to
+valid shares (`ReadingErrors.shares`) only if a population is needed.
 
-R has errors itself: as a variance, and as matrices drawn again for simulated answers. All functions
-raise NotEnoughData without answers and for a true value without an image, and ValueError for
-numbers that are not counts and for shapes that do not fit.
+Errors of R are included as a variance, and as resampled matrices for simulated answers. All
+functions raise NotEnoughData without answers or for a true value without images, and ValueError for
+invalid counts or shapes.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,9 @@ from askew.stats.intervals import Floats, percentile_interval, positive_counts
 from askew.types import Estimate
 
 PSEUDO_COUNT = 1.0
-"""Spread over a row, so that an error that did not occur is not taken as impossible."""
+"""Pseudo-count for a row, so that an error that did not occur does not count as impossible."""
 LEAST_SINGULAR_VALUE = 0.1
-"""Below it the instrument hardly distinguishes some values: a correction would multiply sampling
-noise by more than ten.
+"""Below this value, the instrument hardly distinguishes some values, and a correction would multiply sampling noise by more than ten.
 """
 
 
@@ -55,7 +54,7 @@ class ReadingErrors:
 
     @cached_property
     def rates(self) -> Floats:
-        """P(answer | true): (m, m), every row with the sum 1."""
+        """P(answer | true): (m, m), with rows that sum to 1."""
         return normalised(self.counts)
 
     @cached_property
@@ -70,7 +69,7 @@ class ReadingErrors:
 
     @property
     def key(self) -> bytes:
-        """Bytes that are equal for equal counts."""
+        """Bytes that identify the counts."""
         return self.counts.tobytes()
 
     def shares(self, answered: ArrayLike) -> Floats:
@@ -104,12 +103,12 @@ class ReadingErrors:
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Return the standard errors (m,) of corrected shares, for images of these true shares."""
+        """Return the standard errors (m,) of corrected shares, for images with these true shares."""
         of_answers = form_variances(shares @ self.rates, self.inverse.T)
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
     def drawn(self, draws: int, seed: int) -> Floats:
-        """Draw matrices (draws, m, m) that the counts are compatible with."""
+        """Draw matrices (draws, m, m) that are compatible with the counts."""
         return _drawn(self.key, len(self.counts), draws, seed)
 
 
@@ -155,7 +154,7 @@ def corrected_share_intervals(
     level
         Level of the intervals, in (0, 1).
     missing
-        Images without an answer, recorded only.
+        Images without an answer, which are only recorded.
     """
     errors = ReadingErrors.of(confusion)
     answers = np.asarray(observed, dtype=float)
@@ -181,9 +180,9 @@ def corrected_share_intervals(
 
 
 def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
-    """Draw distributions (draws, K) that counts (K,) are compatible with.
+    """Draw distributions (draws, K) that are compatible with counts (K,).
 
-    They vary as the shares of as many images do.
+    They vary like the shares of the same number of images.
     """
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
@@ -192,7 +191,7 @@ def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
     """Solve many problems of `ReadingErrors.shares` at once.
 
-    A solution without constraint that is on the simplex is the answer. Otherwise, with B = matrix -
+    If the unconstrained solution is on the simplex, it is the answer. Otherwise, with B = matrix -
     target 1', |B u|**2 + (sum(u) - 1)**2 over u >= 0 has its minimum at a multiple of the s >= 0
     with sum 1 of the least |matrix @ s - target|: for any direction s the best multiple leaves |B
     s|**2 / (1 + |B s|**2), which grows with |B s|.

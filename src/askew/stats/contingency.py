@@ -30,7 +30,7 @@ class ChiSquare:
     p : float
         From the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation.
     draws : int, optional
-        Number of permutations. None where the chi-squared distribution was used.
+        Number of permutations. None if the chi-squared distribution was used.
     cramers_v : float
         Strength of the dependence, sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for
         chance.
@@ -45,7 +45,7 @@ class ChiSquare:
 
 @dataclass(frozen=True, slots=True)
 class PermutationTest:
-    """Exceedances in a number of permutations.
+    """Number of exceedances in permutations.
 
     Attributes
     ----------
@@ -86,15 +86,15 @@ def chi_square(
     Parameters
     ----------
     table : array, (K, m)
-        Counts. Rows are the values of the intervened axis, columns the values observed on the
-        target axis. Rows and columns without counts are dropped.
+        Counts. Rows are the values of the changed axis, columns are the values of the observed
+        axis. Rows and columns without counts are dropped.
     rng
         Generator of the permutations.
     threshold
         p below which the caller calls rows and columns dependent.
     first_draws
-        Number of permutations at first. More are drawn until a 99.9 % Clopper-Pearson interval of p
-        is on one side of `threshold`.
+        Number of permutations at first. More permutations are drawn until a 99.9 % Clopper-Pearson
+        interval of p is on one side of `threshold`.
     max_draws
         Largest number of permutations.
 
@@ -147,7 +147,7 @@ def _used_counts(table: ArrayLike) -> Floats:
     is_table = counts.ndim == 2 and np.all(np.isfinite(counts))
     if not is_table or np.any(counts < 0) or np.any(counts % 1):
         raise ValueError(
-            "a table of counts has two axes and holds whole numbers that are not negative"
+            "a table of counts must have two axes, and contain whole numbers that are not negative"
         )
     return np.asarray(counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0])
 
@@ -161,7 +161,7 @@ def _permute(
     threshold: float,
     draws: tuple[int, int],
 ) -> PermutationTest:
-    """Permute until p is decided, first with few tables, then with ever more."""
+    """Permute with increasing numbers of tables until p is decided."""
     first_draws, max_draws = draws
     rows = counts.sum(axis=1)
     columns = counts.sum(axis=0)
@@ -183,7 +183,7 @@ def _permute(
 def chi_squares(
     tables: Sequence[ArrayLike], *, rng: Generator, threshold: float = 1e-4
 ) -> tuple[ChiSquare | Missing, ...]:
-    """Test every table, in their order, as `chi_square` does.
+    """Test each table, in order, like `chi_square`.
 
     The result for a table does not depend on the other tables.
 
@@ -216,7 +216,7 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
     Returns
     -------
     array, (...)
-        0 where a table has a single row or column that is used.
+        0 where only one row or column of a table has counts.
     """
     counts = np.asarray(tables, dtype=float)
     n = counts.sum(axis=(-2, -1))
@@ -231,10 +231,10 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
 
 
 def raked(table: ArrayLike, like: ArrayLike) -> Floats:
-    """Return a table with the row and column shares of another one.
+    """Return a table with the row and column shares of another table.
 
-    Rows and columns are scaled by turns (Deming and Stephan 1940), which keeps all odds ratios: the
-    two axes are associated as in `table`.
+    Rows and columns are scaled alternately (Deming and Stephan 1940), which keeps all odds ratios:
+    the two axes are associated as in `table`.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _pearson(counts: Floats | NDArray[np.int64], expected: Floats) -> Floats:
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables (size, K, m) with these margins, as permutation does, cell by cell."""
+    """Draw random tables (size, K, m) with these margins, cell by cell, as in a permutation."""
     left = np.tile(columns.astype(np.int64), (size, 1))
     tables = np.empty((size, len(rows), len(columns)), dtype=np.int64)
     for i, row in enumerate(rows[:-1].astype(np.int64)):

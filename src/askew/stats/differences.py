@@ -3,15 +3,16 @@
 There are differences of a share, of the distance from a reference distribution, and of the
 dependence of two axes.
 
-Images of the two sets may belong together: the same prompt and seed, drawn by two models
-(`PairedSets`). The interval of a difference joins the intervals of both scores (MOVER, Zou and
-Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation that the pairs
-show. Two models that agree in every one of m pairs may still differ in a few images of a hundred.
-So the correlation never reaches 1: it is reduced by Newcombe's continuity correction for shares,
-and for other scores by the amount of that correction at a share of one half.
+Images of the two sets may form pairs, for example of the same prompt and seed by two models
+(`PairedSets`). The interval of a difference combines the intervals of both scores (MOVER, Zou and
+Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation of the pairs. Two
+models that agree in all m pairs may still differ in a few percent of images. So the correlation
+never reaches 1. For shares it is reduced by Newcombe's continuity correction, and for other scores
+by the amount of this correction at a share of 1/2.
 
-p is for the null that both sets are drawn alike. The images of a pair are exchanged at random,
-images without a partner are dealt to the sets at random, and p = (1 + exceedances) / (1 + draws).
+p tests the null hypothesis that both sets come from the same distribution. The images of a pair are
+exchanged at random, images without a partner are assigned to the sets at random, and p = (1 +
+exceedances) / (1 + draws).
 
 The module also has the distance of two sets of vectors, and the difference of two groups' shares in
 one set (BiasMap, section 2.2).
@@ -45,7 +46,7 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""Pairs that a continuity correction of n / 2 takes off a phi of 1 at shares of 1/2, times n."""
+"""Number of pairs by which a continuity correction of n / 2 reduces a phi of 1 at shares of 1/2, times n."""
 ROUNDS = 20  # of exchanges at most, while few are as large as the observed difference
 MOST_TABLES = 1_000_000  # beyond so many possible outcomes a score test is as good as exact
 Ends = tuple[float, float]
@@ -53,14 +54,14 @@ Ends = tuple[float, float]
 
 
 def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
-    """Estimate the difference of one value's share, in [-1, 1].
+    """Estimate the difference of the shares of a value, in [-1, 1].
 
-    Interval: Newcombe's tenth method, with the correlation scaled down where only some images have
-    a partner; his hybrid of two Wilson intervals where no image has a partner.
+    Interval: Newcombe's tenth method, with a reduced correlation if only some images have a
+    partner; Newcombe's hybrid of two Wilson intervals if no image has a partner.
 
-    p: exact. With complete pairs it is McNemar's test; images without a partner are dealt to both
-    sets at random. Where no image has a partner it is the two-sided unconditional score test: the
-    probability, at the pooled share, of all outcomes with a score statistic at least as large
+    p: exact. With complete pairs it is McNemar's test; images without a partner are assigned to
+    both sets at random. If no image has a partner, it is the two-sided unconditional score test:
+    the probability, at the pooled share, of all outcomes with a score statistic at least as large
     (Storer and Kim 1990).
 
     Parameters
@@ -207,7 +208,7 @@ def _distance_difference_p(
     rng: np.random.Generator,
     draws: int,
 ) -> float:
-    """Two-sided p of the difference of distances, by exchanging images."""
+    """Return the two-sided p of the difference of distances, by exchanging images."""
 
     def difference(shares: tuple[Floats, Floats]) -> Floats:
         first, second = _distances(shares, reference, measure)
@@ -229,17 +230,17 @@ def _distance_difference_p(
 def joined(
     a: Ends, b: Ends, points: Ends | None = None, correlation: float = 0.0
 ) -> tuple[float, float, float]:
-    """Join the intervals of two scores to an interval of their difference (MOVER).
+    """Combine the intervals of two scores to an interval of their difference (MOVER).
 
-    Where a score may be 0, the bound of a spread or distance, the ends are subtracted in full. 0 is
-    then not an end that the score reaches in a few percent of cases, but a likely value.
+    If a score may be 0, the bound of a spread or distance, the ends are subtracted without
+    reduction, because 0 is then a likely value and not a rare extreme.
 
     Parameters
     ----------
     a, b
         Intervals of the two scores.
     points
-        The two scores. Without them, the middles of the intervals.
+        The two scores. By default, the middles of the intervals.
     correlation
         Correlation of the errors of the two scores.
 
@@ -267,7 +268,7 @@ def equal_generators(
 ) -> tuple[np.random.Generator, np.random.Generator]:
     """Return two generators of the same numbers.
 
-    Equal data then give equal results, and noise of the draws cancels.
+    Equal data then give equal results, and the noise of the draws cancels out.
     """
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
@@ -281,7 +282,7 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
     scores : tuple of array, (draws, scores)
         The scores of both models.
     pairs
-        Number of pairs. The correlation is scaled down for few of them.
+        Number of pairs. The correlation is reduced if there are few pairs.
 
     Returns
     -------
@@ -297,7 +298,7 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
 
 
 def _exact_p(sets: PairedSets, value: int) -> float:
-    """Two-sided p of a share's difference over all ways to exchange pairs and to deal the rest."""
+    """Return the two-sided p of a difference of shares, over all exchanges and assignments."""
     a, b = sets.pairs[:, :, value]
     rest_a, rest_b = (rows[:, value] for rows in sets.rest)
     same = int((a * b).sum())
@@ -333,7 +334,7 @@ def _phi(a: Floats, b: Floats) -> float:
 
 
 def _score_test(x: int, n: int, y: int, m: int) -> float:
-    """Two-sided p of equal shares, x of n against y of m, by the size of the score statistic."""
+    """Return the two-sided p of equal shares, x of n against y of m, by the score statistic."""
     observed = float(_score_statistic(np.array(x), n, np.array(y), m))
     if (n + 1) * (m + 1) > MOST_TABLES:
         return float(2 * scipy.stats.norm.sf(observed))
@@ -359,13 +360,12 @@ def risk_difference(
 ) -> Estimate:
     """Estimate |P(first) - P(second)| of two groups in one set, in [0, 1].
 
-    Interval: Wilson's intervals of both shares joined (MOVER) with the correlation of two shares of
-    one sample, and folded at 0. For two groups that make up all answers this is Wilson's interval
-    of one share.
+    Interval: Wilson's intervals of both shares, combined (MOVER) with the correlation of two shares
+    of one sample, and reflected at 0. For two groups that make up all answers this is Wilson's
+    interval of one share.
 
-    Null: the mean if both groups were equally frequent, which is not 0. debiased: the difference of
-    which the observed one is the median, in answers that name a group. p: exact sign test of one
-    group against the other, two-sided.
+    Null: the mean for equally frequent groups, which is above 0. debiased: the difference at which
+    the observed difference would be the median. p: exact two-sided sign test of the two groups.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def risk_difference(
             f"counts do not fit: {first} and {second} of {n} answers name the two groups"
         )
     if n == 0:
-        raise NotEnoughData("there is no answer; at least one is needed")
+        raise NotEnoughData("there are no answers; at least one answer is needed")
     low, high = _folded_ends(first / n, second / n, n, level)
     grouped = first + second
     gap = abs(first - second)
@@ -425,7 +425,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the difference of two groups' shares whose samples have the gap as median."""
+    """Return the difference of two groups' shares at which the gap is the median of samples."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -443,15 +443,15 @@ def kernel_distance(
 
     The kernel is k(x, y) = (x.y / d + 1)^3. The estimate is the mean over i != j of h_ij = k(x_i,
     x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). It is the "kernel
-    inception distance" of Binkowski et al. (2018), in any embedder. It is 0 on average where one
-    model made both sets, at any number of images and however much x_i and y_i, of one seed, have in
-    common. It may be below 0. p: the two images of a pair are exchanged at random, which turns the
+    inception distance" of Binkowski et al. (2018), in any embedder. If one model made both sets, it
+    is 0 on average for any number of images, even if x_i and y_i of the same seed are similar. The
+    estimate may be negative. p: the two images of a pair are exchanged at random, which changes the
     signs of their h.
 
     Parameters
     ----------
     first, second : array, (n, d)
-        Vectors, pairs in the same row.
+        Vectors, with pairs in the same row.
     rng
         Generator of the exchanges.
     draws
@@ -493,10 +493,10 @@ def dependence_change(
 ) -> Estimate:
     """Estimate the difference of two axes' association (Cramer's V) in two sets, in [-1, 1].
 
-    Positive: the axes are more strongly associated in the first set. Interval: percentile
-    bootstrap, pairs together. p: one-sided, for a rise only, under the null of one joint
-    distribution. It is by 9,999 exchanges of the images of pairs, so that one pair of axes can be
-    significant among many. Equal numbers of images have the same excess of V.
+    Positive: the axes are more strongly associated in the first set. Interval: percentile bootstrap
+    of pairs. p: one-sided, for a rise, under the null of equal joint distributions. p uses 9,999
+    exchanges of the images of pairs, so that one of many pairs of axes can be significant. With
+    equal numbers of images, both V have the same excess.
 
     Parameters
     ----------

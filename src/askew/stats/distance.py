@@ -1,8 +1,8 @@
 """Distances between two distributions on an axis, and the sensitivity (BiasConnect, Eq. 1-4).
 
 Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast. All
-functions raise NotEnoughData where a distribution sums to 0 or K < 2, ValueError where a number is
-negative or not finite or where lengths differ, and UnknownName for a distance that is not in
+functions raise NotEnoughData if a distribution sums to 0 or K < 2, ValueError for negative or
+infinite numbers and for different lengths, and UnknownName for a distance that is not in
 `DISTANCES`.
 """
 
@@ -33,7 +33,7 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute half the sum of |p - q|, for values without an order, in [0, 1].
 
-    It is the share that has to move.
+    It is the share that would have to change its value.
     """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
@@ -43,8 +43,8 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute W1 between the K shares of p and the K shares of q, each as an unlabeled sample.
 
     It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
-    1) / K**2]. It ignores which value has which share, so it measures deviation from uniform shares
-    and q must be uniform; ValueError otherwise.
+    1) / K**2]. It ignores which value has which share, so it can only measure deviation from
+    uniform shares. If q is not uniform, ValueError is raised.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -62,7 +62,7 @@ DISTANCES: Mapping[str, Distance] = {
 
 
 def distance_named(distance: str | Distance) -> Distance:
-    """Return the distance function of that name; return a function as it is."""
+    """Return the distance function with this name; return a function unchanged."""
     if not isinstance(distance, str):
         return distance
     UnknownName.unless_known("distance", distance, DISTANCES)
@@ -74,11 +74,11 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Names of distances by the choice of a user; "auto" is the axis's scale."""
+"""Names of distances by the user's choice; "auto" stands for the scale of the axis."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name in `DISTANCES` for a choice on an axis of that scale.
+    """Return the name in `DISTANCES` for a choice and the scale of an axis.
 
     Choices are auto, ordinal, nominal and values.
     """
@@ -89,8 +89,8 @@ def distance_for(choice: str, scale: Scale) -> str:
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     """Return a named distance as a weighted sum of absolute linear forms.
 
-    d(p, q) = weight * sum over rows f of |f . (p - q)|. Every form adds up shares, so its value is
-    a share. For "values" this holds with a uniform q, the only one that it accepts.
+    d(p, q) = weight * sum over rows f of |f . (p - q)|. Every form is a sum of shares, so its value
+    is a share. For "values" this holds with a uniform q, the only one that it accepts.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
 def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
     """Return the largest distance of any distribution from `reference`.
 
-    It is reached where one value has all images, since distances are convex.
+    It is reached if one value has all images, since distances are convex.
     """
     reference = np.asarray(reference, dtype=float)
     return float(distance_named(distance)(np.eye(len(reference)), reference).max())
@@ -170,8 +170,9 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
     """Compute the mean distance from the reference of n images drawn from it, exactly.
 
-    It is the distance of no bias at this n. A distance is a sum of |f . (X / n - reference)| over
-    forms f that add up shares (`linear_forms`), and f . X is binomial with n and f . reference.
+    It is the mean distance of an unbiased model with n images. A distance is a sum of |f . (X / n -
+    reference)| over forms f that add up shares (`linear_forms`), and f . X is binomial with n and f
+    . reference.
 
     Parameters
     ----------

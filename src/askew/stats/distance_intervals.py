@@ -1,26 +1,26 @@
 """Interval of a population's distance from a reference distribution, by inverting a test.
 
-The distance of n images' shares is too large: values that are as frequent as in the reference still
-differ by chance, and no resampling of the shares corrects that. So populations on two paths are
-tried instead. A population is rejected if too few of its samples have a distance as far out as the
-observed one. The excess depends on where the true difference is, which the data reveal only in
-part, so each end is sought where that is least favorable to it:
+The distance of the shares of n images is too large on average: values that are as frequent as in
+the reference still differ by chance. Resampling the shares cannot correct this. So populations on
+two paths are tested instead. A population is rejected if too few of its samples have a distance as
+extreme as the observed distance. The excess depends on which values truly differ, which the data
+reveal only in part. So each end is computed for the least favorable case:
 
 - low: the difference is in as few values as possible (`sparse`). The other values have their
   reference shares and add the most excess. At the level `POINT` this end is the debiased distance:
   0 for half of all samples of a fair population.
-- high: from the observed shares on, ever more images show the values that are clearly in excess
-  (`outward`). The other values move away from the reference on the other side, where they add no
-  excess.
+- high: starting at the observed shares, increasingly many images show the values that are clearly
+  in excess (`outward`). The other values move away from the reference on the other side, where they
+  add no excess.
 
-The reference itself begins both paths, so the interval excludes 0 only if a fair population would
-rarely look like this. For the high end rejection is measured relative to the reference (as in the
-CLs method of particle physics), and shares more uniform than expected by chance count as the most
-uniform ones expected by chance. They would otherwise reject every population and leave an interval
-of no width.
+Both paths start at the reference, so the interval excludes 0 only if such data are rare for a fair
+population. For the high end, rejection is measured relative to the reference (as in the CLs method
+of particle physics). Shares that are closer to the reference than chance allows are replaced by the
+closest shares that chance allows. Otherwise they would reject all populations, and the interval
+would be empty.
 
-All functions work on one set of shares, or a stack along leading axes. Samples may be looked up in
-tables (`common_draws`).
+All functions work on one set of shares, or a stack along leading axes. Samples may come from tables
+(`common_draws`).
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ from askew.stats.distance import Distance
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Images by which observed shares are pulled to the reference where `outward` turns."""
+"""Number of pseudo-images of the reference that are added to the observed shares at the bend of `outward`."""
 CLEAR_Z = 1.0
-"""Excess over the reference, in standard errors, from which a value takes part in the turn."""
+"""Excess over the reference, in standard errors, from which a value is clearly in excess."""
 END = 3.0  # of the outward path
 METHOD = "test inversion"
 
@@ -47,7 +47,7 @@ Path = Callable[[Floats], Floats]
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
-    """Return the size n m / (n + m) of one set that errs as the difference of two sets does.
+    """Return the size n m / (n + m) of a set whose sampling error equals that of a difference of two sets.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class ObservedDistances:
 
 @dataclass(frozen=True, slots=True)
 class SampledShares:
-    """Shares of independent images, and the reference distribution they are compared with.
+    """Shares of independent images, and their reference distribution.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class SampledShares:
         return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Return distances (draws,) of samples of as many images from one population (K,)."""
+        """Return distances (draws,) of samples of the same size from one population (K,)."""
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.reference))
 
@@ -135,7 +135,8 @@ class SampledShares:
         Parameters
         ----------
         fair : array, (draws,)
-            Distances of samples from the reference. As many are drawn from every population tried.
+            Distances of samples from the reference. The same number is drawn from each tested
+            population.
         level
             Level of the interval, in (0, 1).
         rng
@@ -145,7 +146,7 @@ class SampledShares:
         return float(low), float(high)
 
     def debiased(self, fair: Floats, rng: np.random.Generator) -> float:
-        """Return the low end of `interval` at the level `POINT`, without computing the high one."""
+        """Return the low end of `interval` at the level `POINT`, without computing the high end."""
         observed = self.compared(fair, POINT)
         return float(_low_ends(self, observed, self._sampler(len(fair), rng), POINT))
 
@@ -187,7 +188,8 @@ class SampledShares:
     def outward(self) -> Path:
         """Return the path, t in [0, 3], from the reference to a population of a single value.
 
-        The reference is at t = 0, almost the observed shares at 1, only the values in excess at 2.
+        The path starts at the reference (t = 0), and passes almost through the observed shares (t =
+        1) and a population of only the values in excess (t = 2).
         """
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]
@@ -253,7 +255,7 @@ def _low_ends(
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
-    """Share of distances (..., draws) below the observed one (...); ties count half."""
+    """Return the share of distances (..., draws) below the observed distance (...); ties count half."""
     gap = distances - np.asarray(observed)[..., None]
     below = (-gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
     above = (gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]

@@ -1,15 +1,15 @@
 """Concept histograms of fair models: the null of association scores.
 
-The initial set of a fair model is an equal mixture of the counterfactual populations. Redrawing it
-from the counterfactual *samples* and holding those fixed gives a null that is too narrow: the
-samples' mixture is off the populations' by its sampling error.
+The baseline set of a fair model is an equal mixture of the counterfactual populations. Drawing it
+from fixed counterfactual *samples* gives a null that is too narrow, because the mixture of the
+samples has a sampling error.
 
 A concept on which the counterfactual sets clearly differ keeps its counterfactual frequencies, and
-the initial set is drawn from an equal mixture of *resampled* counterfactual sets. That represents
-the error of the mixture, which is independent of the differences between the sets, and only these
-enter the scores. Any other concept is exchangeable between all images of the axis, so its
-frequencies come from permuting them. This is exact for rare concepts, where resampling would repeat
-the few images that hold them.
+the baseline set is drawn from an equal mixture of *resampled* counterfactual sets. This represents
+the error of the mixture, which is independent of the differences between the sets. Scores depend
+only on these differences. Any other concept is exchangeable between all images of the axis, so its
+frequencies come from permutations of the images. This is exact for rare concepts, for which
+resampling would repeat the few images that show them.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""Concepts whose differences between counterfactual sets have a p-value below it keep them."""
+"""p-value below which a concept keeps its differences between counterfactual sets."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:
@@ -81,7 +81,7 @@ def fair_histograms(
 
 
 def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
-    """Check by a chi-squared test on which concepts sets differ: (concepts,)."""
+    """Check by a chi-squared test in which concepts the sets differ: (concepts,)."""
     pooled = np.concatenate(sets)
     means = np.stack([images.mean(axis=0) for images in sets])
     sizes = np.array([len(images) for images in sets])[:, None]
@@ -91,7 +91,7 @@ def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
 
 
 def _permuted_means(sets: Sequence[Floats], draws: int, rng: Generator) -> NDArray[Any]:
-    """Means of sets whose images are dealt to them at random: (sets, draws, columns)."""
+    """Return the means of sets whose images are assigned at random: (sets, draws, columns)."""
     sizes = [len(images) for images in sets]
     images = np.concatenate(sets)
     labels = np.repeat(np.arange(len(sets)), sizes)

@@ -2,7 +2,7 @@
 
 A similarity matrix has a row for each variation of the prompt and a column for each image. Its
 numbers are finite and have a mean above 0. Functions raise NotEnoughData for a mean of 0 or less,
-and ValueError for a matrix of another form. Lower scores are more biased. Quantiles are in [0, 1].
+and ValueError for an invalid matrix. Lower scores are more biased. Quantiles are in [0, 1].
 """
 
 from dataclasses import replace
@@ -17,14 +17,14 @@ from askew.stats.intervals import Floats, array_of, p_value, percentile_interval
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""The share of variations, and of images, that may lack a match: the paper's choice (alpha)."""
+"""Share of variations, and of images, that may lack a match, as in the paper (alpha)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
     """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
 
     Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines of images and
-    texts are. Cosines of many other embedders have both signs.
+    texts fulfill this. Many other embedders have positive and negative cosines.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
 
     The score is the mean of two quantiles, divided by the mean similarity. The missed visual
     concepts score is Q{max over images}, the least-aligned images score Q{max over variations}. Q
-    is the lower quantile, which is the 4th smallest of 15 at 0.25.
+    is the lower quantile; at 0.25, it is the 4th smallest of 15.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def worst(
     of
         Rows or columns.
     quantile
-        A variation or an image is returned if its best match is at or below this quantile. These
-        are four of 15 at a quantile of 0.25.
+        A variation or an image is returned if its best match is at or below this quantile. At a
+        quantile of 0.25, these are 4 of 15.
 
     Returns
     -------
     array
-        Positions, the worst first, equal ones in their order.
+        Positions, the worst first; equal matches keep their order.
     """
     axis = 1 if of == "variations" else 0
     best: Floats = _matrix(similarity).max(axis=axis)
@@ -94,21 +94,21 @@ def gap_estimate(
 ) -> Estimate:
     """Estimate the bias score, corrected for chance if images of the variations are given.
 
-    The interval is for the mean score of as many new images and new variations. More images cover
-    more, so the score depends on their number. Variations and images are resampled. A resample
-    contains fewer different images and has a lower score. Therefore only its deviation from the
-    mean resample counts, stretched as Student's t is for so few rows or columns.
+    The interval is for the mean score of the same numbers of new images and new variations. More
+    images cover more, so the score depends on their number. Variations and images are resampled. A
+    resample contains fewer different images and has a lower score. Therefore only deviations from
+    the mean resample are used, stretched like Student's t for few rows or columns.
 
-    The null is a model that shows what the variations ask for. For the null, as many images are
-    drawn with replacement from images made of the variations themselves. Low scores are biased, so
-    p = (1 + draws at or below) / (1 + draws). corrected = null - value increases with the bias.
+    The null is a model that shows everything in the variations. For the null, the same number of
+    images is drawn with replacement from images of the variations. Low scores are biased, so p = (1
+    + draws at or below) / (1 + draws). corrected = null - value increases with the bias.
 
     Parameters
     ----------
     similarity : array, (variations, images)
         Similarity matrix.
     of_variations : array, (variations, images), optional
-        Similarity, in the same measure, of images made of the variations.
+        Similarity of images that were made from the variations.
     rng
         Generator of all draws.
     quantile
@@ -118,7 +118,7 @@ def gap_estimate(
     level
         Level of the interval, in (0, 1).
     missing
-        Missing images, recorded only.
+        Missing images, which are only recorded.
     """
     s = _matrix(similarity)
     variations, images = s.shape

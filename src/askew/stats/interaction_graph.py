@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
-    """Correct p-values by Benjamini and Hochberg's method, over the tests that have a p.
+    """Correct p-values by Benjamini and Hochberg's method, over the tests with a p-value.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
 
 
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
-    """Return the axis with most edges, ties decided by the sum of |IS|, then by name.
+    """Return the axis with the most edges; ties are resolved by the sum of |IS|, then by name.
 
-    Given the edges' targets this is MaxInf, the axis that most axes act upon. Given their sources
-    it is MaxImp, the axis that acts upon most axes.
+    For the targets of edges this is MaxInf, the axis that depends on most axes. For the sources of
+    edges it is MaxImp, the axis on which most axes depend.
 
     Parameters
     ----------
@@ -78,20 +78,20 @@ def amplification(
 ) -> Estimate | Missing:
     """Compute the overall amplification, sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
-    It is unbounded. Each of many pairs without an effect still adds a little. The null is the sum
+    It is unbounded. Each pair without an effect still adds a small amount. The null is the sum
     of these contributions, and p the probability that their sum is as large as the value.
 
-    The interval is for the true sum. Its low end is the sum of what the pairs' simultaneous
-    intervals of |IS| have for certain. Its high end is the value, itself too large, plus its
-    error. Within a target axis, whose pairs share the baseline images, the pairs' errors are
-    added. Errors of different target axes are joined as independent.
+    The interval is for the true sum. Its low end is the sum of the low ends of the pairs'
+    simultaneous intervals of |IS|. Its high end is the value, which is too large, plus its error.
+    Within a target axis, whose pairs share the baseline images, the pairs' errors are added. Errors
+    of different target axes are combined as independent errors.
 
     Parameters
     ----------
     effects
         IS by pair of axes.
     null_sizes : mapping to array, (draws,)
-        |IS| of each pair if nothing happens, from `sensitivity.null_sizes`.
+        |IS| of each pair without any effect, from `sensitivity.null_sizes`.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 
     The low end counts only pairs whose simultaneous interval is below 0, the high end all pairs
     whose interval reaches below 0. Without effects both signs are equally likely, so the null is
-    one half. n is the number of pairs.
+    1/2. n is the number of pairs.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
     """Average the effects of one pair of axes over prompts, each with the same weight.
 
-    The interval is for the mean over these prompts only. It joins their independent intervals
+    The interval is for the mean over these prompts only. It combines their independent intervals
     (MOVER). n is the number of prompts.
 
     Parameters
@@ -226,20 +226,19 @@ def correlation(
 ) -> Estimate | Missing:
     """Correlate predicted with measured sensitivities over pairs (BiasConnect, Eq. 7-8, Table 1).
 
-    The value is Pearson's r, in [-1, 1]. Pairs of one target share its baseline images, so targets
-    vary independently, not pairs. p is two-sided, by exchanging all pairs of a target with those
-    of another target of the prompt. The interval is a jackknife over targets on Fisher's z with
-    Student's t, for three targets or more. Both arrays have sampling errors, which draw the
-    correlation towards 0.
+    The value is Pearson's r, in [-1, 1]. Pairs of the same target share its baseline images, so
+    targets are independent but pairs are not. p is two-sided, by exchanging all pairs of a target
+    with all pairs of another target of the prompt. The interval is a jackknife over targets on
+    Fisher's z with Student's t, for three targets or more. Both arrays have sampling errors, which
+    reduce the correlation.
 
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS that the counterfactual images of each prompt predict, NaN for a pair that does not
-        count.
+        IS that the counterfactual images of each prompt predict, NaN for a pair that is ignored.
     after : array, (..., sources, targets)
-        IS measured on images of the mitigated model, and on baseline images that had no part in
-        `before`. With the same baseline images, their noise results in r = .6.
+        IS measured on images of the mitigated model, and on baseline images that were not used for
+        `before`. With the same baseline images, their noise causes r = .6.
     rng
         Generator of the exchanges.
     draws
@@ -281,7 +280,7 @@ def correlation(
 
 
 def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Return |r| where the targets of `y` are exchanged within each prompt."""
+    """Return |r| after exchanging the targets of `y` within each prompt."""
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
@@ -300,7 +299,7 @@ def _without_each_target(x: Floats, y: Floats) -> list[float]:
 
 
 def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the interval of r from correlations with one target left out each, on Fisher's z."""
+    """Return the interval of r from correlations that each leave out one target, on Fisher's z."""
     z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
     reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
@@ -308,7 +307,7 @@ def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tu
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Compute Pearson's r over the places where both arrays are finite.
+    """Compute Pearson's r over the positions where both arrays are finite.
 
     Parameters
     ----------
@@ -318,7 +317,7 @@ def pearson(x: Floats, y: Floats) -> float:
     Returns
     -------
     float
-        NaN for fewer than three places, and if all numbers of one array are equal.
+        NaN for fewer than three positions, and if all numbers of one array are equal.
     """
     both = np.isfinite(x) & np.isfinite(y)
     a = x[both]

@@ -1,4 +1,4 @@
-"""Generic pieces of inference: bootstrap, intervals, test inversion, nulls, multiple testing."""
+"""Generic tools for inference: bootstrap, intervals, test inversion, nulls, multiple testing."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +38,7 @@ def array_of(
     axes: str = "(images, columns)",
     finite: bool = True,
 ) -> Floats:
-    """Return numbers as an array with the axes given.
+    """Return numbers as an array with the given axes.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Draw sampling errors of the mean of a set, centered at 0.
 
-    Stretched by sqrt(n / (n - 1)), since a resample varies less than a fresh sample. One image has
-    no error.
+    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. One
+    image has no error.
 
     Parameters
     ----------
@@ -115,14 +115,14 @@ def first_accepted(
     steps: int = 10,
     accepted: ArrayLike | None = None,
 ) -> Floats:
-    """Find by bisection where tests along paths turn from rejecting to accepting.
+    """Find by bisection the positions where tests along paths change from rejection to acceptance.
 
     Parameters
     ----------
     accepts
         The test of positions (...).
     start, stop : array, (...)
-        Ends of the paths. `stop` is the answer where no position before it is accepted.
+        Ends of the paths. `stop` is the answer if no position before it is accepted.
     steps
         Number of bisections.
     accepted : array, (...), optional
@@ -147,7 +147,7 @@ def p_value(value: float, null_draws: Floats) -> float:
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
     """Return `p_value` of scores (...), by rounds of null draws (draws, ...).
 
-    It stops when each score is reached `ENOUGH` times, or no rounds are left.
+    It stops when each score has been exceeded `ENOUGH` times, or after the last round.
     """
     reached = np.zeros(np.shape(observed))
     draws = 0
@@ -162,7 +162,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
     """Return a bounded score with its null, p-value and chance-corrected value.
 
-    `corrected` is unclipped. It is None where the null is already the maximum and leaves no room.
+    `corrected` is unclipped. The corrected value is None if the null equals the maximum.
     """
     room = maximum - null
     if room <= TOLERANCE:
@@ -182,7 +182,7 @@ def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
     """Return the ends of an interval that holds jointly for `tests` estimates (Bonferroni).
 
-    Each half of the interval is taken as a normal quantile times a standard error.
+    Each half of the interval is treated as a normal quantile times a standard error.
     """
     outer = tail(estimate.level or 0.95)
     quantile = scipy.stats.norm.isf(outer / max(tests, 1))
@@ -193,7 +193,7 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of an estimate's interval; its value where it has none."""
+    """Return the low and high end of an estimate's interval; its value if it has no interval."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 
@@ -244,7 +244,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     """Return q-values of a family of m p-values (Benjamini & Hochberg 1995).
 
     q = min over p_j >= p of p_j * m / rank_j, at most 1. The caller must leave out tests that were
-    not made.
+    not carried out.
 
     Parameters
     ----------
@@ -258,23 +258,23 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return a verdict per family of tests of one null hypothesis, and consistent q-values.
+    """Return a verdict for each family of tests of a null hypothesis, with consistent q-values.
 
-    The family's p is that of its first step by Holm (1979), min(1, m * smallest p). Its q is by
-    Benjamini and Hochberg over all families. A member's q is its Holm p, scaled as the family's
-    was: selected families are tested at the level that selection leaves (Benjamini & Bogomolov
-    2014). So a member has a q below a level only where its family has, and a family has only where
-    a member has.
+    The family's p comes from the first step of Holm (1979), min(1, m * smallest p). Its q is by
+    Benjamini and Hochberg over all families. A member's q is its Holm p, scaled like the family's
+    p, because selected families are tested at a reduced level (Benjamini & Bogomolov 2014). So a q
+    of a member is below a level only if the q of its family is, and vice versa for at least one
+    member.
 
     Parameters
     ----------
     tests
-        By family, the p-values of its members, at least one.
+        p-values of the members of each family, at least one per family.
 
     Returns
     -------
     list of tuple
-        By family p, q, and the q of every member.
+        For each family p, q, and the q of each member.
     """
     holm = [_holm(members) for members in tests]
     smallest = np.array([adjusted.min() for adjusted in holm])
@@ -287,7 +287,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
 
 
 def _holm(p: Sequence[float]) -> Floats:
-    """Holm's p-values of one family, in their order."""
+    """Return Holm's p-values of one family, in the given order."""
     order = np.argsort(p, kind="stable")
     factors = np.arange(len(p), 0, -1)
     steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)

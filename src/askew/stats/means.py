@@ -33,7 +33,7 @@ def student_mean(
     interval
         Name of the interval's method.
     missing
-        Numbers that are missing, recorded only.
+        Numbers that are missing, which are only recorded.
     null
         Mean under the null, tested two-sided.
     bounds
@@ -68,9 +68,9 @@ def student_mean(
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
-    Student's interval over prompts, extended by the mean of `apart` downward and by twice that
-    upward. Whether sets differ in few concepts or in all is much the same for all prompts of a
-    domain, so more prompts do not reduce that error (docs/reference/calibration.md).
+    Student's interval over prompts, extended downward by the mean of `apart` and upward by twice
+    this mean. Whether sets differ in few or in all concepts is similar for all prompts of a domain,
+    so more prompts do not reduce this error (docs/reference/calibration.md).
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    Student's interval over prompts, extended away from 0 by as much as the mean was debiased.
+    Student's interval over prompts, extended away from 0 by the amount of the bias correction.
 
     Parameters
     ----------
     contrasts : array, (prompts,)
         Debiased contrasts of CAS.
     plug_ins : array, (prompts,)
-        The same, not debiased.
+        The same contrasts without bias correction.
     level
         Level of the interval, in (0, 1).
     """
@@ -133,8 +133,8 @@ def with_student(
     interval
         Name of the interval's method.
     null
-        Mean under the null; p is two-sided. Without any spread a mean is either the null or far
-        from it.
+        Mean under the null; p is two-sided. Without spread, the mean either equals the null, or p
+        is 0.
     """
     reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None
@@ -159,16 +159,16 @@ def with_student(
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Estimate the mean loss of the best prompts of the second search minus the first one's.
+    """Estimate the mean loss of the second search's best prompts minus that of the first search.
 
     Below 0 the second search is better. With two runs or more, each run is a pair, and the interval
-    is for the mean difference between runs. A single run has only its prompts: the interval then is
-    for prompts like these, and does not cover other runs.
+    is for the mean difference between runs. With a single run, the interval is for similar prompts,
+    and does not cover other runs.
 
     Parameters
     ----------
     first, second
-        By run, the losses of a search's best prompts on images that the search did not use.
+        Losses of a search's best prompts by run, on images that the search did not use.
     level
         Level of the interval, in (0, 1).
 
@@ -192,7 +192,7 @@ def search_difference(
 
 
 def _prompt_difference(a: Floats, b: Floats, level: float) -> Estimate:
-    """Mean of b minus the mean of a, with Welch's interval over prompts."""
+    """Return the mean of b minus the mean of a, with Welch's interval over prompts."""
     value = float(b.mean() - a.mean())
     n = min(len(a), len(b))
     if n < 2:

@@ -1,9 +1,9 @@
 """Overlap of attention maps: masks, intersection over union (IoU), and its null (BiasMap).
 
 Two masks of 30 % of an image share .176 of their union if their pixels are independent. Maps are
-smooth and similar in all images, so maps of *different* images of a prompt share more. Their
+smooth and similar in all images, so even maps of *different* images of a prompt overlap more. Their
 overlap is the null. Functions raise NotEnoughData without an image and for two empty masks, whose
-overlap is not defined. They raise ValueError for shapes that do not fit.
+overlap is not defined. They raise ValueError for shapes that do not match.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ Threshold = Literal["percentile", "max", "minmax"]
 
 
 def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
-    """Return the mask of the places where a map is high (BiasMap, Eq. 3).
+    """Return the mask of the region where a map is high (BiasMap, Eq. 3).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
     Parameters
     ----------
     a, b : array of bool, (..., H, W)
-        Masks, of which only the areas count.
+        Masks, of which only the areas are used.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     """Compute the share of each region that each mask covers (BiasMap, supplement F).
 
-    Over thresholds, the diagonal is the accuracy of masks. The diagonal of `covered(~masks,
+    Over several thresholds, the diagonal is the accuracy of masks. The diagonal of `covered(~masks,
     ~regions)` is the accuracy of their complement.
 
     Parameters
@@ -160,7 +160,7 @@ def entanglement(
     an image with the other concept in another image of the prompt. p = (1 + exceedances) / (1 +
     draws), where the images of one concept are permuted. The null of the corrected mean has a
     sampling error, too, so its interval is t over pseudo-values of the jackknife. With fewer than
-    three images there is no null and no correction, with a single image no interval.
+    three images there is no null and no correction; with a single image there is no interval.
 
     Parameters
     ----------
@@ -173,13 +173,13 @@ def entanglement(
     level
         Level of the intervals, in (0, 1).
     missing
-        Images without a map, recorded only.
+        Images without a map, which are only recorded.
 
     Returns
     -------
     tuple
         Mean IoU and corrected mean IoU. The latter is Missing for fewer than three images, and if
-        all maps are the same.
+        all maps are equal.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:

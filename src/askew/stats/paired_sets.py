@@ -1,4 +1,4 @@
-"""Rows of two image sets, some of which belong together in pairs."""
+"""Rows of two image sets, some of which form pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from askew.stats.intervals import Floats, array_of, bootstrap_weights, in_order
 from askew.stats.shares import axis_counts
 
 Keys = Sequence[int | None]
-"""A key per image, by which images of two sets are paired; None has no partner."""
+"""A key for each image, by which images of two sets are paired; None for no partner."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedSets:
     """Rows of two sets, as pairs and as rows without a partner.
 
-    Draws from it do not depend on the order in which the images were given.
+    Random draws do not depend on the order of the images.
 
     Attributes
     ----------
     pairs : array, (2, pairs, columns)
-        Rows that belong together, of both sets.
+        Rows of both sets that form pairs.
     rest : tuple of array, (images, columns)
         Rows of each set that have no partner.
     """
@@ -59,7 +59,7 @@ class PairedSets:
         b = array_of(second, "the second set")
         if a.shape[1] != b.shape[1]:
             raise ValueError(
-                f"the sets have {a.shape[1]} and {b.shape[1]} columns; they must have the same"
+                f"the sets have {a.shape[1]} and {b.shape[1]} columns; they must have the same columns"
             )
         first_rows = _rows_by_key(first_keys, len(a))
         second_rows = _rows_by_key(second_keys, len(b))
@@ -105,7 +105,7 @@ class PairedSets:
     def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Return means (draws, columns) of both sets in bootstrap samples.
 
-        Pairs are drawn as pairs, rows without a partner independently of them.
+        Pairs are drawn as pairs, and rows without a partner are drawn independently.
         """
         of_pairs = _resample_counts(len(self), draws, rng)
         of_first = _resample_counts(len(self.rest[0]), draws, rng)
@@ -115,10 +115,10 @@ class PairedSets:
         return first / len(self.first), second / len(self.second)
 
     def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return means (draws, columns) of both sets if images were in either set by chance.
+        """Return means (draws, columns) of both sets if images were assigned to the sets by chance.
 
         The two images of a pair are exchanged with probability 1/2. Images without a partner are
-        dealt to the sets at random, as many to each set as before.
+        assigned to the sets at random, without changing the sizes of the sets.
         """
         a, b = self.pairs
         rest = np.concatenate(self.rest)

@@ -1,15 +1,15 @@
-"""Shares of prompts to send, so that several biases shrink together without new models.
+"""Weights of prompts that reduce several biases together, without a change of the model.
 
-A cell is a prompt that states values of some axes, or of none: the prompt itself. A policy sends
-cells with weights x_c, so that on an axis, or a pair of axes, it shows the mixture of the cells'
-shares. Every distance used here is a sum of absolute linear forms (`distance.linear_forms`), so the
-best weights solve a linear program,
+A cell is a prompt that states values of some axes; the prompt itself is the cell without
+statements. A policy sends cells with weights x_c, so that on an axis, or a pair of axes, it shows
+the mixture of the cells' shares. Every distance used here is a sum of absolute linear forms
+(`distance.linear_forms`), so the best weights solve a linear program,
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
 whose goals g are axes and pairs of axes. The excess of a goal over its bound is added, so that
-other axes do not become worse for a small gain. Shares of a cell with several statements are
-predicted from the shares of single statements.
+other axes do not get worse for a small gain. Shares of a cell with several statements are predicted
+from the shares of single statements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Images added to every value of a table, so that a zero by chance excludes no value."""
+"""Number of images that are added to every value of a table, so that a zero by chance does not exclude a value."""
 
 Cell = tuple[tuple[int, int], ...]
 """Statements (axis, value) in the order of axes."""
@@ -42,13 +42,13 @@ class Goal:
     shares : array, (cells, m)
         Shares of each cell, which sum to 1, or differences of shares, which sum to 0.
     reference : array, (m,)
-        The shares wanted, with the same sum.
+        The wanted shares, with the same sum.
     distance : str
         A name of `distance.DISTANCES`.
     weight : float
         Importance of the distance; 0 for a goal that is only bounded.
     most : float, optional
-        Bound of the distance. The part beyond it is added as at weight 1, whatever the weight.
+        Bound of the distance. The excess over it is added with weight 1, regardless of `weight`.
     """
 
     shares: Floats
@@ -71,7 +71,7 @@ class Goal:
 
 
 def cells(sizes: Sequence[int], most: int) -> list[Cell]:
-    """List every cell of at most `most` statements, the empty one first.
+    """List every cell of at most `most` statements, the empty cell first.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict the shares of a cell from images of the prompt itself and of one statement each.
+    """Predict the shares of a cell from images of the prompt and of single statements.
 
-    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact where the statements, none of
-    them about y itself, act on y independently.
+    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact if the statements do not concern
+    y and affect y independently.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def plan_policy(
 ) -> Floats:
     """Compute the weights that minimize the goals' weighted distances and the cells' costs.
 
-    Where more than `max_prompts` cells are used, cells with the least weights are dropped, a
-    quarter of the excess at once, and the other weights computed again, until few enough are left.
-    The first cell, the prompt itself, always stays available.
+    If more than `max_prompts` cells are used, cells with the smallest weights are dropped, a
+    quarter of the excess at a time, and the other weights are computed again. The first cell, the
+    prompt itself, is never dropped.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def plan_policy(
     NotEnoughData
         If there is no goal.
     AskewError
-        If the solver found no solution.
+        If the solver finds no solution.
     """
     if not goals:
         raise NotEnoughData("a policy needs at least one axis to improve")
@@ -164,7 +164,7 @@ def plan_policy(
 def _fewer_cells(
     candidates: NDArray[np.int64], weights: Floats, max_prompts: int
 ) -> NDArray[np.int64]:
-    """Drop the used cells with the least weights, a quarter of those in excess, and all unused."""
+    """Drop all unused cells, and a quarter of the excess of used cells, those with the smallest weights."""
     used = np.flatnonzero(weights)
     dropped = max(1, (len(used) - max_prompts) // 4)
     by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])
@@ -212,7 +212,7 @@ class _Program:
     Attributes
     ----------
     mixed : array, (forms, cells)
-        The forms of every cell's shares.
+        The forms of each cell's shares.
     references : array, (forms,)
         The forms of the references.
     distances : sparse array, (goals, forms)

@@ -16,11 +16,11 @@ from askew.types import Estimate
 def spearman(
     x: ArrayLike, y: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate Spearman's rank correlation, in [-1, 1], with ties at their mean rank.
+    """Estimate Spearman's rank correlation, in [-1, 1]; ties get their mean rank.
 
     The interval is Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright
-    (2000), for n of 4 or more. A perfect correlation is widened as if one pair of neighbors were
-    swapped. p is two-sided, by permutation of one list.
+    (2000), for n of 4 or more. The interval of a perfect correlation is computed as if one pair of
+    neighbors were swapped. p is two-sided, by permutation of one list.
 
     Parameters
     ----------

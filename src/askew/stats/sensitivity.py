@@ -2,27 +2,27 @@
 
     IS = d(before, reference) - d(after, reference)                                         (Eq. 4)
 
-`before` are the shares of the target axis in the initial images. `after` is the mean of its shares
-over the counterfactual sets of the intervened axis. Every set has the same weight, however many
-answers it has. IS is positive where the intervention brings the target axis closer to its
+`before` are the shares of the target axis in the baseline images. `after` is the mean of its shares
+over the counterfactual sets of the intervened axis. Every set has the same weight, regardless of
+its number of answers. IS is positive if the intervention brings the target axis closer to its
 reference.
 
-**Value.** A distance that is computed from few images is too large, and the fewer the images, the
-larger the excess. With 48 initial images against K sets of 48, the plain difference of distances is
-positive even where nothing happens. Every distance used here is a sum of |f . (p - q)| over linear
-forms f (`distance.linear_forms`), and the excess of each term is known from the sampling variance
-of f . p. The more exact of the two distributions is blurred with normal noise until both have the
-same variance, so that both excesses are equal. The remaining excess is removed by extrapolation
-from twice the variance.
+**Value.** A distance that is computed from few images is too large on average, and the excess is
+larger for fewer images. With 48 baseline images and K sets of 48 images, the plain difference of
+distances is positive even without an effect. Every distance used here is a sum of |f . (p - q)|
+over linear forms f (`distance.linear_forms`), and the excess of each term is known from the
+sampling variance of f . p. Normal noise is added to the more exact of the two distributions until
+both have the same variance, so that both excesses are equal. The remaining excess is removed by
+extrapolation from twice the variance.
 
 **Interval.** The population value of each distance is computed by test inversion
-(`distance_intervals`), with samples that are looked up in tables. The two intervals are joined by
-MOVER. A reference distribution that was itself counted in images is treated as uncertain, too.
+(`distance_intervals`), with samples from tables of random numbers. The two intervals are combined
+by MOVER. A reference distribution that was counted in images is also treated as uncertain.
 
-**Reading errors.** Where the confusion matrix of the instrument is known, both distributions are
-corrected for it. Each population that the inversion tries is read with the same errors before it is
+**Reading errors.** If the confusion matrix of the instrument is known, both distributions are
+corrected for it. The same labeling errors are applied to each tested population before it is
 compared with the answers. The matrix has a sampling error, which is common to both distributions.
-MOVER counts it as independent, which is the safe side.
+MOVER treats it as independent, which is conservative.
 """
 
 import math
@@ -50,11 +50,11 @@ from askew.types import Estimate, Missing, grouped, slices
 EXTRAPOLATION = 0.35
 """Share of the step that would remove an excess proportional to the standard error.
 
-A larger step would remove more of the excess at the price of more variance.
+A larger step would remove more of the excess, but increase the variance.
 """
 
 AT_ONCE = 256
-"""Number of distributions inverted together; bounds the memory of their samples."""
+"""Number of distributions that are inverted together, which limits the memory for their samples."""
 
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
@@ -67,8 +67,8 @@ class AxisPairSample:
     Attributes
     ----------
     initial : array, (m,) or (sets, m)
-        Answers about the target axis in the initial images, by value. Several rows are the
-        initial sets of several prompts, which get the same weight (Eq. 9-11).
+        Answers about the target axis in the baseline images, by value. Several rows are the
+        baseline sets of several prompts, which get the same weight (Eq. 9-11).
     counterfactual : array, (K, m)
         The same for each counterfactual set of the intervened axis.
     reference : array, (m,)
@@ -76,7 +76,7 @@ class AxisPairSample:
     distance : str
         Name of the distance from the reference, one of `distance.DISTANCES`.
     missing : int
-        Images without an answer; reported, not used.
+        Images without an answer, which are only reported.
     confusion : array, (m, m), optional
         Answers of the instrument (columns) about images whose true value (rows) is known. If
         given, the sensitivity is corrected for these reading errors.
@@ -102,7 +102,7 @@ def interactions(
 ) -> tuple[Estimate | Missing, ...]:
     """Estimate the Intersectional Sensitivity of each pair of axes.
 
-    The result for a pair does not depend on which other pairs are passed along with it.
+    The result for a pair does not depend on the other pairs.
 
     Parameters
     ----------
@@ -113,16 +113,16 @@ def interactions(
     level
         Confidence level of the intervals, in (0, 1).
     draws
-        Simulated samples per population that is tried.
+        Simulated samples for each tested population.
 
     Returns
     -------
     tuple of Estimate or Missing
         One entry per pair. `value` is the debiased IS, in [-1, 1], kept within its interval. `p` is
-        two-sided for IS = 0 and agrees with the interval: it is below 1 - level exactly where the
-        interval excludes 0. `null` is the mean value if nothing happens, that is, if all sets are
-        drawn from one population. Missing where a set has no answer, where the axis has fewer than
-        two values, or where the instrument cannot tell the values apart.
+        two-sided for IS = 0 and agrees with the interval: it is below 1 - level exactly if the
+        interval excludes 0. `null` is the mean value without an effect, that is, if all sets come
+        from one population. Missing if a set has no answer, if the axis has fewer than two values,
+        or if the instrument cannot distinguish the values.
 
     Raises
     ------
@@ -146,9 +146,9 @@ def interactions(
 
 
 def debiased_value(pair: AxisPairSample) -> float | Missing:
-    """Return the value of `interactions` alone: no draws and no interval, a few microseconds.
+    """Return only the value of `interactions`, without draws and interval, in a few microseconds.
 
-    Unlike the value in an estimate it is not kept within an interval.
+    Unlike the value of an estimate, it is not limited to an interval.
     """
     change = change_of(pair)
     if isinstance(change, Missing):
@@ -159,7 +159,7 @@ def debiased_value(pair: AxisPairSample) -> float | Missing:
 def null_sizes(
     pairs: Sequence[AxisPairSample], *, rng: np.random.Generator, draws: int = 1000
 ) -> tuple[Floats, ...]:
-    """Simulate |IS| if nothing happens: the part of noise in the amplification of a graph (Eq. 14).
+    """Simulate |IS| without an effect, which is the noise in the amplification of a graph (Eq. 14).
 
     Pairs with equally many images share their draws, so that sums over pairs vary more than sums
     of independent values would.
@@ -179,7 +179,7 @@ def null_sizes(
 
 
 class DistributionKey(NamedTuple):
-    """The data that determine an interval of a distance: equal keys have equal intervals."""
+    """Key of the data that determine the interval of a distance; equal keys have equal intervals."""
 
     shares: bytes
     excess: bytes
@@ -191,20 +191,20 @@ class DistributionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TargetDistribution:
-    """An estimated distribution of the target axis, and how exact it is.
+    """An estimated distribution of the target axis, with its precision.
 
     Attributes
     ----------
     shares : array, (m,)
         The shares, on the simplex.
     excess : array, (L,)
-        Linear forms of the gap to the reference, from shares that were not cut to the simplex.
+        Linear forms of the gap to the reference, from shares that may be negative.
     variances : array, (L,)
         Sampling variances of these forms.
     pictures : int
-        Number of independent images that would be as exact; rounded to a table.
+        Number of independent images with the same precision, rounded to a table.
     null_pictures : int
-        The same if all sets were drawn from one population.
+        The same number if all sets came from one population.
     answers : int
         Answers that were counted.
     reference : array, (m,)
@@ -230,7 +230,7 @@ class TargetDistribution:
 
     @property
     def key(self) -> DistributionKey:
-        """The data that determine the interval of its distance."""
+        """Key of the data that determine the interval of its distance."""
         return DistributionKey(
             shares=self.shares.tobytes(),
             excess=self.excess.tobytes(),
@@ -243,7 +243,7 @@ class TargetDistribution:
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
     ) -> Floats:
-        """Simulate shares of answers, (..., draws, m), about images of populations, (..., m)."""
+        """Simulate shares of answers, (..., draws, m), for images of populations, (..., m)."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
         confusion = self.errors.drawn(common.draws, common.seed)
@@ -263,7 +263,7 @@ Intervals = Mapping[DistributionKey, tuple[float, float]]
 
 
 def change_of(pair: AxisPairSample) -> Change | Missing:
-    """Estimate the target axis before and after the intervention, or say why that is impossible.
+    """Estimate the target axis before and after the intervention, or return the reason why this is impossible.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
 
 
 def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
-    """Return the initial sets (sets, m), the counterfactual sets (K, m) and the reference (m,)."""
+    """Return the baseline sets (sets, m), the counterfactual sets (K, m) and the reference (m,)."""
     initial = np.asarray(pair.initial, dtype=float)
     counterfactual = np.asarray(pair.counterfactual, dtype=float)
     reference = np.asarray(pair.reference, dtype=float)
@@ -330,7 +330,7 @@ def _target_distribution(
     errors: ReadingErrors | None,
     reference_images: int | None,
 ) -> TargetDistribution:
-    """Average the shares of several sets (sets, m), all with the same weight."""
+    """Average the shares of several sets (sets, m) with equal weights."""
     answers = sets.sum(axis=1, keepdims=True)
     mean = normalised(sets).mean(axis=0)
     forms, _ = linear_forms(distance, len(reference))
@@ -372,9 +372,9 @@ def _variances_of_mean(sets: Floats, coefficients: Floats) -> Floats:
 
 
 def _effective_pictures(sets: Floats) -> int:
-    """Return how many independent images are as exact as the mean share of sets (sets, m).
+    """Return the number of independent images with the same precision as the mean share of sets (sets, m).
 
-    Counts are smoothed, so that a set that shows a single value is not taken as exact.
+    Counts are smoothed, so that a set with a single value is not treated as exact.
     """
     answers = sets.sum(axis=1, keepdims=True)
     smooth = (sets + 1 / sets.shape[1]) / (answers + 1)
@@ -387,7 +387,7 @@ def _effective_pictures(sets: Floats) -> int:
 def _estimate(
     change: Change, missing: int, intervals: Intervals, common: CommonDraws, level: float
 ) -> Estimate:
-    """Put together the sensitivity, its interval, its null and its p."""
+    """Combine the sensitivity, its interval, its null and its p."""
     before, after = change
     low, centre, high = joined(intervals[before.key], intervals[after.key])
     value = min(max(_debiased_sensitivity(change), low), high)
@@ -407,9 +407,9 @@ def _estimate(
 
 
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
-    """Two-sided p of the value 0, from the interval.
+    """Return the two-sided p of the value 0, from the interval.
 
-    The half of the interval that points towards 0 is taken as a normal quantile times a standard
+    The half of the interval on the side of 0 is treated as a normal quantile times a standard
     error.
     """
     reach = centre - low if centre > 0 else high - centre
@@ -430,7 +430,7 @@ def _debiased_sensitivity(change: Change) -> float:
 
 
 def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
-    """Debiased IS, (draws,), of samples from one population: what it is if nothing happens."""
+    """Return the debiased IS, (draws,), of samples from one population, which has no effect."""
     before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
     n = before.null_pictures
@@ -441,7 +441,7 @@ def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(pictures: int, stream: int) -> tuple[Floats, Floats]:
-        """Return gaps to the reference, and their variances, in samples of so many images."""
+        """Return gaps to the reference, and their variances, in samples of this size."""
         answered = before.sampled(population, pictures, common, stream)
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
@@ -455,7 +455,7 @@ def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
 def _debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Difference of two sums of |gap| (..., L), both without the excess of their variance."""
+    """Return the difference of two sums of |gap| (..., L), both without the excess from their variance."""
     common = np.maximum(variances_before, variances_after)
     size_before = _debiased_sizes(before, variances_before, common)
     size_after = _debiased_sizes(after, variances_after, common)
@@ -463,7 +463,7 @@ def _debiased_difference(
 
 
 def _debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
-    """|gap| blurred to the `common` variance, then extrapolated to no variance."""
+    """Return |gap| with noise added up to the `common` variance, extrapolated to zero variance."""
     blurred = _mean_sizes(gaps, common - variances)
     blurred_twice = _mean_sizes(gaps, 2 * common - variances)
     step = EXTRAPOLATION / (math.sqrt(2) - 1)
@@ -471,7 +471,7 @@ def _debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
 
 
 def _mean_sizes(means: Floats, variances: Floats) -> Floats:
-    """E |X| of normal X with these means and variances."""
+    """Return E |X| of normal X with these means and variances."""
     scale = np.sqrt(2 * np.maximum(variances, 0))
     shape = np.broadcast(means, scale).shape
     z = np.divide(means, scale, out=np.full(shape, np.inf), where=scale > 0)
@@ -498,7 +498,7 @@ def _intervals(
 def _intervals_of_alike(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> dict[DistributionKey, tuple[float, float]]:
-    """Invert the test for targets of equal images, distance, number of values and errors."""
+    """Invert the test for targets with equal numbers of images, distance, number of values and errors."""
     first = targets[0]
     forms, weight = linear_forms(first.distance, len(first.reference))
     references = np.stack([target.reference for target in targets])
@@ -528,7 +528,7 @@ def _intervals_of_alike(
 
 
 def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
-    """Return the larger standard errors (targets, m) of those at shares and at the reference."""
+    """Return standard errors (targets, m), the larger of those at the shares and at the reference."""
     rows = []
     for target in targets:
         at_shares = errors.standard_errors(target.shares, target.pictures)

@@ -1,8 +1,8 @@
 """Shares of the values of one axis in one image set, their distance from a reference, and power.
 
-Counts are (K,) whole numbers of images that show each value, `missing` images without an answer,
-recorded only. All functions raise NotEnoughData without any answer, and ValueError for numbers that
-are not counts and for shapes that do not fit.
+Counts are (K,) whole numbers of images that show each value, `missing` are images without an
+answer, which are only recorded. All functions raise NotEnoughData without answers, and ValueError
+for invalid counts or shapes.
 """
 
 import math
@@ -48,9 +48,9 @@ def share_intervals(
 ) -> tuple[Estimate, ...]:
     """Estimate the share of every value, with the mid-P version of the Clopper-Pearson interval.
 
-    At a count of 0 or of all images, where mid-P is a little short, the far end is that of Clopper
-    and Pearson. Coverage, computed exactly, is never below .925 for 10 to 200 images and any share,
-    and .95 to .97 on average.
+    If the count is 0 or all images, where mid-P is slightly too short, the far end comes from
+    Clopper and Pearson. Coverage, computed exactly, is never below .925 for 10 to 200 images and
+    any share, and .95 to .97 on average.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def share_intervals(
     level
         Level of the intervals, in (0, 1).
     missing
-        Images without an answer, recorded only.
+        Images without an answer, which are only recorded.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -111,7 +111,7 @@ def distance_estimate(
     level
         Level of the interval, in (0, 1).
     missing
-        Images without an answer, recorded only.
+        Images without an answer, which are only recorded.
     reference_images
         Number of images in which the reference was counted. Then both have sampling errors:
         interval and null are of as few images as err like their difference, and are drawn from the
@@ -149,9 +149,9 @@ def distance_estimate(
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
-    """Return the shares if none, and if all, of the missing images showed the value.
+    """Return the shares if none of the missing images show the value, and if all of them do.
 
-    The two arrays (K,) are bounds without any assumption on why answers are missing.
+    The two arrays (K,) are bounds without assumptions about the reasons for missing answers.
     """
     if missing < 0:
         raise ValueError(f"missing is {missing}; it cannot be negative")
@@ -177,7 +177,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _mid_p_upper(k: float, n: int, level: float) -> float:
-    """Return the share at which P(X < k) + P(X = k) / 2 has fallen to the tail; 1 for k = n."""
+    """Return the share at which P(X < k) + P(X = k) / 2 equals the tail; 1 for k = n."""
 
     def reached(share: Floats) -> bool:
         return bool(scipy.special.bdtr([max(k - 1, 0), k], n, share).mean() <= tail(level))
@@ -194,7 +194,7 @@ def detectable_distance(
     level: float = 0.05,
     errors: ReadingErrors | None = None,
 ) -> float | None:
-    """Compute the distance from the reference that a test detects with probability `POWER`.
+    """Compute the distance from the reference that a test detects with power `POWER`.
 
     The test is Pearson's, by its mid-p. Distributions are between the reference and one value only,
     p(t) = (1 - t) reference + t e_k, for the k that is hardest to detect. By simulation with a
@@ -216,7 +216,7 @@ def detectable_distance(
     Returns
     -------
     float or None
-        None where even t = 1 is not detected so often, for a k whose distance is as large.
+        None if the power is too low even at t = 1.
     """
     measure = DISTANCES[distance]
     target = np.array(reference)

@@ -1,9 +1,9 @@
-"""Significance level of all verdicts, and the decision by it."""
+"""Significance level of all verdicts, and decisions by this level."""
 
 from askew.types import Estimate, Missing
 
 SIGNIFICANCE_LEVEL = 0.05
-"""A test is significant where its q (or, without correction, its p) is below this level."""
+"""A test is significant if its q (or, without correction, its p) is below this level."""
 
 
 def is_significant(score: Estimate | Missing | None) -> bool | None:
@@ -12,12 +12,12 @@ def is_significant(score: Estimate | Missing | None) -> bool | None:
     Parameters
     ----------
     score
-        An estimate. Its q decides; where it has none, its p does.
+        An estimate. The decision uses q, or p if there is no q.
 
     Returns
     -------
     bool or None
-        None where the score is missing or was not tested.
+        None if the score is missing or was not tested.
     """
     if not isinstance(score, Estimate):
         return None

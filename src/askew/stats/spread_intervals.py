@@ -1,8 +1,8 @@
 """Interval of the spread of several noisy scores, by test inversion.
 
-The spread of noisy scores is too large where they are nearly equal, so a percentile interval would
-never reach 0. Instead, patterns of population scores are tried, and a pattern is rejected if too
-few of its samples have a spread as far out as the observed one.
+The spread of noisy scores is too large if they are nearly equal, so a percentile interval would
+never reach 0. Instead, patterns of population scores are tested, and a pattern is rejected if too
+few of its samples have a spread as extreme as the observed spread.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ SpreadMeasure = Callable[[Floats], Floats]
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the low end of the interval of the spread of K population scores.
 
-    Scores are drawn towards their median by the same amount each, so that few stay apart, which is
-    unfavorable to this end. It is the smallest spread whose samples reach the observed one in at
+    All scores move towards their median by the same amount, so that few remain different, which is
+    unfavorable to this end. It is the smallest spread whose samples reach the observed spread in at
     least (1 - level) / 2 of cases.
 
     Parameters
@@ -47,9 +47,9 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the high end of the interval of the spread of K population scores.
 
-    It is the smallest spread whose samples exceed the observed one but for (1 - level) / 2 of
-    cases. Scores more alike than equal populations usually give do not exclude a small spread: the
-    observed spread counts at least as the median under equality.
+    It is the smallest spread whose samples exceed the observed spread in all but (1 - level) / 2 of
+    cases. Scores that are unusually similar for equal populations do not exclude a small spread, so
+    the observed spread is raised at least to the median under equality.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
 
 
 def _gathered(scores: Floats, t: ArrayLike) -> Floats:
-    """Pull every score towards the median by one amount: all there at t = 0, as observed at 1."""
+    """Move all scores towards the median by the same amount: all equal at t = 0, as observed at t = 1."""
     median = np.median(scores)
     deviation = scores - median
     size = np.abs(deviation)
@@ -82,7 +82,7 @@ def _gathered(scores: Floats, t: ArrayLike) -> Floats:
 
 
 def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
-    """Scale the pattern by t, up to the observed one at t = 1; beyond, move scores outward."""
+    """Scale the pattern by t, up to the observed pattern at t = 1; beyond 1, move scores outward."""
     mean = scores.mean()
     return np.asarray(
         mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward
@@ -90,7 +90,7 @@ def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
 
 
 def _outward(scores: Floats, errors: Floats) -> Floats:
-    """One standard error of every score, away from the mean of the scores: (K,)."""
+    """Return one standard error of each score, in the direction away from the mean: (K,)."""
     deviation = scores - scores.mean()
     # equal scores must not all move the same way
     alternating = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)

@@ -1,1 +1,1 @@
-"""Pictures, answers and vectors on disk."""
+"""Images, answers and vectors on disk."""

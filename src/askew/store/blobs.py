@@ -8,10 +8,10 @@ from askew.store.files import sha256, write_whole
 
 
 class Blobs(Protocol):
-    """A place for files that never change. A name is the file's SHA-256 with a suffix."""
+    """Storage for files that never change. The name of a file is its SHA-256 with a suffix."""
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Write files by name. Each name then holds its whole content, also after a power cut.
+        """Write files by name. After the call, each file is complete, also after a power failure.
 
         Raises
         ------
@@ -25,13 +25,13 @@ class Blobs(Protocol):
         Raises
         ------
         OSError
-            If there is none, or it cannot be read.
+            If the file does not exist, or cannot be read.
         """
 
     def local_copy(self, name: str) -> Path:
         """Return the path of the file on this machine.
 
-        An implementation over a network fetches the file first. The path does not exist if there is
+        An implementation for a network fetches the file first. The path does not exist if there is
         no such file.
         """
 

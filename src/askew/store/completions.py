@@ -10,14 +10,14 @@ from askew.store.index import faults
 
 
 class Completions:
-    """Answers of language models in one store. Several processes and threads may share them."""
+    """Answers of language models in one store. Several processes and threads can share them."""
 
     def __init__(self, store: Path | str) -> None:
         self._folder = Path(store).absolute() / "completions"
         self._where = f"the store {self._folder.parent}"
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
-        """Return the record under `key`; None if there is none that can be read."""
+        """Return the record under `key`; None if there is no readable record."""
         try:
             record = json.loads(self._file(key).read_bytes())
         except (OSError, ValueError):

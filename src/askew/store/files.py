@@ -1,4 +1,4 @@
-"""Files that are either complete on disk or not there at all."""
+"""Files that are either complete on disk or absent."""
 
 import errno
 import hashlib
@@ -16,8 +16,7 @@ from askew.errors import RunError, UsageError
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
 WRITERS = 8
-"""Files that are flushed at once. A file system then shares the cost: two to four times faster than
-one file after another.
+"""Number of files that are flushed together. This is two to four times faster than flushing one file after another.
 """
 
 
@@ -27,7 +26,7 @@ def sha256(data: bytes) -> str:
 
 
 def digest_of(content: object) -> str:
-    """Return the SHA-256 of anything that JSON can hold, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON value, independent of the order of its keys."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 
@@ -37,7 +36,7 @@ def shown(path: Path) -> str:
 
 
 def write_file(path: Path, content: bytes) -> Path:
-    """Write one complete file, in a folder that is made if necessary, and return its path.
+    """Write one complete file, create its folder if necessary, and return its path.
 
     Raises
     ------
@@ -53,7 +52,7 @@ def write_file(path: Path, content: bytes) -> Path:
 
 
 def explain_os_error(error: OSError) -> str:
-    """Return the meaning of a failure to write, and what is needed, as the end of a sentence."""
+    """Return the cause of a failure to write, and the remedy, as the end of a sentence."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FULL
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
@@ -65,7 +64,7 @@ def explain_os_error(error: OSError) -> str:
 
 
 def changed_files(folder: Path) -> dict[str, str]:
-    """Return the files of a folder that differ from its SHA256SUMS, by name, and how they differ."""
+    """Return the files of a folder that differ from its SHA256SUMS, by name, with the difference."""
     try:
         lines = (folder / SUMS_FILE).read_text(encoding="ascii").splitlines()
     except FileNotFoundError:
@@ -96,7 +95,7 @@ def write_sums(folder: Path, *names: str) -> None:
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files so that each name holds its new or its old content, also after a power cut.
+    """Write files so that each has either its new or its old content, also after a power failure.
 
     All files are written in the folder `incoming`, or beside the first file, flushed to disk, then
     renamed.
@@ -144,7 +143,8 @@ def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> st
     Raises
     ------
     UsageError
-        If it cannot be read; of the type `error`, with `what` the file is, and the line.
+        If it cannot be read; the error has the type `error`, and its message contains `what` and
+        the line.
     """
     try:
         data = path.read_bytes()

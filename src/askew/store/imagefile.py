@@ -1,4 +1,4 @@
-"""Encoding images, opening them, and distinguishing usable image files from the rest."""
+"""Encoding images, opening them, and checks that image files are usable."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from askew.store.files import shown
 from askew.types import Missing
 
 COMPRESSION = 1
-"""PNG compression level: half the time of the usual 6 for files about 15 % larger."""
+"""PNG compression level, which needs half the time of the usual 6 for files that are about 15 % larger."""
 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
 """Formats of image files that are read, and the suffixes of their copies in a store."""
@@ -22,10 +22,10 @@ SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
 MOST_BYTES = 2**28
 MOST_PIXELS = 50_000_000
 LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
-"""Environment variable with another limit for the pixels of an image file."""
+"""Environment variable that changes the limit for the pixels of an image file."""
 
 NOISE = 2
-"""Differences between pixels, of 255, that a decoder leaves in an image of one color."""
+"""Differences between pixels, of 255, that a decoder can cause in an image of one color."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Return an image file as upright RGB with 8 bits per channel, or raise OSError."""
+    """Return an image file as upright RGB image with 8 bits per channel, or raise OSError."""
     # from a stream: of a path Pillow maps some TIFFs into memory, and then does not turn them
     with open(path, "rb") as stream, Image.open(stream) as file:
         return as_rgb(ImageOps.exif_transpose(file))
@@ -74,7 +74,7 @@ def as_rgb(image: Image.Image) -> Image.Image:
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     """Check whether an image shows nothing.
 
-    It has no pixels, one color with decoder noise, or numbers that are not finite.
+    Such an image has no pixels, a single color with decoder noise, or numbers that are not finite.
     """
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
@@ -115,8 +115,7 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
     header = Image.open(io.BytesIO(data), formats=formats)
     if header.width * header.height > most:
         raise ValueError(
-            f"{header.width}×{header.height} pixels are more than {most} ({LIMIT_VARIABLE} sets "
-            "another limit)"
+            f"{header.width}×{header.height} pixels are more than {most} ({LIMIT_VARIABLE} sets the limit)"
         )
     if getattr(header, "n_frames", 1) > 1:
         raise ValueError("an animation, not one image")

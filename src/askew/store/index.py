@@ -18,10 +18,10 @@ from askew.types import slices
 
 SCHEMA = 2
 CHUNK = 500
-"""Keys of a query, and rows of a line of the journal, at most."""
+"""Largest number of keys of a query, and of rows in a line of the journal."""
 
 LISTED_ROWS = 20
-"""Damaged rows of a table that are listed, at most."""
+"""Largest number of damaged rows that are listed for a table."""
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """Exceptions of a damaged index. sqlite3 cannot decode its own message if it quotes damaged text."""
@@ -33,13 +33,12 @@ TABLES = {
     "PRIMARY KEY (instrument, picture, question)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
-"""Columns by table. `sum` is the checksum of the other columns: a row whose checksum is wrong
-counts as absent.
+"""Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
 """
 
 IndexRow = Sequence[Any]
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
-"""Returns rows by table, with which a new index begins."""
+"""Function that returns the initial rows of a new index, by table."""
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
@@ -61,7 +60,7 @@ class Index:
     timeout
         Seconds to wait for a process that is writing.
     known
-        Returns the rows with which a new index begins.
+        Function that returns the initial rows of a new index.
     write
         If False, nothing on disk is changed.
 
@@ -94,7 +93,7 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Open a write transaction, or join the open one. It is done completely or not at all."""
+        """Open a write transaction, or join the open one. It is carried out completely or not at all."""
         if self._connection.in_transaction:
             yield
             return
@@ -108,7 +107,7 @@ class Index:
                     self._connection.execute("ROLLBACK")
 
     def put(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows, each in place of the row with the same key. A transaction must be open."""
+        """Write rows, which replace rows with the same key. A transaction must be open."""
         width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
         rows_with_sums = ((*row, checksum(table, row)) for row in rows)
         self._connection.executemany(
@@ -140,7 +139,7 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
-        """Yield every row that can be read, and whether it is intact."""
+        """Yield each readable row, with a flag for intact rows."""
         return _all_rows(self._connection, table)
 
     def faults(self) -> list[str]:
@@ -189,7 +188,7 @@ class Index:
                 self.put(table, rows)
 
     def _use_wal(self) -> None:
-        """Switch to write-ahead logging. SQLite does not wait for other processes here."""
+        """Switch to write-ahead logging. This function does not wait for other processes."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -202,7 +201,7 @@ class Index:
 
 
 def check_schema(connection: sqlite3.Connection, where: str) -> None:
-    """Check that this version of askew reads an index.
+    """Check that this version of askew can read an index.
 
     Raises
     ------
@@ -227,12 +226,13 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
 
 
 def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
-    """Yield the intact rows of a damaged index by table, as many as can be read.
+    """Yield all readable intact rows of a damaged index, by table.
 
     Raises
     ------
     StoreError
-        If another version of askew wrote the index. None of its rows would seem intact.
+        If another version of askew wrote the index. In this case none of its rows would seem
+        intact.
     """
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
         with suppress(*DAMAGE):
@@ -242,7 +242,7 @@ def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
 
 
 def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[IndexRow, bool]]:
-    """Yield every row that can be read, and whether it is intact.
+    """Yield each readable row, with a flag for intact rows.
 
     If a row cannot be read, the table is read from both ends.
     """
@@ -269,7 +269,7 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that writes nothing.
 
-    Where nothing can be written, it is a connection to a copy of what a writer left.
+    If nothing can be written, it is a connection to a copy of the index.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
@@ -302,17 +302,17 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 
 
 def _explained(error: Exception, where: str, timeout: float) -> str:
-    """Return the meaning of an exception of SQLite, and what is needed, as the end of a sentence."""
+    """Return the cause of an exception of SQLite, and the remedy, as the end of a sentence."""
     text = str(error)
     if "locked" in text:
         return (
-            f"is being written by another process, still after {timeout:g} s. Try again when that "
-            "process is done"
+            f"is still being written by another process after {timeout:g} s. Try again when the "
+            "other process has finished"
         )
     if "full" in text:
         return FULL
     if "readonly" in text or "unable to open" in text:
-        return f"cannot be written: {text}. Get the right to write there, or choose another --store"
+        return f"cannot be written: {text}. Change the permissions, or choose another --store"
     is_damage = "no such" in text or "malformed" in text
     if is_damage or not isinstance(error, sqlite3.OperationalError):
         path = where.removeprefix("the store ")
@@ -325,7 +325,7 @@ def _marks(count: int) -> str:
 
 
 class Journal:
-    """A file to which every row of the index but vectors is appended, one line per batch.
+    """A file to which all rows of the index except vectors are appended, one line per batch.
 
     A line is `CHECKSUM JSON`, where JSON is [table, rows, facts about the rows].
     """
@@ -336,7 +336,7 @@ class Journal:
     def append(
         self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows and flush them to disk. The caller keeps other writers away.
+        """Write rows and flush them to disk. The caller must exclude other writers.
 
         Raises
         ------
@@ -376,7 +376,7 @@ class Journal:
         write_whole({self.path: "".join(lines).encode("ascii")})
 
     def _lines(self) -> Iterator[tuple[str, bool]]:
-        """Yield every line that is not empty, and whether it is intact."""
+        """Yield each line that is not empty, with a flag for intact lines."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             for raw in file:
                 line = raw.decode("utf-8", "replace").strip()
@@ -386,7 +386,7 @@ class Journal:
 
 
 def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
-    """Return a line of the journal. Its line break comes first, to end what a power cut left."""
+    """Return a line of the journal. It starts with a line break, to end a line that a power failure has cut off."""
     text = json.dumps([table, rows, about], sort_keys=True)
     return f"\n{_sum_of(text)} {text}".encode("ascii")
 

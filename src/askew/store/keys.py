@@ -46,7 +46,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the place of an image in a run's plan. It stays when the model gets new weights."""
+    """Return the identity of an image in a run's plan. It does not depend on the weights of the model."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 

@@ -1,4 +1,4 @@
-"""Wanted images: what a run needs, and what the index knows about it."""
+"""Wanted images: images that a run needs, and their state in the index."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class PictureRequest:
 
     @property
     def slot(self) -> str:
-        """Place of the image in a run's plan."""
+        """Identity of the image in a run's plan."""
         path = None if self.source is None else str(self.source)
         settings = {name: value for name, value in self.made_by.items() if name != "revision"}
         return slot_key(self.model, self.prompt, self.seed, path, settings)
@@ -48,7 +48,7 @@ class PictureRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedPicture:
-    """An image that a run needs, as the index knows it.
+    """An image that a run needs, as recorded in the index.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class PlannedPicture:
     id
         Id of the stored image; None if there is none.
     reason
-        Reason why the image is missing; None if it is stored, or still to be made.
+        Reason why the image is missing; None if it is stored, or has not been made yet.
     path
         File of the stored image; None if there is none.
     """

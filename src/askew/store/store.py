@@ -4,11 +4,11 @@ Layout of the folder:
     index.sqlite            facts about every image
     journal.jsonl           the same facts, except vectors, one line per batch
     pictures/ab/ab12….png   image files, named by their SHA-256
-    quarantine/             copies of files that were no usable images
+    quarantine/ copies of files that were not usable images
     incoming/               files that are being written
     turns.lock              locks of the work in progress
     completions/ab/ab12….json   answers of language models, by request
-    iti-gen/ab12…           progress of token learning, by what the tokens are learned from
+    iti-gen/ab12…           progress of token learning, by the data for learning the tokens
 """
 
 import errno
@@ -46,7 +46,7 @@ LOCKS_FILE = "turns.lock"
 JOURNALED = ("pictures", "planned", "answers")
 
 RETRIED = "error"
-"""Reason of a missing image or answer that the next run requests again."""
+"""Reason for a missing image or answer that the next run requests again."""
 
 Answer = str | Missing
 Answers = dict[tuple[str, str], Answer]
@@ -55,7 +55,7 @@ Answers = dict[tuple[str, str], Answer]
 Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds from which a half-written file belongs to a process that was killed."""
+"""Age in seconds from which an incomplete file is assumed to belong to a killed process."""
 
 
 def default_store(run_folder: Path) -> Path:
@@ -69,10 +69,10 @@ def is_store(folder: Path) -> bool:
 
 
 class Store:
-    """The only writer of images, answers and vectors. Several processes may share a folder.
+    """The only writer of images, answers and vectors. Several processes can share a folder.
 
-    Everything but vectors is written to the index and to a journal, so that each can be made from
-    the other.
+    Everything except vectors is written to the index and to a journal, so that each can be rebuilt
+    from the other.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Store:
     timeout
         Seconds to wait for a process that is writing.
     blobs
-        Where image files are kept; by default in the folder.
+        Storage of the image files; by default in the folder.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class Store:
             self._write_journal()
 
     def _prepare_folders(self) -> None:
-        """Create the folders, and remove half-written files of processes that were killed."""
+        """Create the folders, and remove incomplete files of killed processes."""
         with faults(self._where):
             for name in ("pictures", "quarantine", "incoming"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
@@ -142,8 +142,8 @@ class Store:
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """Return stored images and final reasons for missing images, by key.
 
-        Images whose files are damaged are left out. A file with the modification time of when it
-        was written is not read for that.
+        Images whose files are damaged are left out. Files whose modification time has not changed
+        are not read for this check.
         """
         intact = dict[str, bool]()
         outcomes: dict[str, Picture | Missing] = {}
@@ -167,9 +167,9 @@ class Store:
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Picture | Missing]:
-        """Store one outcome per wanted image, and return what the store then holds for each.
+        """Store one outcome for each wanted image, and return the stored outcomes.
 
-        An intact image that another process stored first stays. A file that exists already
+        If another process has already stored an intact image, it is kept. A file of a collection
         replaces earlier facts about it.
 
         Parameters
@@ -179,9 +179,9 @@ class Store:
         outcomes
             Images, or the reasons why there is none.
         provenance
-            Where and with what the images were made, for the journal.
+            Environment in which the images were made, for the journal.
         seen
-            By fingerprint the rows that were measured while an image was made.
+            Rows that were measured while an image was made, by fingerprint.
         """
         keys = [request.key for request in wanted]
         ids = [sha256(o.data) if isinstance(o, EncodedPicture) else None for o in outcomes]
@@ -217,7 +217,7 @@ class Store:
     def _write_files(
         self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
     ) -> None:
-        """Write the image files that are not there yet, or not intact."""
+        """Write the image files that are absent or damaged."""
         known = self.known_files(name for name in ids if name is not None)
         lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
@@ -266,8 +266,8 @@ class Store:
     def turn(self, *names: str) -> Iterator[bool]:
         """Lock the work with these names, and yield whether this process has the lock.
 
-        One store may hold several locks at once. The system releases the locks of a process that
-        ends. On a system without locks each process works for itself.
+        A store may hold several locks at once. The system releases the locks of a process that
+        ends. On a system without locks, processes do not coordinate.
         """
         place = int(digest_of(names)[:15], 16)
         with faults(self._where):
@@ -299,7 +299,7 @@ class Store:
                 fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, place)
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
-        """Note that the run with this plan hash needs these images."""
+        """Record that the run with this plan hash needs these images."""
         known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
         slots = [(request.slot, request.key) for request in wanted]
         new = [(run, slot, key) for slot, key in slots if (slot, key) not in known]
@@ -318,14 +318,14 @@ class Store:
         return planned
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
-        """Return paths of the image files that the index knows, by id."""
+        """Return the paths of the image files in the index, by id."""
         rows = self.index.rows("pictures", "id", ids)
         return {row[1]: self._file(row[1], row[2]) for row in rows}
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Return what can be deleted: ids of images that no run plans, and files.
+        """Return everything that can be deleted: ids of images that no run plans, and files.
 
-        The files include those in quarantine.
+        The files include files in quarantine.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Store:
         return ids - kept_ids, sorted([*files, *aside])
 
     def _journaled_ids(self) -> set[str]:
-        """Return the ids of all images that the journal names."""
+        """Return the ids of all images in the journal."""
         ids = set[str]()
         for table, rows in self.journal.rows():
             if table == "pictures":
@@ -359,12 +359,12 @@ class Store:
         return ids
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete images with everything that is known of them, and then files.
+        """Delete images with all their data, and then files.
 
         Raises
         ------
         StoreError
-            If something cannot be deleted.
+            If a file or row cannot be deleted.
         """
         for table, column in (("pictures", "id"), ("answers", "picture"), ("vectors", "picture")):
             self.index.delete(table, column, ids)
@@ -377,7 +377,7 @@ class Store:
     ) -> Answers:
         """Return final answers of one instrument (its fingerprint).
 
-        A stored answer that is no option of its question is left out.
+        A stored answer that is not an option of its question is left out.
         """
         options = {question_hash(question): question.options for question in questions}
         answers: Answers = {}
@@ -398,9 +398,9 @@ class Store:
         questions: Sequence[Question],
         rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store rows of answers by image, and return what the store then holds.
+        """Store rows of answers by image, and return the stored answers.
 
-        A final answer that is there already stays.
+        Final answers that are already stored are kept.
         """
         hashes = [question_hash(question) for question in questions]
         given: Answers = {}
@@ -424,7 +424,7 @@ class Store:
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors by image id. A vector that is there already stays."""
+        """Store vectors by image id. Vectors that are already stored are kept."""
         with self.index.transaction():
             known = self.vectors(embedder, vectors)
             rows = [
@@ -439,7 +439,8 @@ class Store:
     ) -> None:
         """Write rows into the index and the journal.
 
-        A transaction must be open. It keeps other processes from the journal, too.
+        A transaction must be open. The transaction also keeps other processes from writing the
+        journal.
         """
         self.index.put(table, rows)
         self.journal.append(table, rows, about)
@@ -473,15 +474,15 @@ class Store:
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
-        """Make the index of a store again, from its journal and the intact rows of the index.
+        """Rebuild the index of a store from its journal and from intact rows of the index.
 
         Damaged images and the old index are moved to the folder `quarantine`. No other process may
-        be using the store.
+        use the store at the same time.
 
         Returns
         -------
         list of str
-            What was done, in words.
+            Report of the changes, in words.
         """
         journal = Journal(path / JOURNAL_FILE)
         with faults(f"the store {path}"):
@@ -494,7 +495,7 @@ class Store:
                 store._write_journal()
             damaged = store._set_damaged_aside()
         return [
-            f"the index was made again: {', '.join(counts)}",
+            f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
         ]
 
@@ -517,7 +518,7 @@ class Store:
 
 
 def _rebuild_index(path: Path, journal: Journal) -> list[str]:
-    """Make the index of a store again, and return the numbers of its rows in words."""
+    """Rebuild the index of a store, and return the numbers of its rows in words."""
     index = path / INDEX_FILE
     new_index = path / f"{INDEX_FILE}.new"
     aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
@@ -537,7 +538,7 @@ def _rebuild_index(path: Path, journal: Journal) -> list[str]:
 
 
 def _modified(path: Path) -> int | None:
-    """Return when a file was modified, in nanoseconds; None if there is none."""
+    """Return the time when a file was modified, in nanoseconds; None if it does not exist."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:
@@ -545,7 +546,7 @@ def _modified(path: Path) -> int | None:
 
 
 def _reason(outcome: object) -> tuple[str | None, str]:
-    """Return reason and details of something missing; no reason for anything else."""
+    """Return the reason and the details of a missing item; no reason for other items."""
     return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
 
 

@@ -1,7 +1,6 @@
 """Differences between the graphs of interactions of several models.
 
-Runs that share seeds are slightly correlated. Their intervals are computed as if they were
-independent.
+Runs that share seeds are slightly correlated. Intervals are computed as if runs were independent.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,7 @@ Runs = Mapping[str, InteractionFindings]
 
 @record
 class EdgeChange:
-    """A pair of different axes in a later run, compared with the first run.
+    """Comparison of a pair of different axes in a later run with the first run.
 
     Attributes
     ----------
@@ -33,7 +32,7 @@ class EdgeChange:
     difference : Estimate
         Sensitivity in the later run minus the sensitivity in the first run.
     simultaneous : tuple of (float, float)
-        Interval of the difference that holds at once for all changes.
+        Interval of the difference that holds simultaneously for all changes.
     """
 
     run: str
@@ -60,7 +59,7 @@ class ComparedGraph:
     plan_hash, askew : str
         Hash of its plan, and version of askew.
     differs : str or None
-        Reason why its sensitivities cannot be compared with those of the first run, if they cannot.
+        Reason why its sensitivities cannot be compared with the first run; None if they can.
     """
 
     model: Identity
@@ -78,7 +77,7 @@ class ModelGraphs:
     runs : mapping of str to ComparedGraph
         Runs by name.
     changes : tuple of EdgeChange
-        Each pair of axes of a later run that the first run has, too.
+        Each pair of axes in a later run and in the first run.
     """
 
     runs: Mapping[str, ComparedGraph]
@@ -86,7 +85,7 @@ class ModelGraphs:
 
 
 def shared_prompts(runs: Runs) -> list[str | None]:
-    """Return the prompts of which all runs have a graph; None stands for all prompts together."""
+    """Return the prompts with a graph in all runs; None stands for all prompts together."""
     first, *others = runs.values()
     shared = [graph.prompt for graph in first.biasconnect]
     for run in others:
@@ -134,7 +133,7 @@ def _compared_graph(first: InteractionFindings, run: InteractionFindings) -> Com
 
 
 def _changes(name: str, first: Graph, later: Graph) -> Iterator[EdgeChange]:
-    """Yield the changes of all pairs whose sensitivity both graphs know."""
+    """Yield the changes of all pairs whose sensitivity is known in both graphs."""
     for edge in first.edges:
         other = later.edge(edge.source, edge.target)
         if edge.direct or other is None:
@@ -165,7 +164,7 @@ def _difference(before: Estimate, after: Estimate) -> Estimate:
 
 
 def differs(first: InteractionFindings, other: InteractionFindings) -> str | None:
-    """Return why the sensitivities of two runs cannot be compared, or None if they can."""
+    """Return the reason why the sensitivities of two runs cannot be compared, or None."""
     for prompt in shared_prompts({"first": first, "other": other}):
         graph = first.graph(prompt)
         other_graph = other.graph(prompt)
@@ -180,7 +179,7 @@ def differs(first: InteractionFindings, other: InteractionFindings) -> str | Non
 
 
 def _axis_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Return how the definitions of an axis differ; None for different axes and open answers."""
+    """Describe how the definitions of an axis differ; None for different axes and open answers."""
     if axis.name != other.name or axis.open or other.open:
         return None
     if (axis.values, axis.counterfactuals) != (other.values, other.counterfactuals):

@@ -20,7 +20,7 @@ from askew.studies.graphs_page import page
 
 @dataclass(frozen=True)
 class GraphsResult(Document):
-    """The graphs of several runs, and how they differ.
+    """The graphs of several runs, and their differences.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def graphs(
     runs
         Run folders of `askew interact`.
     names
-        A short name for each run, separated by commas. By default the name of its model, with the
+        A short name for each run, separated by commas. By default, names of models with the
         settings that differ.
     output
         The page to write, with the differences as JSON beside it. [default: graphs.html beside

@@ -14,11 +14,10 @@ from askew.studies.graph_differences import EdgeChange, ModelGraphs, Runs, share
 
 READING = b.Paragraph(
     items=(
-        "Each axis has the same place in all graphs, and equal widths of arrows mean equal "
-        "sensitivities.",
-        "An edge in only one of two graphs is not yet a difference between the models. Differences "
-        "are computed from the first run, with intervals that join the intervals of both runs as "
-        "in Newcombe's method. They hold for all pairs of the page at once. Runs that share seeds "
+        "Each axis has the same position in all graphs, and equal widths of arrows mean equal sensitivities.",
+        "If an edge is in only one of two graphs, the models do not necessarily differ. "
+        "Differences are relative to the first run; their intervals combine the intervals of "
+        "both runs as in Newcombe's method. They hold simultaneously for all pairs of the page. Runs that share seeds "
         "are slightly correlated, which these intervals ignore.",
         PERCEIVED,
     )
@@ -56,7 +55,7 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
         facts=(),
         sections=tuple(sections),
         notes=(
-            "Intervals hold for all pairs of the page at once. Bold: the interval excludes 0. "
+            "Intervals hold simultaneously for all pairs of the page. Bold: the interval excludes 0. "
             "Attributes are perceived.",
         ),
         version=runs[first_run].askew,
@@ -64,7 +63,7 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
 
 
 def _edge_counts(runs: Runs, prompt: str | None) -> str:
-    """Return how many edges the graph of each run has."""
+    """Return the number of edges in the graph of each run."""
     counts = [
         f"{shorten(name, 50)} has {plural(len(run.graph(prompt).drawn), 'edge')}"
         for name, run in runs.items()
@@ -73,7 +72,7 @@ def _edge_counts(runs: Runs, prompt: str | None) -> str:
 
 
 def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
-    """Yield, for each later run, how many pairs of axes differ from the first run.
+    """Yield the number of pairs of axes that differ from the first run, for each later run.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
     Yields
     ------
     str
-        A sentence. For a run that cannot be compared it gives the reason.
+        A sentence. For a run that cannot be compared, yield the reason.
     """
     first, *others = runs
     first_name = shorten(first, 50)
@@ -123,7 +122,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return the differences of pairs that are an edge in either run, or that differ."""
+    """Return the differences of pairs that are an edge in one of the runs, or that differ."""
     shown = [
         change
         for change in differences.changes
@@ -145,7 +144,7 @@ def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) 
         "difference",
         "signed",
         b.PLAIN,
-        interval="interval of the difference, for all pairs of the page at once",
+        interval="simultaneous interval of the difference, for all pairs of the page",
     )
 
 

@@ -32,7 +32,7 @@ RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced. The authors estimate .18 for their VQA model."""
 
 SCORES = ("cas", *SPREADS)
-WITHIN = Missing("not_asked", "the MAD of no axis is significant")
+WITHIN = Missing("not_asked", "no axis has a significant MAD")
 
 
 @record
@@ -44,8 +44,8 @@ class ErrorRate:
     rate : float
         Share of wrong answers.
     axes : int
-        Number of axes with a significant MAD (q < 0.05). Other axes are left out: their scores
-        are noise.
+        Number of axes with a significant MAD (q < 0.05). Other axes are left out, because their
+        scores are noise.
     cas, mad, wasserstein, standard_deviation : E
         Mean changes of these scores.
     """
@@ -86,9 +86,9 @@ class ErrorRates(tuple[ErrorRate, ...]):
 def sensitivity(
     run: str | Path, /, *, store: PathOption = None, repeats: int = 10, json: Flag = False
 ) -> ErrorRates:
-    """Simulate how the scores of an audit change if the VQA model errs in 5 to 40 % of the answers.
+    """Simulate how the scores of an audit change if 5 to 40 % of the VQA model's answers are wrong.
 
-    Axes without a significant MAD are left out: their scores are noise.
+    Axes without a significant MAD are left out, because their scores are noise.
 
     Example: `askew sensitivity runs/mine`
 
@@ -217,7 +217,7 @@ def _error_rate(rate: float, changes: Sequence[Mapping[str, float]], level: floa
 
 
 def encode(observed: ObservedSet, axes: Sequence[Axis], instrument: str) -> NDArray[np.int64]:
-    """Return the numbers (images, axes) of the values, of images with a value on every axis."""
+    """Return the numbers (images, axes) of the values, for images with a value on every axis."""
     columns = [observed.values[instrument][axis.name] for axis in axes]
     codes = []
     for row in zip(*columns, strict=True):

@@ -1,7 +1,7 @@
 """Stability of a graph of interactions with fewer images or VQA errors (BiasConnect, section 5.4).
 
-Images of every set are left out, or answers are replaced, and the graph is computed again (figure
-4). IS is corrected for the number of images: the plug-in IS of fewer images would change by itself.
+The graph is computed again after images of all sets are left out, or answers are replaced (figure
+4). IS is corrected for the number of images, because the plug-in IS depends on it.
 Known labeling errors are not corrected.
 """
 
@@ -40,7 +40,7 @@ ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced by another answer."""
 
 PICTURES = (48, 40, 32, 24, 16, 8)
-"""Numbers of images that remain in every set, where it has more."""
+"""Numbers of images to keep in sets that have more images."""
 
 Degradation = Literal["pictures", "errors"]
 Repeated = Literal["prompt", "simulation"]
@@ -82,15 +82,15 @@ class GraphChange:
     Attributes
     ----------
     kind : "pictures" or "errors"
-        What the simulation changes.
+        Quantity that the simulation changes.
     size : float
         Number of images in every set, or share of wrong answers.
     edges : int
         Number of edges in the graphs of all prompts.
     over : "prompt" or "simulation"
-        What the means are over: prompts, or the simulations of a single prompt.
+        Unit over which means are computed: prompts, or the simulations of a single prompt.
     edges_kept : E
-        Share of a graph's edges that remain. Missing without an edge.
+        Share of a graph's edges that remain. Missing if there is no edge.
     sensitivity_change : E
         Mean |change of IS| over pairs of different axes, in units of IS.
     rank_correlation : E
@@ -239,7 +239,7 @@ def simulated(
 
 
 def _degradations(originals: Sequence[OriginalGraph]) -> Iterator[tuple[Degradation, float]]:
-    """Yield the numbers of images below that of the largest set, then the error rates."""
+    """Yield the numbers of images that are smaller than the largest set, then the error rates."""
     sizes = [len(observed.pictures) for original in originals for observed in original.sets]
     for images in PICTURES:
         if images < max(sizes):
@@ -311,7 +311,7 @@ def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> 
 
 
 def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E:
-    """Return the mean; without an interval where all values are equal."""
+    """Return the mean; without an interval if all values are equal."""
     if not values:
         return Missing("not_asked", "no prompt has an edge, or a significant sensitivity")
     interval = f"Student's t over {over}s"
@@ -340,7 +340,7 @@ def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> Cha
 def _known_sensitivities(
     pairs: Sequence[tuple[Edge, Edge]], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return IS before and after, and whether IS before is significant, of pairs that have both."""
+    """Return IS before and after, and the significance of IS before, for pairs that have both."""
     before = []
     after = []
     significant = []

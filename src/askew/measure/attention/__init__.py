@@ -1,4 +1,4 @@
-"""Attention maps of UNets and transformers. Networks are imported when a pipeline is watched."""
+"""Attention maps of UNets and transformers. Networks are imported when recording starts."""
 
 from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder, block_names
 from askew.measure.attention.choice import AttentionMaps

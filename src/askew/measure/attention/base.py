@@ -28,9 +28,9 @@ SUPPORTED_MODELS = (
 
 
 class AttentionRecorder:
-    """Recorder of the attention that each pixel pays to the tokens of an attribution prompt.
+    """Recorder of each pixel's attention to the tokens of an attribution prompt.
 
-    `askew.measure.attention.AttentionMaps` makes the recorder that fits a pipeline and documents
+    `askew.measure.attention.AttentionMaps` creates the recorder that fits a pipeline, and documents
     the parameters. A subclass sets `_layers` and `_encode`, and yields its hooks from `_watch`.
 
     Attributes
@@ -71,10 +71,10 @@ class AttentionRecorder:
 
     @property
     def tokens(self) -> list[str]:
-        """Return the tokens of the attribution prompt, special ones kept.
+        """Return the tokens of the attribution prompt, with special tokens.
 
-        Tokens are written as by their tokenizer. SD3 reads each text twice: the CLIP tokens come
-        first, then the T5 tokens, if the pipeline has T5.
+        Tokens are spelled as their tokenizer spells them. SD3 encodes each text twice: the CLIP
+        tokens come first, then the T5 tokens, if the pipeline has T5.
         """
         return list(self.text.tokens)
 
@@ -134,7 +134,7 @@ class AttentionRecorder:
     def positions(self, word: str) -> list[int]:
         """Return the positions of the tokens of a word, or of several words in a row.
 
-        Upper and lower case are alike.
+        Case is ignored.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class AttentionRecorder:
         return [part for name, part in parts if "tokenizer" in name and part is not None]
 
     def _spellings(self, word: str) -> list[str]:
-        """Return the ways in which the attribution prompt writes a word."""
+        """Return the spellings of a word in the attribution prompt."""
         whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
         return _with_lower_case(re.findall(whole_word, self._attribution, re.IGNORECASE))
 
@@ -184,7 +184,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Return True for a new call of the pipeline, and drop a call that broke off in step 1."""
+        """Return True for a new call of the pipeline, and discard a call that was interrupted in step 1."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]
@@ -202,7 +202,7 @@ def _check_choice(argument: str, value: str, accepted: Collection[str]) -> None:
 
 
 def _with_lower_case(spellings: Sequence[str]) -> list[str]:
-    """Return the spellings, then their lower case: T5 has capital letters, PixArt does not."""
+    """Return the spellings, then the spellings in lower case (PixArt converts prompts to lower case)."""
     lower_case = [spelling.lower() for spelling in spellings]
     return list(dict.fromkeys([*spellings, *lower_case]))
 
@@ -220,8 +220,8 @@ def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
 def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     """Return the block of each layer of a network.
 
-    Of a UNet, layers of one side and size are a block: down-64, down-32, …, mid, …, up-64, or
-    down-48x64 if not square (height x width). Of a transformer, each layer is a block.
+    In a UNet, layers of the same side and size form a block: down-64, down-32, …, mid, …, up-64, or
+    down-48x64 if not square (height x width). In a transformer, each layer is a block.
 
     Parameters
     ----------

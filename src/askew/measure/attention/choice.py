@@ -22,8 +22,8 @@ def AttentionMaps(  # noqa: N802
 ) -> AttentionRecorder:
     """Return a context manager that records attention maps while `pipe(...)` runs inside it.
 
-    The images are the same to the bit. Several calls of the pipeline append their images, if all
-    have one size. Contexts may be nested.
+    Recording does not change a bit of the images. Several calls of the pipeline append their
+    images, which must have the same size. Contexts may be nested.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def AttentionMaps(  # noqa: N802
     attribution
         Any text. Each of its tokens gets a map.
     branch
-        Rows of the guidance batch that are recorded: `cond`, or, with plain cross-attention and
+        Rows of the guidance batch to record: `cond`, or, with plain cross-attention and
         guidance, `uncond`.
     definition
         `ovam`, or, where text and image attend to each other in one sequence, `output`.
@@ -43,7 +43,7 @@ def AttentionMaps(  # noqa: N802
     Raises
     ------
     UsageError
-        If this pipeline cannot be watched in this way.
+        If the attention of this pipeline cannot be recorded with these options.
 
     Examples
     --------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 TOLERANCE = 2.0
-"""Mean difference, of 255, up to which an image that is made a second time counts as the same."""
+"""Largest mean difference, of 255, at which a repeated image counts as equal."""
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
@@ -43,14 +43,14 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 
 
 class AttentionReader:
-    """Reader of a model's attention to concepts, and to the word that each is compared with.
+    """Reader of a model's attention to concepts, and to the words that they are compared with.
 
     A reading is a vector of `encode_maps` with two maps for each concept.
 
     Parameters
     ----------
     model
-        Model whose pipeline is watched.
+        Model whose attention is recorded.
     prompt
         Prompt of the images.
     concepts
@@ -95,7 +95,7 @@ class AttentionReader:
         self.fingerprint = f"attention-{digest_of(content)[:16]}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
-        """Return the maps of images whose maps are not stored, by making the images a second time.
+        """Make images without stored maps a second time, and return their maps.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class AttentionReader:
         Raises
         ------
         UsageError
-            If a word cannot be found, or the model cannot be watched.
+            If a word cannot be found, or the model's attention cannot be recorded.
         """
         recorders = self.recorders(self._model.pipeline)
         for recorder, words in zip(recorders, self.words, strict=True):
@@ -147,7 +147,7 @@ class AttentionReader:
 
 
 def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
-    """Check whether a stored image equals the image that the model makes now."""
+    """Check whether a stored image equals a new image of the same request."""
     stored = np.asarray(opened(picture.path), dtype=float)
     if isinstance(image, Missing):
         return False
@@ -162,7 +162,7 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
     Yields
     ------
     dict
-        The reader's vector of each request, filled whenever a batch is made.
+        The reader's vector of each request, added as soon as a batch is made.
     """
     maps_by_request: dict[Request, Maps] = {}
 
@@ -198,7 +198,7 @@ def _vectors(
 
 
 def encode_maps(layers: Mapping[str, Maps]) -> Maps:
-    """Return maps as one vector that describes its content: first a JSON header, byte by byte.
+    """Return maps as a vector that starts with a JSON header, a number for each byte.
 
     Parameters
     ----------

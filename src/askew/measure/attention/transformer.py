@@ -1,11 +1,11 @@
 """Recorders of transformers where text and image attend to each other in one sequence.
 
 SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Qwen-Image. The tokens of any text, the *passive
-stream*, run through the text side of each block while an image is made. They attend to the image
-and to themselves; neither the image nor its own prompt attends to them, so the image stays the same
-to the bit. If the text is the prompt itself, the stream is the prompt's own. A second pass of the
-model would cost more and describe another image. The pattern of attention is that of
-ConceptAttention (Helbling et al., arXiv 2502.04320), with attention weights as the map.
+stream*, pass through the text side of each block while an image is made. They attend to the image
+and to themselves; neither the image nor its prompt attends to them, so no bit of the image changes.
+If the text equals the prompt, the stream equals the prompt's tokens. A second pass of the model
+would cost more and describe another image. The attention pattern follows ConceptAttention
+(Helbling et al., arXiv 2502.04320), with attention weights as the map.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,25 +27,25 @@ FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
-"""Pipelines whose calls of the transformer are known."""
+"""Supported pipelines, whose calls of the transformer are known."""
 
 BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
     "single": ("single_transformer_blocks",),
 }
-"""Attributes with a transformer's blocks; blocks with a text side of their own come first."""
+"""Attributes with a transformer's blocks; blocks with a separate text side come first."""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE_FIRST_STEP = -1
-"""Step before any is recorded; a scheduler counts its first step as None."""
+"""Number of the step before any step is recorded; a scheduler's first step is None."""
 
 Softmax = Literal["text", "joint"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionSide:
-    """Contribution of pixels, or tokens, to the attention of a block.
+    """Queries, keys and values of pixels or tokens in the attention of a block.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def side(
     norms
         Norms of queries and of keys; None for no norm.
     rotation
-        Complex numbers (n, width / 2) by which pairs turn with their place, or None.
+        Complex numbers (n, width / 2) that rotate pairs by their position, or None.
     """
     queries, keys, values = projected
     query_norm, key_norm = norms
@@ -84,7 +84,7 @@ def side(
 
 
 class PassiveAttention:
-    """Stand-in for a block's attention while tokens pass: they attend to [pixels, tokens].
+    """Replacement of a block's attention for the tokens, which attend to [pixels, tokens].
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class PassiveAttention:
     def __call__(
         self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **_: Any
     ) -> Any:
-        """Gather the tokens' result, and return what the attention would return for them."""
+        """Collect the tokens' result, and return the attention's result for them."""
         attn = self._attn
         if has_text_side(attn):
             states = encoder_hidden_states
@@ -144,7 +144,7 @@ def advance(
 ) -> Tensor:
     """Return the tokens (images, tokens, channels) after a block, by the block's own code.
 
-    SD3's last block does not change its text.
+    The last block of SD3 does not change the text.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def advance(
     tokens
         Tokens before the block.
     attention
-        Stand-in for the block's attention.
+        Replacement of the block's attention.
     """
     twin = copy(block)
     twin._modules = {**block._modules, "attn": attention}
@@ -172,7 +172,7 @@ def advance(
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Return how each pixel's attention divides among the tokens only, summed over heads.
+    """Return the shares of each pixel's attention to the tokens only, summed over heads.
 
     Parameters
     ----------
@@ -191,11 +191,11 @@ def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
 
 
 def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Return the part of each pixel's attention to [pixels, tokens] that falls on each token.
+    """Return each token's share of each pixel's attention to [pixels, tokens].
 
-    Parts are summed over heads: (images, tokens, pixels). Values that are 1 for a single token make
-    the attention return that token's share, without the matrix of pixels by pixels. The values of a
-    head hold as many tokens as the head is wide.
+    Shares are summed over heads: (images, tokens, pixels). With values that are 1 for a single
+    token, the attention returns that token's share. This avoids the matrix of pixels by pixels. A
+    head can process as many tokens at once as its width.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Ten
 
 
 def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
-    """Turn neighboring pairs of numbers, in fp32 as Flux does."""
+    """Rotate neighboring pairs of numbers in fp32, as Flux does."""
     if rotation is None:
         return by_head
     pairs = torch.view_as_complex(by_head.float().reshape(*by_head.shape[:-1], -1, 2))
@@ -246,7 +246,7 @@ def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Height and width of the maps, and the rotations by place of pixels and of tokens."""
+    """Height and width of the maps, and the position-dependent rotations of pixels and tokens."""
 
     size: tuple[int, int]
     pixel_rotation: Tensor | None = None
@@ -257,8 +257,8 @@ class _Layout:
 class _TransformerCall:
     """One recorded call of the transformer. Its maps have a pixel per patch of the latents.
 
-    `rows` are the recorded images of the batch, `tokens` the passive stream. `arguments` are those
-    of the current block, `activations` the results of the block's parts.
+    `rows` are the recorded images of the batch, `tokens` the passive stream. `arguments` belong to
+    the current block, and `activations` are the results of its parts.
     """
 
     rows: slice
@@ -272,9 +272,9 @@ class _TransformerCall:
 class TransformerAttentionRecorder(AttentionRecorder):
     """Recorder of Stable Diffusion 3, 3.5, Flux, Chroma, AuraFlow or Qwen-Image.
 
-    The conditional rows of the first call of each step count. The unconditional rows, and further
-    calls for true guidance and skip-layer guidance, are left out. AuraFlow sets registers before
-    each text, which are tokens here too.
+    Only the conditional rows of the first call of each step are recorded. The unconditional rows,
+    and further calls for true guidance and skip-layer guidance, are ignored. AuraFlow puts
+    registers before each text, which also count as tokens here.
 
     Parameters
     ----------
@@ -285,9 +285,9 @@ class TransformerAttentionRecorder(AttentionRecorder):
         results, softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects
         better.
     softmax
-        Of `ovam`. `text`: each pixel's attention divides among the tokens of the attribution only,
-        so that its maps sum to steps x heads. `joint`: it divides among all pixels and these
-        tokens, with the weights that the model would use for them as its prompt.
+        Of `ovam`. `text`: each pixel's attention is divided among the tokens of the attribution
+        only, so that its maps sum to steps x heads. `joint`: it is divided among all pixels and
+        these tokens, with the weights that the model would use if they were its prompt.
     """
 
     branches = ("cond",)
@@ -304,7 +304,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
     ) -> None:
         if type(pipe).__name__ not in PIPELINES:
             raise UsageError(
-                f"{type(pipe).__name__} has no attention to its text that askew can watch; "
+                f"{type(pipe).__name__} has no attention to text that askew can record; "
                 f"use {SUPPORTED_MODELS}"
             )
         super().__init__(pipe, attribution, branch, definition)
@@ -324,7 +324,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
 
     @property
     def tokens(self) -> list[str]:
-        """Return the tokens of the attribution prompt; of AuraFlow, its registers come first."""
+        """Return the tokens of the attribution prompt; in AuraFlow, the registers come first."""
         return ["<register>"] * self._registers + super().tokens
 
     def _watch(self) -> Iterator[RemovableHandle]:
@@ -379,7 +379,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._call = None
 
     def _enter(self, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before a block: note its arguments; embed tokens at the first, where LoRA scales hold."""
+        """Before a block: record its arguments; embed tokens at the first block, where LoRA scales apply."""
         call = self._call
         if call is None:
             return
@@ -396,12 +396,12 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Keep a part's output, or input, of its first use; passive streams use it later."""
+        """Keep the output or input of a part's first use for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """After a block's attention: let the tokens attend too, and add their maps."""
+        """After a block's attention: apply it to the tokens too, and add their maps."""
         call = self._call
         if call is None:
             return

@@ -1,8 +1,8 @@
-"""Recorders of plain cross-attention: Stable Diffusion 1, 2 and XL and their like, PixArt, Sana.
+"""Recorders of plain cross-attention: Stable Diffusion 1, 2, XL and similar models, PixArt, Sana.
 
 Hooks read the queries of each cross-attention while an image is made; keys come from the
-attribution prompt. Queries are not stored and no processor is replaced, so the image is the same to
-the bit. After OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
+attribution prompt. Queries are not stored and no processor is replaced, so no bit of the image
+changes. After OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from askew.measure.attribution import EncodedText, encode_attribution, encode_by
 
 @dataclass(slots=True)
 class _Layer:
-    """One cross-attention. `image` is the module around it, which knows height and width."""
+    """One cross-attention. `image` is the module around it, which contains height and width."""
 
     attention: Any
     image: Any
@@ -75,7 +75,7 @@ class UNetAttentionRecorder(AttentionRecorder):
             layer.keys = None
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the UNet: choose the rows of its batch, and note a new call of the pipeline."""
+        """Before the UNet: choose the rows of its batch, and detect a new call of the pipeline."""
         guided = getattr(self._pipe, "do_classifier_free_guidance", None)
         if guided is None:
             raise UsageError(
@@ -94,7 +94,7 @@ class UNetAttentionRecorder(AttentionRecorder):
         """
         if self._branch == "uncond" and not guided:
             raise UsageError(
-                "this call has no guidance and so no unconditional branch; use branch='cond'"
+                "this call has no guidance, so it has no unconditional branch; use branch='cond'"
             )
         copies = 1
         if guided:
@@ -119,7 +119,7 @@ class UNetAttentionRecorder(AttentionRecorder):
     def _enter(
         self, layer: _Layer, image: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Before a layer's module: note the size, and make the keys, now that LoRA scales hold."""
+        """Before a layer's module: record the size, and compute the keys, since LoRA scales now apply."""
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]
         if layer.keys is None:
@@ -127,7 +127,7 @@ class UNetAttentionRecorder(AttentionRecorder):
 
     @torch.no_grad()
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
-        """Add the weights of queries (rows, pixels, channels), summed over heads, to the sums.
+        """Add the attention weights of queries (rows, pixels, channels), summed over heads, to the sums.
 
         Sums are (images, tokens, h, w). The softmax runs over tokens, which come before pixels: on
         a CPU the other order takes several times as long.
@@ -172,8 +172,8 @@ class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
         doubled = not rest and torch.equal(sample[:half], sample[half:])
         if doubled and torch.equal(text[:half], text[half:]):
             raise UsageError(
-                "both halves of the batch are equal: the images are alike, or the negative prompt "
-                "equals the prompt; give another negative prompt, or each image another seed"
+                "both halves of the batch are equal: the images are equal, or the negative "
+                "prompt equals the prompt; change the negative prompt, or give each image a different seed"
             )
         self._rows = self._rows_of(sample, doubled)
         for layer in self._layers.values():
@@ -194,7 +194,7 @@ class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
 
 
 def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
-    """Return the cross-attention layers of a pipeline's UNet, from input to output.
+    """Return the cross-attention layers of a pipeline's UNet from input to output.
 
     Parameters
     ----------

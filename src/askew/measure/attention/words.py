@@ -12,10 +12,10 @@ from askew.models.diffusers.repository import quiet
 
 @torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """Return the unit vector that a pipeline's text encoder gives at the end of a word.
+    """Return the unit vector of a pipeline's text encoder at the end of a word.
 
-    Of SD3, the vector is taken at CLIP's end-of-text token. Of Flux it is CLIP's summary, because
-    T5 has no token that sums up a text.
+    For SD3, the vector belongs to CLIP's end-of-text token. For Flux it is CLIP's pooled vector,
+    because T5 has no token that summarizes a text.
     """
     if _has_summary_of_clip(pipe):
         with quiet():
@@ -29,7 +29,7 @@ def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
 
 
 def _has_summary_of_clip(pipe: Any) -> bool:
-    """Check whether a pipeline is a Flux: a transformer that is given two texts' encodings."""
+    """Check whether a pipeline is a Flux, whose transformer takes two encodings of a text."""
     return (
         hasattr(pipe, "tokenizer_2")
         and not hasattr(pipe, "tokenizer_3")

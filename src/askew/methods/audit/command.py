@@ -16,7 +16,7 @@ class AuditOptions(
     shared.SurveyOptions,
     total=False,
 ):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def audit(
@@ -49,7 +49,7 @@ def audit(
     Parameters
     ----------
     prompts
-        Prompts to audit. Without prompts, a folder is audited on all of its own.
+        Prompts to audit. Without prompts, a folder is audited on all of its prompts.
     model
         Model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH … [default:
         studio]
@@ -59,7 +59,7 @@ def audit(
         Images per prompt. [default: 48; 24 with studio]
     axes
         Bias axes, separated by commas. By default the prompt generator chooses them; with studio
-        they are gender, age and ethnicity.
+        the axes are gender, age and ethnicity.
     reference
         Reference shares: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run, or
         gender=male:0.4,female:0.6. May be repeated; later references have priority. [default:

@@ -16,7 +16,7 @@ from askew.types import Estimate, Kind, Missing, record
 T = TypeVar("T")
 
 Frequencies = tuple[tuple[str, float], ...]
-"""Concepts and the share of images that show them, the most frequent first."""
+"""Concepts with the shares of images that show them, the most frequent first."""
 
 
 @record
@@ -66,11 +66,11 @@ class AxisScores:
     top_concepts : mapping of "initial" or value to Frequencies
         Concepts of the answers about this axis.
     second_axis : mapping of value and other axis to Frequencies
-        Concepts of other axes in the counterfactual sets of this axis.
+        Concepts of the other axes in the counterfactual sets of this axis.
     second_tests : mapping of other axis to SecondTest
         Tests whether another axis changes with this axis.
     cas_apart : mapping of value to float
-        Error of the debiased CAS that prompts share (`stats.means.mean_cas`).
+        Error of the debiased CAS that is common to all prompts (`stats.means.mean_cas`).
     """
 
     kind: Kind
@@ -119,9 +119,9 @@ class Domain:
     cas : mapping of value to Estimate or Missing
         Mean debiased CAS.
     against_rest : mapping of value to Estimate or Missing
-        Mean CAS minus the other values' mean. Two values have a single entry.
+        Mean CAS minus the other values' mean. An axis with two values has a single entry.
     scaled : mapping of value to Estimate or Missing
-        Mean share of the sum of CAS, as the paper's .56 and .44. Empty where all CAS are 0.
+        Mean share of the sum of CAS, like .56 and .44 in the paper. Empty where all CAS are 0.
     differences : tuple of PromptDifference
         Difference of two values by prompt.
     """

@@ -40,12 +40,12 @@ class AuditGathered(SurveyData):
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
-    """Return the data that a plan asks for.
+    """Obtain the data of a plan.
 
     Raises
     ------
     UsageError
-        For names of models or instruments that do not exist.
+        If a model or an instrument does not exist.
     """
     source = mitigations.open_model(plan.model, plan.model_args)
     instruments = instruments_of(plan, source)
@@ -61,7 +61,7 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
 
 
 def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
-    """Open the embedder of a plan if the images have counterfactuals, which need vectors."""
+    """Open the embedder of a plan if there are counterfactual images, which need vectors."""
     axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
     has_counterfactuals = isinstance(source, Model) or any(
         filed.axis in axes for filed in source.pictures()

@@ -1,4 +1,4 @@
-"""Page of `askew audit`: shares, images, scores, and what they rest on."""
+"""Page of `askew audit`: shares, images, scores, and their details."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -87,7 +87,9 @@ def _date(findings: AuditFindings) -> tuple[tuple[str, str], ...]:
 def _note_on_intervals(tested: int) -> tuple[str, ...]:
     if tested < 2:
         return ()
-    return (f"Intervals are not corrected for multiple testing; verdicts are ({tested} tests).",)
+    return (
+        f"Intervals are not corrected for multiple testing, but verdicts are ({tested} tests).",
+    )
 
 
 class AuditView:
@@ -136,7 +138,7 @@ class AuditView:
         return shares.prompt
 
     def pictures(self) -> Iterator[b.Block]:
-        """Show the first pictures of the prompt that leans most; the others are folded."""
+        """Show the first images of the most biased prompt; other images are folded."""
         prompts = [prompt.text for prompt in self.findings.plan.prompts]
         first = self.leads[0].prompt if self.leads else prompts[0]
         sets = [picture_set for picture_set in self._own_sets(first) if picture_set.pictures]
@@ -172,7 +174,7 @@ class AuditView:
         return own_sets or sets
 
     def _row(self, picture_set: PictureSet, most: int | None = None) -> b.PictureRow:
-        """Return the first images of a set, by default as many as keep the page small."""
+        """Return the first images of a set, by default few enough for a small page."""
         if most is None:
             initial = picture_set.axis is None or not self.findings.tibet
             most = self._most_initial if initial else self._most_other
@@ -372,12 +374,12 @@ class AuditView:
 
 
 def _place(prompt: str, order: Sequence[str]) -> int:
-    """Return the place of a prompt in an order; prompts that are not in it come first."""
+    """Return the position of a prompt in an order; prompts that are not in it come first."""
     return order.index(prompt) if prompt in order else 0
 
 
 def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
-    """Return how many images of each baseline set and of each other set are shown."""
+    """Return the numbers of images to show of each baseline set and of each other set."""
     initial = sum(picture_set.axis is None for picture_set in sets)
     if initial == 0:
         return allowance(len(sets), 0)
@@ -444,7 +446,7 @@ def _other_axes(count: int) -> str:
 
 
 def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
-    """Yield the mean CAS of all values. Two values also have a difference in each prompt."""
+    """Yield the mean CAS of all values. An axis with two values also has a difference for each prompt."""
     rows = [
         b.IntervalRow(
             shorten(value, 40),

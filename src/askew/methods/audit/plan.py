@@ -6,7 +6,7 @@ from askew.plan import Plan
 
 
 class AuditPlan(Plan):
-    """Images of prompts and counterfactuals, or a collection's, and their labels (TIBET).
+    """A plan to label images of prompts and counterfactuals, or of a collection (TIBET).
 
     Attributes
     ----------

@@ -20,11 +20,11 @@ from askew.prompts.llm import AnswerTally
 from askew.stats.shares import share_intervals
 
 MOST_FAULTS = 3
-"""Number of different faults of a step that the report names."""
+"""Number of faults that the report lists for each step."""
 
 
 class PreviewOptions(shared.PromptOptions, shared.WriterOptions, total=False):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
     seed: Annotated[int, Parameter(help="Seed of the prompt generator. [default: 0]")]
     store: Annotated[
@@ -44,7 +44,7 @@ def plan(
     report: bool = False,
     **options: Unpack[PreviewOptions],
 ) -> Group | Table | str:
-    """Show the axes, counterfactual prompts and questions of an audit, or write them as a plan.
+    """Show the axes, counterfactual prompts and questions of an audit, or write them to a plan file.
 
     Examples
     --------
@@ -119,10 +119,10 @@ def _rejected(draft: PlanDraft) -> Iterator[str]:
 
 
 def _usable_answers(tally: object) -> Table:
-    """Return how many answers were usable by step, and why the others were not."""
+    """Return the number of usable answers by step, with the faults of the others."""
     if not isinstance(tally, AnswerTally):
         raise UsageError(
-            "--report counts the answers of a language model. Name one with --llm openai/MODEL"
+            "--report describes the answers of a language model. Name one with --llm openai/MODEL"
         )
     table = _table("step", "usable", "of", "share", "95 % interval", "reasons of the others")
     for step, (usable, asked) in tally.steps.items():

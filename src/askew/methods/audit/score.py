@@ -21,7 +21,7 @@ from askew.plan import PromptPlan
 def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
     """Return the findings of an audit.
 
-    A baseline set or condition has shares on all axes, a counterfactual set only on its axis.
+    A baseline set or a condition has shares on all axes; a counterfactual set only on its axis.
     Differences compare baseline sets and conditions.
 
     Parameters

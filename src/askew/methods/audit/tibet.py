@@ -1,9 +1,9 @@
-"""TIBET: concept association between images of a prompt and of its counterfactuals (ECCV 2024).
+"""TIBET: concept association of a prompt's images and its counterfactual images (ECCV 2024).
 
 Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
-writer proposes axes and counterfactual prompts (section 3.1), the model generates images (3.2), and
-a VQA answers questions about them. Here the answers become concepts, the concepts become CAS and
-CAS^CLIP (3.3), and these become MAD (3.4). The formulas are in `askew.stats.association`.
+prompt generator proposes axes and counterfactual prompts (section 3.1), the model generates images
+(3.2), and a VQA answers questions about them. Here the answers become concepts, the concepts become
+CAS and CAS^CLIP (3.3), and these become MAD (3.4). The formulas are in `askew.stats.association`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ def tibet(
         Vectors of images and concepts. Without them there is no CAS^CLIP and no bipartite
         baseline.
     own_concepts
-        True to take the concepts of an axis from the answers about that axis only. By default they
+        True if the concepts of an axis come only from the answers about this axis. By default they
         come from all answers and captions, as in the paper. The score of an axis then depends on
         which other axes are asked about.
     """
@@ -163,7 +163,7 @@ def _axis_scores(
     vectors: Vectors | None,
     own_concepts: bool,
 ) -> AxisScores:
-    """Compute all scores of an axis; `concepts` are by the name of the image set."""
+    """Compute all scores of an axis; `concepts` has an entry for each image set."""
     if own_concepts:
         counted = concepts_of_axis(sets.all_sets, sets.axis, scoring)
     else:
@@ -197,7 +197,7 @@ def _axis_scores(
 def _associations_by_concepts(
     sets: AxisSets, counted: Sequence[Concepts], scoring: Scoring
 ) -> Associations | Missing:
-    """CAS and MAD of an axis (Eq. 1-3, 5-7), or why there are none."""
+    """CAS and MAD of an axis (Eq. 1-3, 5-7), or the reason why there are none."""
     initial, *counterfactuals = [in_order(concepts.counts.counts) for concepts in counted]
     rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "concepts")
     try:
@@ -216,7 +216,7 @@ def _associations_by_concepts(
 def _associations_by_vectors(
     sets: AxisSets, scoring: Scoring, vectors: PictureVectors
 ) -> Associations | Missing:
-    """CAS^CLIP and its MAD (Eq. 4), or why there are none."""
+    """CAS^CLIP and its MAD (Eq. 4), or the reason why there are none."""
     pictures = [_present_pictures(observed) for observed in sets.all_sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
@@ -293,7 +293,7 @@ def _apart_by_value(scores: Associations | Missing, values: Sequence[str]) -> di
 def _concepts_of_second_axes(
     sets: AxisSets, others: Sequence[Axis], scoring: Scoring
 ) -> dict[str, dict[str, Frequencies]]:
-    """Return top concepts about all other axes, by the value of the counterfactual set."""
+    """Return the top concepts of all other axes for each counterfactual set."""
     concepts: dict[str, dict[str, Frequencies]] = {}
     for value, observed in sets.by_value.items():
         concepts[value] = {other.name: axis_concepts(observed, other, scoring) for other in others}
@@ -305,7 +305,7 @@ def _tests_of_second_axes(
 ) -> dict[str, SecondTest]:
     """Test whether the values of other axes depend on the counterfactual set.
 
-    q equals p here, until all tests of a run are known (`with_q`).
+    q equals p until all tests of a run are known (`with_q`).
     """
     closed = [other for other in others if other.values]
     tables = []
@@ -327,8 +327,8 @@ def extract_concepts(
     """Turn the answers and captions of several sets into concepts (appendix 9.3).
 
     Synonyms are merged over all sets. An image counts only if it has answers to all questions,
-    so that a missing answer cannot look like a difference. A question that was answered for no
-    picture of any set is left out for all of them.
+    so that a missing answer cannot look like a difference. A question without any answer is left
+    out for all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
     answered = _answered_columns(rows_of_sets)
@@ -351,13 +351,13 @@ def extract_concepts(
 def _texts_of_pictures(
     observed: ObservedSet, axes: Sequence[Axis], instrument: str
 ) -> list[tuple[Answer, ...]]:
-    """Return, for each picture, its answers about the axes and then its caption."""
+    """Return, for each image, its answers about the axes and then its caption."""
     columns = [observed.values[instrument][axis.name] for axis in axes]
     return list(zip(*columns, observed.captions, strict=True))
 
 
 def _answered_columns(rows_of_sets: Sequence[Sequence[tuple[Answer, ...]]]) -> list[int]:
-    """Return the places of the questions that were answered for some picture of some set."""
+    """Return the positions of the questions that were answered for at least one image."""
     all_rows = [row for rows in rows_of_sets for row in rows]
     columns = zip(*all_rows, strict=True)
     return [place for place, column in enumerate(columns) if _has_answer(column)]
@@ -389,7 +389,7 @@ def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) 
 
 
 def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
-    """Return the axis-aligned top concepts: those of the answers about one axis (section 3.4)."""
+    """Return the top concepts of the answers about one axis (axis-aligned concepts, section 3.4)."""
     answers = observed.values[scoring.instrument][axis.name]
     known = [[answer] for answer in answers if not isinstance(answer, Missing)]
     if not known:
@@ -407,7 +407,7 @@ def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequen
 
 
 def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
-    """Return the values that are one concept each, however many words they have.
+    """Return the values that count as single concepts, even if they have several words.
 
     The variant "code" splits them into words, as the authors' code does.
     """
@@ -417,10 +417,10 @@ def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Compare prompts on every axis that two or more share with the same values (section 5.2).
+    """Compare prompts on each axis that at least two prompts have with the same values (section 5.2).
 
-    Means are of debiased scores over prompts, with Student's interval at `level`. Of an axis with
-    two values, the difference between the two is also given for each prompt.
+    Means are of debiased scores over prompts, with Student's interval at `level`. For an axis with
+    two values, the difference between them is also given for each prompt.
     """
     shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
     for entry in entries:
@@ -469,7 +469,7 @@ def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimat
 
 
 def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
-    """Mean over prompts of how much nearer a value is than the other values."""
+    """Mean over prompts of the CAS of a value minus the mean CAS of the other values."""
     contrasts = [_estimate(axis.cas_contrast[value]) for axis in scores]
     marks = np.array([contrast.mark for contrast in contrasts])
     plug_in = np.array([contrast.value for contrast in contrasts])
@@ -479,7 +479,7 @@ def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Es
 def _scaled_cas(
     values: Sequence[str], scores: Sequence[AxisScores], level: float
 ) -> dict[str, Estimate]:
-    """Mean share of each value in the sum of CAS, as the paper scales; empty where a sum is 0."""
+    """Mean share of each value in the sum of CAS, as scaled in the paper; empty if a sum is 0."""
     rows = []
     for axis in scores:
         rows.append([_estimate(axis.cas[value]).mark for value in values])
@@ -495,8 +495,8 @@ def _scaled_cas(
 
 
 def _estimate(score: E) -> Estimate:
-    """Return a score that is known to be an estimate."""
-    assert isinstance(score, Estimate), "domain compares prompts whose scores are all known"
+    """Return the score as an estimate."""
+    assert isinstance(score, Estimate), "only prompts whose scores are all known can be compared"
     return score
 
 

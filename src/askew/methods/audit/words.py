@@ -60,7 +60,7 @@ def _nothing_measured(findings: AuditFindings) -> str:
 def _no_bias(
     findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
 ) -> str:
-    """Return that no bias is significant, with the smallest and largest number of images."""
+    """Return the sentence that no bias is significant, with the range of the numbers of images."""
     axes = list(dict.fromkeys(perceived(entry.axis) for entry in entries))
     counts = sorted(sum(entry.counts.values()) for entry in entries)
     fewest = counts[0]
@@ -120,7 +120,7 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
 
 
 def _power(tested: Sequence[SetShares]) -> str:
-    """Return the deviation that all tests without significance have power to detect."""
+    """Return the deviation that every non-significant test has 90 % power to detect."""
     deviations = []
     for entry in tested:
         if not is_biased(entry):
@@ -132,7 +132,7 @@ def _power(tested: Sequence[SetShares]) -> str:
 
 
 def _places(tested: Sequence[SetShares], biased_count: int) -> str:
-    """Return where verdicts are significant: on which axes, in how many image sets."""
+    """Return the axes and the number of image sets with significant verdicts."""
     count = f"{biased_count} of {len(tested):,}"
     if len(tested) == 1:
         return f"on {perceived(tested[0].axis)}"
@@ -157,7 +157,7 @@ def open_axes(findings: AuditFindings) -> str:
     results = [is_significant(mad) for mad in scores]
     tested = [result for result in results if result is not None]
     if not tested:
-        return "Concept association (MAD) could be measured on no axis."
+        return "Concept association (MAD) could not be measured on any axis."
     return format_phrase(
         "concept_headline" if any(tested) else "no_concept_headline",
         count=sum(tested),
@@ -213,7 +213,7 @@ class Extremes:
 
 
 def extremes(axis: AxisScores) -> Extremes | None:
-    """Return the values with the highest and the lowest CAS; None with fewer than two values."""
+    """Return the values with the highest and the lowest CAS; None if there are fewer than two."""
     contrasts = {
         value: contrast
         for value, contrast in axis.cas_contrast.items()
@@ -250,7 +250,7 @@ Definition = tuple[str, str]
 TIBET_PARAGRAPH = (
     "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in "
     "Text-to-Image Generative Models”, ECCV 2024). Each counterfactual prompt changes one concept of "
-    "the prompt. Answers to questions about an image give its concepts. w is the share of a set's "
+    "the prompt. The concepts of an image come from the answers to questions about it. w is the share of a set's "
     "images that show a concept."
 )
 
@@ -269,8 +269,8 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
         "MAD",
         "Difference between the CAS values of an axis. 0: the images are equally similar to all "
         "counterfactuals. Concepts come from the answers to all questions, so that MAD depends on "
-        "which other axes are asked about. The number is the paper's; the dot of a plot is the "
-        "bias-corrected estimate.",
+        "which other axes are asked about. The number is the paper's score; the dot in a plot is "
+        "the bias-corrected estimate.",
     ),
 )
 
@@ -282,8 +282,8 @@ DECISIONS: tuple[Definition, ...] = (
     ),
     (
         "Verdict",
-        "A verdict for each image set and axis tests the deviation of the shares. On ordered values "
-        "it also tests their total variation, and with a uniform reference MAD. Holm joins these "
+        "A verdict for each image set and axis tests the deviation of the shares. With ordered "
+        "values it also tests the total variation, and with a uniform reference MAD. Holm joins these "
         "tests, and Benjamini-Hochberg corrects over all sets and axes. q is the expected share of "
         "false discoveries among the sets and axes called significant. Bold, the headline and "
         "--fail-if “verdict.q < 0.05” follow the verdict.",
@@ -324,7 +324,7 @@ def reading(findings: AuditFindings) -> Section:
         return skeleton.reading((DEVIATION, *DECISIONS), LIMITS, SHARE_FORMULAS, "")
     expected_mad = (
         "Expected MAD by chance",
-        "the baseline set redrawn from the equal mixture of the counterfactual sets, and scored; "
+        "the score of baseline sets drawn from the equal mixture of the counterfactual sets; "
         f"{findings.plan.bootstrap_samples:,} draws",
     )
     formulas = (*CONCEPT_FORMULAS, expected_mad, *SHARE_FORMULAS)

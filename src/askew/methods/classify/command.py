@@ -11,7 +11,7 @@ from askew.methods.classify.plan import NONE, ClassificationPlan, plan_classific
 
 
 class ClassifyOptions(opt.VQAOptions, opt.SourceOptions, opt.ModelOptions, total=False):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def classify(
@@ -117,5 +117,5 @@ def classify(
 
 
 def _classes(given: str | Sequence[str]) -> list[str]:
-    """Return the classes of the accuracy; "none" is no class."""
+    """Return the classes of the accuracy; "none" stands for no classes."""
     return [name for name in opt.names(given) if name != NONE]

@@ -32,7 +32,7 @@ from askew.types import Missing
 
 @dataclass(frozen=True, slots=True)
 class ErrorsOfClasses:
-    """Denoising errors with one number of noise samples. The class with the smaller error fits.
+    """Denoising errors with one number of noise samples. The class with the smaller error fits better.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class ErrorsOfClasses:
 
     @classmethod
     def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Self:
-        """Return the errors by group, from the rows of the images of all groups in order."""
+        """Return the errors by group, from rows for the images of all groups in order."""
         counts = [len(present({group: outcomes})) for group, outcomes in sources.items()]
         ends = np.cumsum(counts)
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
@@ -145,7 +145,7 @@ def _errors(
     sources: Outcomes,
     classes: tuple[str, ...],
 ) -> Iterator[ErrorsOfClasses]:
-    """Yield the errors of classes with each number of noise samples; nothing without classes."""
+    """Yield the errors of classes for each number of noise samples; nothing without classes."""
     if not classes:
         return
     prompts = [prompt_of(word, plan.template) for word in classes]
@@ -162,7 +162,7 @@ def _label_warnings(neutral: Sequence[Neutrality]) -> list[str]:
     if any(entry.neutral is not None for entry in neutral):
         return []
     return [
-        "no instrument has labeled whether the source images show their group, or a target class. "
+        "no instrument labels whether the source images show their group, or a target class. "
         "Name one with --vqa, or give the labels of a folder with --label occupation=COLUMN"
     ]
 
@@ -196,7 +196,7 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     Raises
     ------
     UsageError
-        If the model cannot classify; with commands that work.
+        If the model cannot classify; the message suggests commands that work.
     """
     name = plan.model
     model = mitigations.open_model(plan.model, plan.model_args)

@@ -32,7 +32,7 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 NONE = "none"
 GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
-"""Settings for the studio that differ from the paper: sizes for a laptop, its captions' wording."""
+"""Settings for the studio that differ from the paper: sizes for a laptop, wording of captions."""
 
 
 class ClassificationPlan(RunPlan):
@@ -58,7 +58,7 @@ class ClassificationPlan(RunPlan):
     template : str
         Prompt of a class, with {} in place of the class.
     samples : tuple of int
-        Rising numbers of noise samples. Each has its results.
+        Rising numbers of noise samples. There are results for each number.
     loss : "l2", "l1" or "huber"
         Error of the predicted noise.
     vqa, vqa_args

@@ -77,7 +77,7 @@ class ClassDecisions:
 
 
 def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return two pooled groups by gender, or nothing unless both have several members."""
+    """Return two groups pooled by gender, or nothing unless both have several members."""
     by_gender: dict[str, list[str]] = {}
     for group in groups:
         gender = stated_value(group, GENDER)
@@ -185,7 +185,7 @@ def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Associat
 
 
 def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differential]:
-    """Yield the difference of every two groups (Eq. 3), pooled groups last."""
+    """Yield the difference of each pair of groups (Eq. 3), pooled groups last."""
     samples = decided.readings.samples
     pairs = (*combinations(decided.readings.errors, 2), *combinations(decided.pooled, 2))
     for x, y in pairs:

@@ -18,7 +18,7 @@ from askew.store.requests import PictureRequest
 from askew.types import Picture
 
 MAKER = "average face"
-"""Name of the maker of average faces, which is part of their keys."""
+"""Name of the maker of average faces, which is part of the keys of the faces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def average_faces(
     Returns
     -------
     tuple of AverageFace
-        `picture` is None where no face was found.
+        `picture` is None if no face was detected.
     """
     entries: list[AverageFace] = []
     requests: list[FaceRequest | None] = []
@@ -79,7 +79,7 @@ def average_faces(
 
 
 def _rows(plan: EditPlan, group: EditedGroup) -> list[tuple[AverageFace, list[Outcome]]]:
-    """Return the image sets of a group that have an average face, with entries to complete."""
+    """Return the image sets of a group that get an average face, with incomplete entries."""
     sources = list(group.sources)
     rows = [(_entry(group, None, None, sources), sources)]
     for name, words in plan.edit_prompts.items():

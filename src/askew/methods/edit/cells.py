@@ -1,4 +1,4 @@
-"""Groups with their edits, the labels of all images, and measures of source images and edits."""
+"""Groups with their edits, labels of all images, and measures of source images and edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class EditCell:
         measure : callable
             Function of a source image and an edit.
         rows : sequence of sequence of Outcome, optional
-            Images to use in place of the edits, parallel to the source images.
+            Images to use in place of the edits, with a row for each source image.
 
         Returns
         -------
@@ -170,7 +170,7 @@ def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EditData:
-    """All that the scores are computed from.
+    """All data from which the scores are computed.
 
     Attributes
     ----------

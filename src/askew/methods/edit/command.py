@@ -18,7 +18,7 @@ class EditOptions(
     shared.ModelOptions,
     total=False,
 ):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def edit(

@@ -18,9 +18,9 @@ ComparedConditions = tuple[str, EditCondition, EditCondition]
 
 
 def contrasts(data: EditData) -> tuple[Contrast, ...]:
-    """Compare every two groups, every two sets of edit prompts, and the ends of the strengths.
+    """Compare all pairs of groups, all pairs of sets of edit prompts, and the extreme strengths.
 
-    Images of the same number are edited from the same noise in all groups, and form pairs.
+    Images with the same number are edited with the same noise in all groups, and form pairs.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
 
 
 def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list[EditedGroup]]:
-    """Return the groups by the value that their names state, empty for fewer than two values."""
+    """Return the groups by the value that their names state; empty for fewer than two values."""
     by_value: dict[str, list[EditedGroup]] = {}
     for group in groups:
         value = stated_value(group.name, axis)

@@ -45,7 +45,7 @@ class EditPictureRequest(PictureRequest):
 
 @dataclass(frozen=True)
 class FunctionMaker(Generic[R]):
-    """A maker that calls a function. It can be sent to another process.
+    """A maker of images that calls a function. It can be sent to another process.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def _made(
     rows: Mapping[K, Sequence[Outcome]],
     request: Callable[[K, int, Picture], R],
 ) -> dict[K, tuple[Outcome, ...]]:
-    """Make an image from each image of each row. Images with equal keys are made once."""
+    """Make an image from each image of each row. Images with equal keys are made only once."""
     requests: dict[K, list[R | Missing]] = {}
     for place, row in rows.items():
         requests[place] = [
@@ -229,7 +229,7 @@ def _image(wanted: PictureRequest | Missing, images: Mapping[str, Outcome]) -> O
 
 
 def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return source images as squares of `side` pixels."""
+    """Return source images, cropped and resized to squares of `side` pixels."""
     outputs = []
     for request in wanted:
         image = opened(request.of.path)

@@ -11,7 +11,7 @@ from askew.pages.words import shorten
 from askew.types import Estimate
 
 FaceKey = tuple[str, str | None, float | None]
-"""Group, name of the set of edit prompts, and strength of an average face."""
+"""Key of an average face: group, name of the set of edit prompts, and strength."""
 
 
 def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
@@ -40,7 +40,7 @@ def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
         rows.append(b.PictureRow(shots=tuple(shots), label=shorten(group, 40)))
     text = (
         "Each image is the mean of all images with exactly one detected face, aligned by eyes and "
-        "nose. Its caption gives the ITA (larger values mean lighter skin) and the number of "
+        "nose. The caption gives the ITA (larger values mean lighter skin) and the number of "
         "averaged images."
     )
     yield b.Paragraph(text, muted=True)

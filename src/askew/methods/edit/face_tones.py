@@ -1,7 +1,7 @@
 """Skin tone of average faces ("downstream", tables 1 to 3).
 
 The mask of the readings decides which pixels are skin: `rule` takes the pixels of skin color, as
-the paper does, and `geometry` the place of the cheeks in an aligned face.
+the paper does, and `geometry` takes the cheeks of an aligned face.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ THINNED = 2
 """Bootstrap samples use every second row and column of an average face, which is smooth."""
 
 CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
-"""Place of the cheeks in an aligned face."""
+"""Pixels of the cheeks in an aligned face."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class AverageTone:
     ita : float or Missing
         ITA in degrees.
     draws : ndarray, shape (draws,)
-        The same in bootstrap samples of the source images. NaN where no skin is found.
+        ITA in bootstrap samples of the source images. NaN where a sample has no skin.
     faces : int
         Number of averaged faces.
     """
@@ -125,7 +125,7 @@ class FaceSums:
     counts : ndarray of int, shape (sources,)
         Number of faces.
     cheeks : ndarray of bool, shape (height, width)
-        Place of the cheeks.
+        Pixels of the cheeks.
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     """
@@ -145,10 +145,10 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face at weights of the source images."""
+        """Return the ITA of the average face with weighted source images."""
         total = float(weights @ self.counts)
         if not total:
-            return Missing("no_face", "no image shows exactly one face")
+            return Missing("no_face", "no image has exactly one detected face")
         mean = np.tensordot(weights, self.pixels, axes=1) / total
         face = mean.round().clip(0, 255).astype(np.uint8)
         return ita(face, skin_mask(face) if self.mask == "rule" else self.cheeks)
@@ -157,7 +157,7 @@ class FaceSums:
 def _average_tone(
     rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
 ) -> AverageTone:
-    """Return the ITA of the average face of rows of images, each parallel to the sources."""
+    """Return the ITA of the average face of rows of images, with a row for each source image."""
     sums = _face_sums(rows, readings)
     thin = sums.thinned()
     draws = []

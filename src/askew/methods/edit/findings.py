@@ -42,7 +42,7 @@ class EditSet(PictureSet):
 
 @record
 class MissingEdits(MissingPictures):
-    """Test whether images of some groups are missing more often than those of others.
+    """Test whether images of some groups are missing more often than images of other groups.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Contrast:
 
 @record
 class PooledChange:
-    """Changes over all groups whose names state the same value of an axis.
+    """Pooled changes of all groups whose names state the same value of an axis.
 
     Attributes
     ----------

@@ -84,7 +84,7 @@ class EditTools:
     model : Model
         Model under test.
     editor : Editor
-        The model, as it edits.
+        The editor that belongs to the model.
     source : Model or Collection
         Model or collection of the source images.
     embedder : Embedder or None
@@ -182,7 +182,7 @@ def _social_groups(plan: EditPlan) -> list[SocialGroup]:
 
 
 def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcomes) -> Outcomes:
-    """Return the source images, resized if the plan asks for it, after all checks."""
+    """Return the source images, resized if the plan says so, after all checks."""
     sources = resized_sources(run, drawn, plan.resize) if plan.resize else drawn
     check_filled(sources, f"{tools.source.name}, cropped and resized")
     _check_editable(plan, run, tools.editor, present(sources))

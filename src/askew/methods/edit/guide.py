@@ -8,7 +8,7 @@ from askew.pages.blocks import Section
 TERMS = (
     (
         "Strength",
-        "Share of the denoising steps that are repeated. At 0 an image stays as it is. Strength 1 "
+        "Share of the denoising steps that an edit repeats. At strength 0, an image does not change. Strength 1 "
         "is text-to-image: an edit keeps nothing of its source image. The headline reports the "
         "largest strength below 1.",
     ),
@@ -29,8 +29,8 @@ TERMS = (
     (
         "Similarity",
         "Cosine of the embeddings of a source image and its edit. The gray value is the similarity "
-        "of the edit and the other source images of its group. An edit that is as similar to "
-        "those has lost the person.",
+        "of the edit and the other source images of its group. If an edit is as similar to the "
+        "other source images, it no longer shows the same person.",
     ),
 )
 
@@ -42,8 +42,8 @@ LIMITS = (
 SOURCE = (
     "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image "
     "Foundation Models”, 2023. Images are edited image-to-image towards “A color photograph of a "
-    "…, headshot, high-quality.” Images of the same number are edited from the same noise in all "
-    "groups and at all strengths."
+    "…, headshot, high-quality.” Images with the same number are edited with the same noise in "
+    "all groups and at all strengths."
 )
 
 METHOD = (
@@ -54,7 +54,7 @@ METHOD = (
     ),
     (
         "Intervals of means",
-        "bootstrap over source images; each sample has its average faces",
+        "bootstrap over source images, with average faces for each sample",
     ),
     (
         "p",
@@ -66,7 +66,7 @@ METHOD = (
 
 def reading(plan: EditPlan) -> Section:
     """Return how the scores are defined and computed."""
-    mask = "the cheeks, by landmarks; of average faces their place in the aligned frame"
+    mask = "the cheeks, by landmarks; in average faces, the cheeks of the aligned frame"
     if plan.skin == "rule":
         mask = "bounds on RGB and YCbCr"
     skin = f"{mask}; ITA = atan2(mean L* − 50, mean b*), each mean within one standard deviation"

@@ -10,7 +10,7 @@ from askew.types import Estimate
 
 
 def headline_strength(plan: EditPlan) -> float:
-    """Return the largest strength below 1, which keeps something of the source image, else 1."""
+    """Return the largest strength below 1, which keeps part of the source image, else 1."""
     return max((strength for strength in plan.strengths if strength < 1), default=1.0)
 
 
@@ -57,7 +57,7 @@ def _has_change(entries: Sequence[Editing]) -> bool:
 def gender_sentence(
     entries: Sequence[Editing], contrasts: Sequence[Contrast], unchanged: Sequence[str] = ()
 ) -> str:
-    """Return which groups' perceived gender changes most and least.
+    """Return the groups whose perceived gender changes most and least.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _range(changes: Mapping[str, Estimate], most: str, least: str) -> str:
 
 
 def skin_sentence(entries: Sequence[Editing]) -> str:
-    """Return which groups' skin becomes significantly lighter or darker.
+    """Return the groups whose skin becomes significantly lighter or darker.
 
     Parameters
     ----------

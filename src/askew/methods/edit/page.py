@@ -162,7 +162,7 @@ class EditView:
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
         return b.Table(
-            caption="Edits whose label on an axis differs from that of their source image. Bold: "
+            caption="Edits whose label on an axis differs from the label of their source image. Bold: "
             "significantly more often than after only encoding and decoding (q < 0.05). Prompt "
             "shown: edits that show their edit prompt",
             columns=(
@@ -244,7 +244,7 @@ class EditView:
     def _by_prompts(
         self, score: str, chart: b.IntervalChart, more: Sequence[str] = ()
     ) -> Iterator[b.IntervalChart]:
-        """Yield the chart for each set of edit prompts, which its caption names in place of {}."""
+        """Yield a chart for each set of edit prompts, whose name replaces {} in the caption."""
         for name, words in self.findings.plan.edit_prompts.items():
             rows = [
                 b.IntervalRow(
@@ -260,7 +260,7 @@ class EditView:
             yield replace(chart, caption=chart.caption.format(prompts), rows=tuple(rows))
 
     def _pooled(self, axis: str, score: str, scale: b.Scale, caption: str) -> b.Details:
-        """Return a score of groups pooled by the value of an axis, as figure 3 of the paper."""
+        """Return a score of groups pooled by the value of an axis, as in figure 3 of the paper."""
         rows = [
             b.IntervalRow(
                 label=f"{entry.targets}, strength {entry.strength:g}",

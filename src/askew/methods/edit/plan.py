@@ -46,9 +46,10 @@ class EditPlan(Plan):
     edit_prompts : mapping of str to tuple of str
         Words to edit towards, by the name of their set.
     strengths : tuple of float
-        Strengths of the edits, in (0, 1]. At 1 nothing of the source image is left.
+        Strengths of the edits, in (0, 1]. Strength 1 keeps nothing of the source image.
     edit_args : mapping
-        Settings of the model while it edits, beside those with which it generates images.
+        Settings of the model while it edits, in addition to the settings with which it generates
+        images.
     resize : int
         Width and height in pixels to which source images are cropped and resized. 0 keeps them.
     landmarks : "faces", "studio" or "none"

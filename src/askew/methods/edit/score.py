@@ -25,7 +25,7 @@ from askew.stats.intervals import BOUNDED_FORM
 from askew.types import Missing, Picture
 
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-"""Scores with a test. The tests of one score are corrected together, as are those of other axes."""
+"""Scores with a test. The tests of each score are corrected together, and the tests of other axes form a family."""
 
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
@@ -75,10 +75,10 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
 
 
 def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
-    """Test whether source images, their faces or their edits are missing unequally by group.
+    """Test whether source images, faces or edits are missing more often in some groups.
 
-    A source image counts once, however many of its edits towards a set of edit prompts are missing:
-    these edits are not independent.
+    A source image counts once, even if several of its edits are missing, because these edits are
+    not independent.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _missing_faces(group: EditedGroup, readings: EditReadings) -> MissingCount:
 
 
 def _missing_edits_towards(words: Sequence[str], group: EditedGroup) -> MissingCount:
-    """Count the source images of which any edit towards the words is missing."""
+    """Count the source images for which an edit towards the words is missing."""
     rows = [row for (word, _), row in group.edits.items() if word in words]
     planned = 0
     missing = 0
@@ -201,7 +201,7 @@ class CellScorer:
     scoring : Scoring
         Settings of the intervals.
     rng : Generator
-        Random generator from which the scores draw one after another.
+        Random generator, from which the scores draw one after another.
     """
 
     cell: EditCell
@@ -210,7 +210,7 @@ class CellScorer:
     rng: np.random.Generator
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
-        """Estimate how often labels on an axis change, and how often they do without an edit."""
+        """Estimate how often labels on an axis change with an edit and without an edit."""
         restored = self.cell.changes(labels, [self.cell.group.restored])
         try:
             rate, floor = clustered.rate_above_floor(
@@ -304,7 +304,7 @@ class CellScorer:
 
 
 def _most_frequent_reason(labels: Mapping[str, Answer]) -> Missing:
-    """Return the reason why most labels are missing; of equal counts the last by name."""
+    """Return the most frequent reason why labels are missing; of equal counts, the last by name."""
     reasons = Counter(label.reason for label in labels.values() if isinstance(label, Missing))
     if not reasons:
         return Missing("not_asked")

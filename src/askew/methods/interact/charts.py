@@ -59,7 +59,7 @@ def _effect_on_itself(sensitivity: E | None) -> str:
 
 
 def summary(graph: Graph) -> b.DefinitionList:
-    """Return the facts that summarize a graph."""
+    """Return facts that summarize a graph."""
     effects = [edge.effect for edge in graph.determined]
     directions = (
         f"{effects.count('worse')} increase and {effects.count('better')} decrease the deviation, "
@@ -99,8 +99,8 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
             rows.append((capital(axis_label(source)), *cells))
     return b.Table(
         "Row: equalized axis. Column: affected axis. Number: Intersectional Sensitivity (IS), "
-        "positive if the deviation of the column's axis decreases. Intervals hold for all pairs at "
-        "once. Bold: determined direction. Shaded: also an edge of the graph. Framed: an axis with "
+        "positive if the deviation of the column's axis decreases. Intervals hold simultaneously "
+        "for all pairs. Bold: determined direction. Shaded: also an edge of the graph. Framed: an axis with "
         "itself.",
         ("Equalized axis", *(capital(axis_label(axis)) for axis in axes)),
         tuple(rows),
@@ -158,7 +158,7 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
         b.PLAIN,
         ("edges", "larger", "smaller", "q", "difference (q)"),
         points="one prompt",
-        interval="interval of the mean over these prompts, for all pairs at once",
+        interval="simultaneous interval of the mean over these prompts, for all pairs",
     )
 
 
@@ -181,7 +181,7 @@ def _row_over_prompts(entry: EdgeOverPrompts, graphs: Sequence[Graph], pairs: in
 
 
 def with_simultaneous_interval(score: E, scores: int) -> E:
-    """Return a score with an interval that holds at once with the intervals of `scores` scores."""
+    """Return a score with an interval that holds simultaneously with the intervals of other scores."""
     if isinstance(score, Missing):
         return score
     low, high = simultaneous(score, scores)
@@ -210,7 +210,7 @@ def validation_charts(findings: InteractionFindings, validation: Validation) -> 
             "signed",
             b.PLAIN,
             ("estimated",),
-            interval="interval, for all pairs at once",
+            interval="simultaneous interval for all pairs",
         )
 
 

@@ -15,7 +15,7 @@ from askew.prompts.given import OCCUPATIONS, occupation_prompts
 class InteractOptions(
     shared.WriterOptions, shared.FolderOptions, shared.SurveyOptions, total=False
 ):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def interact(
@@ -42,7 +42,7 @@ def interact(
 ) -> InteractionResult:
     """Measure how bias axes affect each other: what changes if an axis is uniform (BiasConnect).
 
-    Images that an audit with the same store has generated are used again.
+    Images of an audit with the same store are reused.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def interact(
     alpha
         p below which a pair of axes is an edge in the graph of a prompt. [default: 0.0001]
     open_threshold
-        The same with --open-answers. [default: 0.05]
+        Like alpha, with --open-answers. [default: 0.05]
     global_threshold
-        The same in the graph of all prompts together. [default: 0.00005]
+        Like alpha, in the graph of all prompts together. [default: 0.00005]
     least_sensitivity
         |IS| that an edge must exceed in the graph of all prompts together. [default: 0.03]
     open_answers
@@ -92,7 +92,7 @@ def interact(
     Raises
     ------
     UsageError
-        If the request cannot be met. Other AskewErrors are raised if a run fails.
+        If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
 
     def build() -> InteractionPlan:

@@ -20,7 +20,7 @@ from askew.stats.sensitivity import AxisPairSample
 from askew.types import Missing
 
 LEAST_FREQUENCY = 0.01
-"""Concepts of open answers that are rarer than this, over all image sets, are left out."""
+"""Number of occurrences in all image sets below which concepts of open answers are left out."""
 
 Counts = NDArray[np.int64]
 
@@ -59,7 +59,7 @@ class GraphCounts:
     def pair(self, source: str, target: str) -> AxisPairSample:
         """Return the sample of a pair of axes for `askew.stats.sensitivity`.
 
-        Of several prompts, only prompts with answers in all sets count.
+        With several prompts, only prompts with answers in all sets are used.
         """
         axis = next(axis for axis in self.axes if axis.name == target)
         initial = self.initial[target]
@@ -218,16 +218,15 @@ def _uniform(values: int) -> tuple[float, ...]:
 
 
 def count_rows(table: Counts) -> tuple[CountRow, ...]:
-    """Return a table as rows for results.json."""
+    """Return a table as the rows of results.json."""
     return tuple(tuple(row) for row in table.tolist())
 
 
 def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
     """Put the counts of several prompts together (appendix A.8).
 
-    An axis is pooled over all prompts that ask about it with the values of the first prompt that
-    has it. Its reference is the mean of the prompts' references. Concepts of open answers are
-    joined.
+    An axis is pooled over all prompts that have it with the same values as the first of them. Its
+    reference is the mean of the prompts' references. Concepts of open answers are joined.
     """
     axes = _pooled_axes(parts)
     initial = defaultdict[str, list[Counts]](list)
@@ -251,7 +250,7 @@ def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
 
 
 def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
-    """Return the counts of a prompt over the values of all prompts, of axes that fit."""
+    """Return a prompt's counts over the values of all prompts, for axes that fit."""
     fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
     initial = {}
     for target, counts in part.initial.items():
@@ -266,7 +265,7 @@ def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCou
 
 
 def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
-    """Return each axis by name, pooled over all prompts that fit the first prompt that has it."""
+    """Return each axis by name, pooled over all prompts whose values fit the first prompt with it."""
     fitting: dict[str, list[GraphAxis]] = {}
     for part in parts:
         for axis in part.axes:
@@ -277,7 +276,7 @@ def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
 
 
 def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
-    """Return one axis in place of several that fit each other."""
+    """Merge axes that fit each other into one axis."""
     first = same[0]
     if first.open:
         joined = {value for axis in same for value in axis.values}
@@ -293,7 +292,7 @@ def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
 
 
 def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
-    """Turn counts (..., values) into counts (..., joint values); other values count 0."""
+    """Convert counts (..., values) to counts (..., joint values); absent values count 0."""
     spread = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
     places = [joint.index(value) for value in values]
     spread[..., places] = counts

@@ -171,7 +171,7 @@ class Graph:
     alpha : float
         p of the chi-squared test below which a pair is an edge, in (0, 1).
     least_sensitivity : float
-        |IS| that an edge must exceed; 0 for no such condition.
+        |IS| that an edge must exceed; 0 for no minimum.
     axes : tuple of GraphAxis
         Axes of the graph.
     edges : tuple of Edge
@@ -252,10 +252,10 @@ class EdgeOverPrompts:
     mean : E
         Mean IS over the prompts.
     p, q : float or None
-        Test that `target` depends on `source` in no prompt, by Fisher's sum of log p. The family of
-        q is all pairs.
+        Test that `target` depends on `source` in no prompt, by Fisher's sum of log p. All pairs
+        form the family of q.
     differ_p, differ_q : float or None
-        Test that IS is the same in all prompts, by Cochran's Q. The family of q is all pairs.
+        Test that IS is the same in all prompts, by Cochran's Q. All pairs form the family of q.
     """
 
     source: str
@@ -280,7 +280,8 @@ class ValidatedEdge:
     source, target : str
         The pair.
     estimated, measured : E
-        IS by counterfactual prompts (Eq. 4), and by images in which `source` is mitigated (Eq. 8).
+        IS from counterfactual prompts (Eq. 4), and from images in which `source` is mitigated (Eq.
+        8).
     """
 
     source: str
@@ -291,7 +292,7 @@ class ValidatedEdge:
 
 @record
 class ValidatedPrompt:
-    """Edges of a prompt between different axes whose source was mitigated.
+    """Edges of a prompt between different axes, with mitigated sources.
 
     Attributes
     ----------
@@ -398,13 +399,12 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
     def sensitivity(
         self, source: str, target: str, prompt: str | None = None
     ) -> Estimate | Missing:
-        """Return the Intersectional Sensitivity of a pair of axes.
+        """Return the Intersectional Sensitivity (IS) of a pair of axes.
 
         Parameters
         ----------
         source, target
-            Axis that is made uniform, and axis whose deviation from the reference decreases by
-            this much.
+            Axis that is made uniform, and axis whose deviation from the reference decreases by IS.
         prompt
             The prompt; by default all prompts together, or the only prompt.
 

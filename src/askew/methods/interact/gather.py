@@ -60,7 +60,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 def _mitigated(
     plan: InteractionPlan, source: Source, reader: SurveyReader
 ) -> dict[str, MitigatedCounts]:
-    """Return the counts of mitigated images by prompt, for prompts that have some."""
+    """Return the counts of mitigated images, for prompts with mitigated images."""
     runs = {
         name: recorded_shares(Path(name))
         for name in sorted(set(plan.mitigated.values()))
@@ -76,7 +76,7 @@ def _mitigated(
     if not mitigated:
         prompts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(
-            f"the runs of --mitigated have none of the prompts of this plan: {prompts}. "
+            f"the runs of --mitigated contain no prompt of this plan: {prompts}. "
             "Name runs of the same prompts"
         )
     return mitigated
@@ -88,7 +88,7 @@ def _mitigated_of_prompt(
     runs: Mapping[str, tuple[SetShares, ...]],
     reader: SurveyReader,
 ) -> dict[str, GraphCounts]:
-    """Return the counts of a prompt's images by mitigated axis."""
+    """Return the counts of a prompt's mitigated images by axis."""
     counts: dict[str, GraphCounts] = {}
     for axis in prompt.axes:
         if axis.name not in plan.mitigated:
@@ -105,7 +105,7 @@ def _mitigated_of_prompt(
 
 
 def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
-    """Open the model in which an axis is mitigated."""
+    """Open the model that mitigates an axis."""
     name = plan.mitigated[axis]
     settings = {}
     for key, value in plan.mitigated_args.items():

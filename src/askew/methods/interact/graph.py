@@ -1,7 +1,7 @@
 """Graphs of how one bias axis affects others (BiasConnect, Chinchure et al., 2025).
 
 The counterfactual sets of an axis, taken together, represent a model in which that axis is uniform.
-For every ordered pair of axes, an axis with itself included, this module answers two questions:
+For every ordered pair of axes, including an axis with itself, this module answers two questions:
 
 1. Does the target axis depend on the source axis? Pearson's chi-squared test of the contingency
    table of counterfactual set against answer (section 3.3).
@@ -56,7 +56,7 @@ class EdgeRule:
     alpha : float
         p of the chi-squared test below which the target depends on the source.
     least_sensitivity : float
-        |IS| that an edge must exceed; 0 for no such condition.
+        |IS| that an edge must exceed; 0 for no minimum.
     """
 
     alpha: float
@@ -66,8 +66,8 @@ class EdgeRule:
 def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
     """Return the rule for the edges of a graph.
 
-    Open answers have a separate alpha (appendix A.4). So has the graph of all prompts together,
-    which also demands a minimum |IS| (appendix A.8).
+    Open answers have a separate alpha (appendix A.4). The graph of all prompts together has another
+    alpha, and a minimum |IS| (appendix A.8).
     """
     least_sensitivity = plan.least_sensitivity if prompt is None else 0.0
     alpha = plan.global_threshold if prompt is None else plan.alpha
@@ -81,8 +81,8 @@ def edges(
 ) -> dict[str | None, tuple[Edge, ...]]:
     """Test and measure every pair of axes of every prompt.
 
-    The sensitivities of all prompts come from the same random draws, which more than halves the
-    time. The counterfactual sets of an axis determine its effect on itself by construction. The
+    The sensitivities of all prompts come from the same random draws, which saves more than half of
+    the time. The counterfactual sets of an axis determine its effect on itself by construction. The
     test of that effect therefore belongs to no family of q, and its sensitivity to a separate
     family.
 
@@ -148,7 +148,7 @@ def _sensitivities(
 
 
 def _known_between(sensitivities: Sensitivities) -> int:
-    """Count the pairs of two different axes whose sensitivity is known."""
+    """Count the pairs of different axes whose sensitivity is known."""
     return sum(
         source != target and isinstance(estimate, Estimate)
         for (source, target), estimate in sensitivities.items()
@@ -176,7 +176,7 @@ def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
 
 
 def _with_q(sensitivities: Sensitivities) -> dict[AxisPair, Estimate | Missing]:
-    """Add q-values: effects of axes on themselves are a family, effects on other axes another."""
+    """Add q-values: effects of axes on themselves form a family, effects on other axes another."""
     direct: dict[AxisPair, float | None] = {}
     between: dict[AxisPair, float | None] = {}
     for pair, estimate in sensitivities.items():
@@ -231,7 +231,7 @@ def _is_edge(test: ChiSquare | None, sensitivity: Estimate | None, rule: EdgeRul
 
 
 def _simultaneous_interval(estimate: Estimate, pairs: int) -> tuple[float, float]:
-    """Widen an interval so that the intervals of this many pairs hold at once, within [-1, 1]."""
+    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously, within [-1, 1]."""
     low, high = simultaneous(estimate, pairs)
     return max(low, -1.0), min(high, 1.0)
 
@@ -254,7 +254,7 @@ def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
 
 
 def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """Return the graph of every prompt, and of all prompts together where these were counted.
+    """Return the graph of each prompt, and of all prompts together if these were counted.
 
     Parameters
     ----------

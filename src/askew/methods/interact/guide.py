@@ -24,18 +24,18 @@ SENSITIVITY = (
     "Intersectional Sensitivity (IS)",
     "The deviation of an axis from its reference before, minus the deviation after. A positive IS "
     "means that the axis comes closer to its reference, a negative IS that it is further away. "
-    "With few images all deviations are too large. Both deviations are corrected for that.",
+    "With few images, all measured deviations are too large on average. Both deviations are corrected for this bias.",
 )
 CRAMERS_V = ("V", "Cramér's V, the strength of the association: 0 none, 1 complete.")
 LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."
 SOURCE = (
     "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image "
-    "Models”, 2025). The prompt is changed in one concept at a time, along each axis. "
+    "Models”, 2025). For each axis, counterfactual prompts change one concept of the prompt. "
     "Multiple-choice questions label every image. Images without a person are set aside."
 )
 DEPENDENCE = (
     "Association (section 3.3)",
-    "Pearson's χ² of the counts, a row per counterfactual prompt. If an expected count is below 5, "
+    "Pearson's χ² test of the counts, with a row for each counterfactual prompt. If an expected count is below 5, "
     "the test uses random tables with the same margins.",
 )
 EQUATION = (
@@ -71,8 +71,8 @@ def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
         return []
     text = (
         "The instrument's errors are known from images with known true values. Its accuracy by "
-        f"value is: {', '.join(accuracies)}. Sensitivities are estimates for images labeled "
-        "without errors, and intervals include the uncertainty about the errors. χ² tests use the "
+        f"value is: {', '.join(accuracies)}. Sensitivities are estimates for labels without "
+        "errors, and intervals include the uncertainty about the errors. χ² tests use the "
         "labels without correction."
     )
     return [("Correction for labeling errors", text)]

@@ -67,9 +67,9 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
 
 def _note(findings: InteractionFindings) -> str:
     return (
-        "IS: decrease of the second axis' deviation from its reference. Intervals hold for all "
-        f"pairs of the page at once. Edges: {rules(findings)}. Bold, of a single pair: the "
-        "interval excludes 0. Attributes are perceived."
+        "IS: decrease of the second axis' deviation from its reference. Intervals hold "
+        f"simultaneously for all pairs of the page. Edges: {rules(findings)}. Bold: the "
+        "interval for this single pair excludes 0. Attributes are perceived."
     )
 
 
@@ -89,7 +89,7 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
 
 
 def _pooled_sentences(findings: InteractionFindings) -> str:
-    """Return what the graph of all prompts together is, and which effects may cancel out in it."""
+    """Describe the graph of all prompts together, and effects that may cancel out in it."""
     text = "The paper's pooled graph (Eq. 9–11): the counts of all prompts, added up."
     heterogeneous = [
         pair(entry.source, entry.target)
@@ -149,7 +149,7 @@ def _axis_details(
 
 
 def _validation(findings: InteractionFindings) -> Iterator[b.Block]:
-    """Yield how well estimates agree with a real mitigation, if axes are mitigated."""
+    """Yield the comparison of estimates with a real mitigation, if axes are mitigated."""
     validation = findings.validation
     if validation is None:
         return

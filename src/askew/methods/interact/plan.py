@@ -29,9 +29,9 @@ class InteractionPlan(Plan):
     alpha : float
         p of the chi-squared test below which a pair is an edge in the graph of a prompt, in (0, 1).
     open_threshold : float
-        The same for axes with open answers.
+        alpha for axes with open answers.
     global_threshold : float
-        The same in the graph of all prompts together.
+        alpha in the graph of all prompts together.
     least_sensitivity : float
         |IS| that an edge must exceed in the graph of all prompts together.
     no_error_correction : bool
@@ -90,8 +90,8 @@ def plan_interactions(
     open_answers
         Whether to ask open questions as TIBET does, instead of questions with the axes' values.
     mitigated
-        Models or finished runs in which an axis is mitigated: AXIS=NAME. With `{axis}` in the name
-        or in `mitigated_args`, a name is used for every axis; of runs, only finished ones.
+        Models or finished runs in which an axis is mitigated: AXIS=NAME. A name with `{axis}`, or
+        with `{axis}` in `mitigated_args`, is used for every axis; a run only if it is finished.
     context
         Settings of the prompt generator, and the store of its answers.
     **settings
@@ -104,7 +104,7 @@ def plan_interactions(
     """
     if open_answers and reference:
         raise UsageError(
-            "--open-answers has no values that --reference could give shares to. "
+            "--reference gives shares to values, but --open-answers has no fixed values. "
             "Leave one of the two options out"
         )
     planned = survey_plan(
@@ -147,7 +147,7 @@ def _mitigated_by_axis(
 
 
 def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
-    """Return the name of every axis' model, or of the finished runs where there are some."""
+    """Return the name of every axis' model, or of the finished runs if there are any."""
     names = {axis: name.replace(AXIS, axis) for axis in axes}
     finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
     return finished if finished else names

@@ -28,7 +28,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 VERBS = {"better": "decreases", "worse": "increases"}
-"""What equalizing an axis does to the deviation of another axis, by effect."""
+"""Verbs for the effect of equalizing an axis on the deviation of another axis."""
 
 
 def title(prompt: str | None, width: int = 160) -> str:
@@ -71,7 +71,7 @@ def answer(graph: Graph) -> str:
 
 
 def _effects(determined: Sequence[Edge]) -> str:
-    """Return how many effects have a determined direction, and which."""
+    """Return the number of effects with a determined direction, with their pairs."""
     if not determined:
         return format_phrase("no_effects")
     effects = [edge.effect for edge in determined]
@@ -95,7 +95,9 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
         reference = _reference_name(graph.axis(edge.target).reference)
         return f"equalizing {source} {verb} the deviation of {target} from {reference}: IS {score}"
     if edge.significant:
-        direction = f"equalizing {source} changes its deviation in no determined direction"
+        direction = (
+            f"equalizing {source} changes its deviation, but the direction is not determined"
+        )
         return f"{target} is associated with {source}, but {direction}: IS {score}"
     return (
         f"equalizing {source} does not significantly change the deviation of {target}: IS {score}"
@@ -124,7 +126,7 @@ def effects_of(graph: Graph, source: str) -> str:
 
 
 def _changes(determined: Iterable[Edge]) -> list[str]:
-    """Return which deviations increase, and which decrease."""
+    """Return the deviations that increase, and the deviations that decrease."""
     targets: dict[str, list[str]] = {"worse": [], "better": []}
     for edge in determined:
         targets[edge.effect].append(axis_label(edge.target))
@@ -179,7 +181,7 @@ def _edge_count(entry: EdgeOverPrompts) -> str:
 
 
 def _effect_counts(entry: EdgeOverPrompts) -> str:
-    """Return in how many prompts the effect of a pair has a determined direction."""
+    """Return the number of prompts in which the effect of a pair has a determined direction."""
     counts = {"increased": entry.worse, "decreased": entry.better}
     directions = [f"{direction} in {count:,}" for direction, count in counts.items() if count]
     if not directions:
@@ -233,7 +235,7 @@ def _correlation_sentence(validation: Validation) -> str:
 
 
 def mitigated_sentence(findings: InteractionFindings) -> str:
-    """Return which axes are mitigated in which model or run, and with which settings."""
+    """Return the mitigated axes, each with its model or run and its settings."""
     mitigated = findings.plan.mitigated
     texts = []
     for name in dict.fromkeys(mitigated.values()):

@@ -2,7 +2,8 @@
 
 Estimates come from counterfactual prompts, measurements from a mitigated model or run (BiasConnect,
 Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements use separate baseline
-images. In the paper both sides share them, so their common noise makes both sides correlate.
+images. In the paper, estimates and measurements share them, and their common noise causes a
+correlation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,7 @@ from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.types import Estimate, Missing
 
 UNMITIGATED = "unmitigated"
-"""Key of further baseline images, which are no part of the estimates."""
+"""Key of further baseline images, which are not part of the estimates."""
 
 MitigatedCounts = Mapping[str, GraphCounts]
 """Counts of baseline images by the axis that is mitigated in them, or by `UNMITIGATED`."""
@@ -44,7 +45,7 @@ SIMULATIONS = 100
 
 SHARED_BASELINE = Missing(
     "not_asked",
-    "estimates and measurements share the baseline images, so they correlate without any effect",
+    "estimates and measurements share the baseline images, so they correlate even without an effect",
 )
 TOO_FEW_PAIRS = Missing(
     "not_asked", "a correlation needs at least three pairs whose values are not all equal"
@@ -218,7 +219,7 @@ def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
 def _compare_prompt(
     prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
 ) -> PromptComparison:
-    """Measure all pairs of a prompt whose source is mitigated."""
+    """Measure all pairs of a prompt with a mitigated source."""
     samples = {
         (source, target): counts.pair(source, target)
         for source, target in counts.pairs()
@@ -255,7 +256,7 @@ def _compare_prompt(
 def _mitigated_sample(
     sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
 ) -> AxisPairSample:
-    """Put mitigated images in the place of the counterfactual images (Eq. 8)."""
+    """Replace the counterfactual images by mitigated images (Eq. 8)."""
     source, target = pair
     counts = sets[source]
     return replace(sample, counterfactual=counts.initial[target], missing=counts.missing[target])
@@ -264,7 +265,7 @@ def _mitigated_sample(
 def _with_separate_baseline(
     sample: AxisPairSample, pair: AxisPair, sets: MitigatedCounts
 ) -> AxisPairSample:
-    """Use further baseline images, if there are some with answers about the target."""
+    """Use further baseline images if some of them have answers about the target."""
     further = sets.get(UNMITIGATED)
     target = pair[1]
     if further is None or target not in further.initial:
@@ -310,8 +311,8 @@ def paper_correlation(
 ) -> Estimate | Missing:
     """Correlate edges as in the paper, with the same baseline images on both sides (Eq. 7-8).
 
-    The shared noise makes Pearson's r large. Simulations of a mitigation without effect measure by
-    how much: `null` is the mean of r in them, and `p` how often r is as large.
+    The shared noise increases Pearson's r. In simulations of a mitigation without effect, `null` is
+    the mean of r, and `p` is the frequency of an r at least as large.
 
     Parameters
     ----------
@@ -388,5 +389,5 @@ def _unchanged(
 
 
 def _drawn(sets: ArrayLike, shares: Floats, rng: np.random.Generator) -> Counts:
-    """Draw as many answers for each set as it has."""
+    """Draw as many answers for each set as were observed."""
     return rng.multinomial(np.atleast_2d(sets).sum(axis=-1), shares)

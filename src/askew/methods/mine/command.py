@@ -17,7 +17,7 @@ from askew.prompts.evolution import Selection
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
-    """Convert an objective. As with `python -m`, a function may be in the current folder."""
+    """Convert an objective. As with `python -m`, functions in the current folder can be imported."""
     text = tokens[0].value
     if runs_code(text):
         sys.path.insert(0, str(Path.cwd()))
@@ -94,8 +94,8 @@ def mine(
     objective
         Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
         paper's score. eq1-corrected: that score minus its value expected by chance. color:red:
-        distance from a color. module:function: a function of (prompt, images) whose low values are
-        wanted. [default: skew with --topic people or --axes; eq1 with other topics]
+        distance from a color. module:function: a function of (prompt, images), which the search
+        minimizes. [default: skew with --topic people or --axes; eq1 with other topics]
     axes
         Axes of a search by skew, such as gender,age. [default: gender]
     topic
@@ -110,7 +110,7 @@ def mine(
     selected
         Best prompts of an iteration, which are mutated. [default: 5]
     mutations
-        Mutations of each selected prompt. Random prompts fill the rest. [default: 2]
+        Mutations of each selected prompt. Random prompts fill the population. [default: 2]
     selection
         Rule that selects prompts. score: the measured score. learned: the score predicted from the
         prompt's words. [default: learned with --objective skew; score with other objectives]

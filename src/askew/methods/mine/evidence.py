@@ -1,4 +1,4 @@
-"""Images that explain the score of a prompt: its images, and images of its variations."""
+"""Evidence for the score of a prompt: its images, and images of its variations."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,8 +24,8 @@ class PromptEvidence:
     variations
         One image of each variation: a variation of the prompt generator, or one value of the axis.
     shows
-        By variation whose details are labeled: the number of images of the prompt that show all its
-        details, and the number of images of variations that do.
+        For each variation with labeled details, the numbers of images of the prompt and of images
+        of variations that show all its details.
     """
 
     pictures: tuple[Outcome, ...]
@@ -56,8 +56,8 @@ def count_details(
     Returns
     -------
     dict of str to pair of int
-        Numbers of images of the prompt and of its variations, by variation. A variation is left out
-        if the instrument does not know its values.
+        Numbers of images of the prompt and of its variations, by variation. Variations whose values
+        the instrument does not know are left out.
     """
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}

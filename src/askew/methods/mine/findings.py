@@ -14,7 +14,7 @@ from askew.types import Estimate, Missing, record
 
 @record
 class ExplainedPrompt(ExtensibleRecord):
-    """A prompt, and what explains the score of its images.
+    """A prompt, with an explanation of its score.
 
     Attributes
     ----------
@@ -26,14 +26,14 @@ class ExplainedPrompt(ExtensibleRecord):
         Variations that the images are compared with; one per value with the objective skew.
     missed_visual_concepts
         Variations that the images leave out. If `is_read`, no image shows all their details, and
-        variations whose details occur in most images of variations come first. If not, they are
-        only the variations of low similarity, which an image may show.
+        variations whose details occur in most images of variations come first. Otherwise they are
+        only the variations of low similarity, which an image may still show.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
         One image of each missed concept.
     least_aligned_pictures
-        Images that fit no variation as well as images of variations do, the worst first.
+        Images that fit every variation worse than images of variations do, the worst first.
     null_range
         Central range of the scores expected by chance.
     """
@@ -57,7 +57,7 @@ class BestPrompt(ExplainedPrompt):
     run
         Number of the search, from 0.
     score
-        Score of the images by which the search selected the prompt. It is too optimistic.
+        Score of the images by which the search selected the prompt. This score is too optimistic.
     held_out_score
         Score of images with held-out seeds.
     iteration
@@ -133,7 +133,7 @@ class MissedTerms:
     prompts
         Number of prompts whose images leave something out.
     terms, categories
-        Words and kinds of things, each with the number of prompts that miss it.
+        Words and kinds of things, each with the number of prompts whose images lack it.
     """
 
     prompts: int
@@ -143,7 +143,7 @@ class MissedTerms:
 
 @record
 class MineTheGap:
-    """Results of a search. Losses are minimized; with the objective skew they are minus the skew.
+    """Results of a search. Losses are minimized; with the objective skew, the loss is the negative skew.
 
     Attributes
     ----------
@@ -244,9 +244,9 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests that an estimate is corrected with; None for no correction.
+    """Return the family of tests of an estimate; None if it is not corrected.
 
-    A distance of shares is the same test as the held-out score of its prompt.
+    The distance of shares has the same test as the held-out score of its prompt.
     """
     name = pattern(at)
     held_out = ("best", "held_out_score")

@@ -39,7 +39,7 @@ from askew.types import Missing
 LEXICON = "lexicon"
 
 UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
-"""A prompt with a word that no model knows. A model that says so knows its vocabulary."""
+"""A prompt with a word that no model knows. This shows whether a model reports unknown words."""
 
 SearchFunction = Callable[
     [Writer, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]

@@ -37,10 +37,10 @@ SEARCH_DRAWS = 200
 
 
 def enough(count: int) -> int:
-    """Return how many of `count` images or variations a score needs.
+    """Return the number of images or variations that a score needs, out of `count`.
 
-    A score of fewer is lower. A search would favor prompts whose images are blocked, or for which
-    the prompt generator fails.
+    With fewer, the score would be lower. A search would then favor prompts whose images are
+    blocked, or whose variations fail.
     """
     return math.ceil(0.8 * count)
 
@@ -101,7 +101,7 @@ class Alignment:
     quantile
         Alpha of the score, in [0, 1].
     chance
-        The same of images of the variations, from which the null distribution is drawn.
+        Similarities of images of the variations, from which the null distribution is drawn.
     corrected
         True if the loss is the score minus its mean under the null. It needs `chance`.
     """
@@ -150,7 +150,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class BiasObjective(Objective):
-    """Bias score of Equation 1: how much of its variations the images of a prompt leave out.
+    """Bias score of Equation 1: the extent to which a prompt's images leave out its variations.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class BiasObjective(Objective):
     is_unit
         True if similarities are (1 + cosine) / 2.
     one_each
-        One image of each text.
+        Function that returns one image of each text.
     corrected
         True if the loss is the score minus its mean under the null.
     """
@@ -219,7 +219,7 @@ class BiasObjective(Objective):
         return self._with_chance(alignment)
 
     def _with_chance(self, alignment: Alignment) -> Alignment | Missing:
-        """Return the alignment with images of its variations, where there are any."""
+        """Return the alignment with images of its variations, if there are any."""
         varied = self.one_each(alignment.variations)
         if not any(isinstance(picture, Picture) for picture in varied.values()):
             if self.corrected:
@@ -252,7 +252,7 @@ class BiasObjective(Objective):
 
 
 def _lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
-    """Return why there are too few images for a score, if there are."""
+    """Return the reason why there are too few images for a score, or None."""
     present = sum(isinstance(picture, Picture) for picture in pictures)
     needed = enough(len(pictures))
     if not present:
@@ -411,7 +411,7 @@ class CustomObjective(Objective):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the file of the function, so that a changed function is evaluated anew."""
+        """Hash of the file of the function, so that a changed function is evaluated again."""
         file = getattr(sys.modules.get(self.function.__module__), "__file__", None)
         return sha256(Path(file).read_bytes()) if file else self.name
 

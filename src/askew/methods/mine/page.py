@@ -95,7 +95,7 @@ class MineView:
 
     @property
     def has_tests(self) -> bool:
-        """True if scores have a q."""
+        """True if scores have q-values."""
         return self.is_skew or self.findings.plan.is_eq1
 
     @cached_property
@@ -125,7 +125,7 @@ class MineView:
         return (first, *facts, *others)
 
     def scores(self) -> Iterator[b.Block]:
-        """Yield the held-out scores of the best prompts; before them the shares, for skew."""
+        """Yield the held-out scores of the best prompts, after the shares of searches by skew."""
         entries = [prompt for prompt in self.ranked if isinstance(prompt.held_out_score, Estimate)]
         if not entries:
             yield b.Paragraph("No prompt could be scored.")
@@ -140,7 +140,7 @@ class MineView:
             direction = "left: more biased"
         else:
             direction = "left: closer"
-        chance = "mean distance of equally many images drawn from equal shares"
+        chance = "mean distance of the same number of images drawn from equal shares"
         if self.findings.plan.is_eq1:
             level = w.percent(self.findings.plan.confidence)
             chance = f"{level} of the scores of images of the variations"
@@ -207,7 +207,7 @@ class MineView:
         return b.Details("Origin and variations", (b.Paragraph(f"{origin}."), variations))
 
     def course(self) -> Iterator[b.Block]:
-        """Yield the best loss so far of the first prompt's search and of its random search."""
+        """Yield the best loss so far in the first prompt's search and in its random search."""
         section = self.findings.minethegap
         plan = self.findings.plan
         run = self.ranked[0].run if self.ranked else 0
@@ -290,7 +290,7 @@ def _share_bars(axis: str, entries: Sequence[SetShares]) -> b.ShareBars:
 
 
 def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
-    """Return which images fit the variations least, by their numbers; empty for no names.
+    """Return the numbers of the images that fit the variations least; empty if there are none.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
 
 
 def missed_details(media: Media, prompt: ExplainedPrompt, images: str) -> b.PictureGrid:
-    """Return the variations that images of a prompt leave out, each with an image of it.
+    """Return the variations that images of a prompt leave out, each with an example image.
 
     Parameters
     ----------

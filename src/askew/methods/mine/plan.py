@@ -1,4 +1,4 @@
-"""Plan of a search for prompts: everything that its results depend on."""
+"""Plan of a search for prompts, with everything that determines the results."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,7 @@ CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency", "budget"))
 
 
 class ScoredPlan(RunPlan):
-    """Settings by which prompts of a search, or given prompts, are scored.
+    """Settings for scoring the prompts of a search, or given prompts.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class ScoredPlan(RunPlan):
     objective
         Score: skew, eq1, eq1-corrected, color:NAME, or module:function.
     topic
-        Topic of the prompts; empty for any.
+        Topic of the prompts; empty for any topic.
     words
         Smallest and largest number of words of a prompt.
     axes
@@ -82,7 +82,7 @@ class ScoredPlan(RunPlan):
         return self.similarity == "unit"
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that results depend on."""
+        """Return the fields that determine the results."""
         llm_args = {
             name: value for name, value in self.llm_args.items() if name not in CONNECTION_SETTINGS
         }
@@ -186,12 +186,13 @@ def read_mine_plan(path: Path) -> MinePlan:
     Raises
     ------
     UsageError
-        If the file is invalid, or its objective is a function. A file must not make askew run code.
+        If the file is invalid, or its objective is a function. A plan file must not make askew run
+        code.
     """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):
         raise UsageError(
-            f"the plan {path} names the function {plan.objective!r} as objective. A file must not "
-            "make askew run code. Give the function with --objective, or in Python"
+            f"the plan {path} names the function {plan.objective!r} as objective. A plan file "
+            "must not make askew run code. Give the function with --objective, or in Python"
         )
     return plan

@@ -1,8 +1,8 @@
 """Scores of a search for prompts on which a model is biased (MineTheGap).
 
 A search (section 3) evaluates prompts by a score of a model's images, such as the bias score of
-section 4.1. A search selects prompts whose scores are low by chance. So the best prompts are scored
-with held-out seeds.
+section 4.1. A search selects prompts whose scores are low by chance. Therefore the best prompts are
+scored again with held-out seeds.
 """
 
 import tomllib
@@ -28,7 +28,7 @@ from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
 MOST_TERMS = 20
-"""Number of missed words that are listed, at most."""
+"""Largest number of missed words in the list."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
@@ -155,7 +155,7 @@ def explained(
     reading
         Measurement of its images.
     evidence
-        Its images, and images of its variations. None for no explanation.
+        Its images, and images of its variations. If None, the score is not explained.
     scoring
         Settings of the scores.
 
@@ -215,7 +215,7 @@ def _explained_alignment(
     evidence: PromptEvidence,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Add the variations that images leave out, and the images that fit no variation."""
+    """Add the variations that images leave out, and the images that fit no variation well."""
     return replace(
         explanation,
         variations=reading.variations,
@@ -227,9 +227,9 @@ def _explained_alignment(
 
 
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return variations that no image shows, or without labels those of low similarity.
+    """Return variations that no image shows; without labels, variations of low similarity.
 
-    Labeled variations that most images of variations show come first.
+    Variations whose details most images of variations show come first.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)
@@ -239,7 +239,7 @@ def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]])
 
 
 def _least_aligned(reading: Alignment) -> list[str]:
-    """Return the ids of the images that fit no variation as well as images of variations do."""
+    """Return the ids of the images that fit every variation worse than images of variations do."""
     usual = np.inf
     if reading.chance:
         best_fits = reading.chance.similarity.max(axis=0)
@@ -268,7 +268,7 @@ def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
     Returns
     -------
     MissedTerms or None
-        None if the images of all prompts leave nothing out.
+        None if no images leave anything out.
     """
     prompts = {prompt.prompt: prompt for prompt in best if prompt.missed_visual_concepts}
     words_by_prompt = [_missed_words(prompt) for prompt in prompts.values()]

@@ -155,15 +155,14 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
         return [
             (
                 "Skew",
-                f"The deviation of the shares of {axes} from equal shares. It is the distance minus "
-                "the mean distance of equally many images of an unbiased model, divided by the "
+                f"The deviation of the shares of {axes} from equal shares. It is the distance "
+                "minus the mean distance of the same number of images of an unbiased model, divided by the "
                 "largest possible difference. 0 means no bias, 1 means that all images have one "
-                "value. An axis that a prompt states counts 0. Of several axes the largest skew "
-                "counts.",
+                "value. An axis that a prompt states has skew 0. With several axes, the largest skew is used.",
             ),
             (
                 "Chance",
-                "The mean distance of equally many images drawn from equal shares. If q is below "
+                "The mean distance of the same number of images drawn from equal shares. If q is below "
                 "0.05, such a distance is unlikely for an unbiased model, also among many prompts.",
             ),
         ]
@@ -174,17 +173,18 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
     return [
         (
             "Score",
-            "How well the images of a prompt cover its variations (MineTheGap, Eq. 1). All but a "
-            "quarter of the variations reach this similarity to an image, and all but a quarter of "
-            "the images reach it to a variation. The mean of both is divided by the mean similarity. A lower "
+            "How well the images of a prompt cover its variations (MineTheGap, Eq. 1). The score "
+            "combines two similarities: three quarters of the variations reach the first to an "
+            "image, and three quarters of the images reach the second to a variation. The mean "
+            "of both is divided by the mean similarity. A lower "
             "score means more bias. The score depends on the embedder and on the numbers of images "
-            "and variations. It measures whether a detail occurs, not how often. It is lower for "
+            "and variations. It measures whether a detail occurs, but not how often it occurs. It is lower for "
             f"prompts with more details.{unit}",
         ),
         (
             "Chance",
-            "The mean score of equally many images drawn from images of the variations. If q is "
-            "below 0.05, such images rarely have a score as low.",
+            "The mean score of the same number of images drawn from images of the variations. If "
+            "q is below 0.05, a score as low is unlikely for images drawn this way.",
         ),
     ]
 
@@ -204,7 +204,7 @@ def reading_guide(plan: MinePlan) -> b.Section:
     if plan.is_eq1:
         limits.append(
             "Where the true bias is known, searches by this score did not find more biased prompts "
-            "than random search. The best random prompts are as good a result."
+            "than random search. The best random prompts are an equally good result."
         )
     held_out = (
         "Held-out images",

@@ -1,8 +1,8 @@
 """Skew: deviation of a prompt's images from equal shares of the values of named axes.
 
 Every image is assigned to a value of each axis. A VQA model labels it, or an embedder assigns it to
-the value whose variation of the prompt ("a photo of a female nurse") is most similar. This is the
-most probable value by softmax at any logit scale.
+the value whose variation of the prompt ("a photo of a female nurse") is most similar. This value
+has the largest softmax probability at any logit scale.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class SkewReading:
     axes
         Axes that the prompt leaves unstated.
     stated
-        True if the prompt states another axis, which counts 0.
+        True if the prompt states another axis, whose skew is 0.
     """
 
     seen: ObservedSet
@@ -52,8 +52,8 @@ class SkewReading:
         """Return the skew of each axis.
 
         It is (distance - null) / (maximum - null), by the distance of the shares from equal shares.
-        The null is the exact mean distance of equally many images drawn from equal shares. So 0 is
-        the mean of an unbiased model for any number of images, and 1 means that all images have one
+        The null is the exact mean distance of the same number of images drawn from equal shares. So
+        an unbiased model has mean 0 for any number of images, and 1 means that all images have one
         value.
 
         Returns
@@ -89,7 +89,7 @@ class SkewReading:
     def loss(self) -> float | Missing:
         """Return minus the largest skew.
 
-        A stated axis counts 0, so that a search gains nothing from stating one.
+        A stated axis has skew 0, so that a search does not profit from stating a value.
         """
         deviations = list(self.deviations().values())
         if self.stated:
@@ -155,7 +155,7 @@ class SkewObjective(Objective):
         Returns
         -------
         SkewReading or Missing
-            Missing if nothing in the prompt could have a value of the axes. If the prompt states
+            Missing if no axis applies to the prompt. If the prompt states
             all axes, no image is generated.
         """
         return self._read(prompt, seed, self.images, self.axes)
@@ -165,7 +165,7 @@ class SkewObjective(Objective):
     ) -> SkewReading | Missing:
         """Label held-out images on the axis of the largest skew in the first images.
 
-        A choice of axis by the held-out images would favor large deviations by chance.
+        Choosing the axis by the held-out images would favor deviations that are large by chance.
         """
         axis = first.axis() if isinstance(first, SkewReading) else None
         if axis is None:
@@ -203,7 +203,7 @@ class SkewObjective(Objective):
         pictures
             Images of the prompt.
         axes
-            Axes to label. An axis that nothing in the prompt could have is left out.
+            Axes to label. Axes that do not apply to the prompt are left out.
         """
         texts = variations(prompt, axes)
         known = {} if isinstance(texts, Missing) else texts
@@ -251,7 +251,7 @@ def _nearest_values(
 ) -> tuple[Answer, ...]:
     """Return the value of the most similar text for each image.
 
-    `vectors` are those of the images that are present. `texts` are vectors by value, missing in a
+    `vectors` belong to the images that are not missing. `texts` are vectors by value, missing in a
     run that only counts.
     """
     if isinstance(texts, Missing):
@@ -263,7 +263,7 @@ def _nearest_values(
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:
-    """Return the values that a variation states of axes that its prompt leaves unstated.
+    """Return the values that a variation states on axes that its prompt leaves unstated.
 
     Returns
     -------
@@ -294,8 +294,8 @@ def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] |
     Returns
     -------
     dict or Missing
-        Texts by axis and value, without axes that nothing in the prompt could have. Missing if
-        there is no axis left.
+        Texts by axis and value, without axes that do not apply to the prompt. Missing if no axis
+        remains.
     """
     texts = {}
     reason = ""

@@ -14,7 +14,7 @@ from askew.parts.references import given_shares
 
 
 class MitigateOptions(o.EmbedderOptions, o.WriterOptions, o.SurveyOptions, total=False):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def mitigate(

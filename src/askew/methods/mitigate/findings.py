@@ -89,7 +89,7 @@ class PairChange:
     before, after : float
         Cramér's V in [0, 1].
     carried : float or None
-        V at the shares after with the odds ratios before. None where a value after was labeled in
+        V with the shares after and the odds ratios before. None if a value after was labeled in
         fewer than five images before.
     rise : Estimate or Missing
         V after minus before.
@@ -111,7 +111,7 @@ class TechniqueFindings:
     prompt, technique : str
         Prompt and technique.
     cost : float
-        Evaluations of the network per image, as a multiple of those before.
+        Evaluations of the network per image, as a multiple of the evaluations before.
     axes : tuple of AxisChange
         Changes of target axes and monitored axes.
     pairs : tuple of PairChange
@@ -225,5 +225,5 @@ def is_significant_change(score: E, sign: int = 1) -> bool:
 
 
 def _excludes_zero(score: E | None, sign: int) -> bool:
-    """Check whether an interval lies on one side of 0."""
+    """Check whether an interval excludes 0."""
     return isinstance(score, Estimate) and min(sign * end for end in ends(score)) > 0

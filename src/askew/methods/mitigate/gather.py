@@ -1,7 +1,7 @@
 """Data of `askew mitigate`: planning images, refining images and held-out images.
 
-The three kinds of images have separate seeds, so that no image that chose a mitigation evaluates
-it. Images before and after a technique share their seeds.
+The three kinds of images have separate seeds, so that planning images are not used for evaluation.
+Images before and after a technique share their seeds.
 """
 
 import json
@@ -56,11 +56,11 @@ class EvaluationSet:
     observed : ObservedSet
         Images with labels.
     asked : mapping of axis to sequence of str or None
-        Values that were requested of each image. None where nothing was requested.
+        Values that were requested of each image. None if nothing was requested.
     subjects : sequence of Answer
         Labels of the occupation.
     vectors : mapping of int to array
-        Vectors of the present images, by their place. Empty without an embedder.
+        Vectors of the images that are not missing, by position. Empty without an embedder.
     text : array or None
         Vector of the prompt.
     """
@@ -150,7 +150,7 @@ def _check_settings(plan: MitigationPlan, technique: str) -> None:
 def _techniques(
     workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
 ) -> dict[str, Mitigation]:
-    """Return the mitigations; a counting run lacks those that follow from images."""
+    """Return the mitigations; a counting run lacks the mitigations that depend on images."""
     plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if policies:
@@ -294,7 +294,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work of this many images for each prompt, whose texts are not known yet."""
+    """Return the work of `count` images for each prompt, whose texts are not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
         questions = [len(workshop.reader.questions(prompt, name)) for name in workshop.plan.vqa]
@@ -328,7 +328,7 @@ def _evaluation_set(
     pictures: Sequence[Outcome],
     seed: int,
 ) -> EvaluationSet:
-    """Label held-out images, and note what the mitigation requested of each."""
+    """Label held-out images, and record the values that the mitigation requested of each image."""
     set_prompt = Prompt(prompt.text)
     if technique is not None:
         set_prompt = Prompt(prompt.text, TECHNIQUE_AXIS, technique)
@@ -349,7 +349,7 @@ def _evaluation_set(
 def _requested_values(
     prompt: str, mitigation: Mitigation | None, images: int, seed: int
 ) -> dict[str, list[str | None]]:
-    """Return what a mitigation requests of each image, by axis."""
+    """Return the values that a mitigation requests of each image, by axis."""
     if mitigation is None:
         return {}
     requests = [

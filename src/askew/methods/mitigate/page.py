@@ -34,12 +34,12 @@ MOST_PAIRS = 10
 TERMS = (
     (
         "Held-out images",
-        "They evaluate. Their seeds differ from those of planning. Images before and after have equal "
+        "They evaluate. Their seeds differ from the seeds of planning images. Images before and after have equal "
         "seeds and are compared in pairs.",
     ),
     (
         "Distance",
-        "Deviation of the shares from the target shares; of monitored axes, from their reference. It "
+        "Deviation of the shares from the target shares, or from the reference of a monitored axis. It "
         "is bias-corrected. Target axes and monitored axes form separate families of q.",
     ),
     (
@@ -97,10 +97,10 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
 
 
 def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
-    """Return what a technique changed, in one sentence.
+    """Return the changes by a technique, in one sentence.
 
-    A technique is never called an improvement without its losses: of the subject, of the fit to the
-    prompt, of another axis.
+    A sentence about an improvement always includes losses of the subject, of the fit to the prompt,
+    or on another axis.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the images of each prompt, equal seeds below each other; further prompts folded."""
+    """Yield the images of each prompt in columns of equal seeds; further prompts are folded."""
     most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
     for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
@@ -172,7 +172,7 @@ def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
             for image_set in findings.sets
             if image_set.prompt == prompt.text
         )
-        caption = f"{quote(prompt.text, 100)}: equal seeds below each other"
+        caption = f"{quote(prompt.text, 100)}: columns have equal seeds"
         grid = b.PictureGrid(caption, rows, aligned=True)
         yield b.Details(caption, (grid,)) if place else grid
 
@@ -233,8 +233,8 @@ def _monitored_sentence(monitored: Sequence[AxisChange], entry: TechniqueFinding
     significant = [change for change in entry.harmed if not change.is_target]
     return (
         f"{len(worse)} of {len(monitored)} monitored axes deviate more from their reference than "
-        f"before, {len(significant)} significantly. Without any mitigation, about half would do so "
-        "by chance."
+        f"before, {len(significant)} significantly. Without any mitigation, about half of them "
+        "would deviate more by chance."
     )
 
 
@@ -293,7 +293,7 @@ def _associations(entry: TechniqueFindings) -> b.IntervalChart:
 
 
 def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
-    """Yield the deviations that policies predicted, with the measured ones."""
+    """Yield predicted deviations of policies with measured deviations."""
     predictions = [
         (entry.prompt, change)
         for entry in findings.techniques
@@ -318,7 +318,7 @@ def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
         )
         rows.append(row)
     yield b.IntervalChart(
-        "Deviation from the target shares; of monitored axes, from their reference",
+        "Deviation from the target shares, or from the reference of a monitored axis",
         "Axis",
         tuple(rows),
         "predicted",

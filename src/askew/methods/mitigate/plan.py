@@ -1,4 +1,4 @@
-"""The plan of a mitigation, and how a request becomes one."""
+"""The plan of a mitigation, and its construction from a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -25,7 +25,7 @@ class MitigationPlan(Plan):
     techniques : tuple of str
         Techniques of `askew.mitigations`, each tried by itself.
     technique_args : dict
-        Settings of the techniques, named TECHNIQUE:SETTING where several are tried.
+        Settings of the techniques, named TECHNIQUE:SETTING if there are several techniques.
     target_axes : tuple of str
         Axes whose shares should reach their `reference`. The other axes are monitored.
     priorities : dict of axis to float
@@ -33,7 +33,7 @@ class MitigationPlan(Plan):
     independence_weight : float
         Weight of the independence of two axes relative to the weight of a target axis.
     tolerance : float or None
-        An axis whose deviation rises by more than this counts as a target axis. None: never.
+        Rise of a deviation above which a monitored axis counts as a target axis. If None, never.
     max_stated : int
         Largest number of axes that a prompt of a policy states.
     max_prompts : int
@@ -86,7 +86,7 @@ class MitigationPlan(Plan):
         if uses_networks and any(targets != first for targets in others):
             raise ValueError(
                 "the prompts have different target shares, which only --technique prompts can "
-                "reach; give prompts with equal target shares a run of their own"
+                "reach; use a separate run for prompts with equal target shares"
             )
 
     def _check_priorities(self) -> None:
@@ -118,7 +118,7 @@ class MitigationPlan(Plan):
         Raises
         ------
         UsageError
-            If a setting does not name its technique where there are several.
+            If there are several techniques and a setting does not name its technique.
         """
         settings: Settings = {}
         for key, value in self.technique_args.items():

@@ -1,8 +1,8 @@
 """Policies: shares of all prompts that a policy may use, and the weights of its prompts.
 
 Shares of prompts with a single statement come from their images. Shares of longer prompts are
-predicted from these. Where the policy uses a longer prompt, its images are drawn (`refine`), until
-the policy no longer changes.
+predicted from these shares. If the policy uses a longer prompt, its images are drawn (`refine`)
+until the policy no longer changes.
 """
 
 from collections import Counter
@@ -32,19 +32,19 @@ Counts = NDArray[np.float64]
 Draw = Callable[[str], ObservedSet]
 
 MOST_ROUNDS = 2
-"""Number of times that the prompts of a policy are drawn at most."""
+"""Largest number of rounds in which the prompts of a policy are drawn."""
 
 WORTHWHILE_CHANGE = 0.01
-"""Change of the total deviation that is worth a further round."""
+"""Change of the total deviation that justifies another round."""
 
 COST_OF_STATEMENT = 0.002
-"""Cost of a statement as a deviation: a longer prompt is followed less often."""
+"""Cost of a statement, as a deviation, because longer prompts are followed less often."""
 
 BOOTSTRAP_SAMPLES = 400
-"""Number of tables compatible with the images, for the interval of a prediction."""
+"""Number of sampled tables for the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Number of images that a prediction counts as, beside the images drawn of its prompt."""
+"""Number of images that a prediction is worth, relative to drawn images of its prompt."""
 
 SMALLEST_SHARE = 1e-9
 
@@ -64,13 +64,13 @@ class PolicyTables:
     initial : ObservedSet
         Images of the prompt.
     stated : mapping of (axis, value) to ObservedSet
-        Images of the prompts that state a value. Axis and value are places.
+        Images of the prompts that state a value. Axis and value are positions.
     errors : mapping of axis to array
-        Known errors of the instrument (true values, labels), which are corrected.
+        Known errors of the instrument (true values, labels), for which the shares are corrected.
     drawn : dict of Cell to ObservedSet
         Images of prompts that state several values.
     rng : Generator or None
-        Draws `BOOTSTRAP_SAMPLES` tables compatible with the images. None takes the observed table.
+        Random generator of `BOOTSTRAP_SAMPLES` sampled tables. None takes the observed table.
     """
 
     prompt: PromptPlan
@@ -143,7 +143,7 @@ class PolicyTables:
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         """Return shares of an axis, or of combinations of two axes, in a cell.
 
-        They are predicted. Where the cell was drawn, they combine prediction and images.
+        They are predicted. If the cell was drawn, its shares combine prediction and images.
         """
         predicted = self._predicted(cell, axes)
         if self.rng is not None and len(cell) > 1:
@@ -228,14 +228,14 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
     plan
         Plan of the mitigation.
     tables
-        Shares by prompt. The tables gain the images that are drawn.
+        Shares by prompt. Drawn images are added to the tables.
     draw
-        Function that generates and labels images of a prompt, as many as the plan says.
+        Function that generates and labels the planned number of images of a prompt.
 
     Raises
     ------
     AskewError
-        If no policy keeps within the bounds of the plan.
+        If no policy satisfies the bounds of the plan.
     """
     prompt = tables.prompt
     candidates = _cells(plan, prompt)
@@ -256,7 +256,7 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
 def _refined_weights(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell], draw: Draw
 ) -> Counts:
-    """Solve the weights, draw the prompts that they use, and solve again until little changes."""
+    """Solve for the weights, draw the prompts that they use, and repeat until little changes."""
     solution = _solved(plan, tables, candidates)
     for _ in range(MOST_ROUNDS):
         used = [candidates[place] for place in np.flatnonzero(solution.weights).tolist()]
@@ -281,9 +281,9 @@ def _predicted_deviation(
 ) -> Estimate:
     """Return the predicted deviation of an axis under a policy, by bootstrap.
 
-    The weights were fitted to the observed shares, whose deviation is often 0. The truth differs
-    from the observed shares as the observed shares differ from shares drawn from them. So drawn
-    shares, mirrored at the observed ones, are shares that the truth may have.
+    The weights were fitted to the observed shares, whose deviation is often 0. True and observed
+    shares differ as much as observed shares and shares drawn from them. So drawn shares, mirrored
+    at the observed shares, are plausible true shares.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
@@ -315,7 +315,7 @@ def _mixture(
 
 
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
-    """Return the largest number of images that `choose` draws: of prompts with several values."""
+    """Return the largest number of images that `choose` draws for prompts with several values."""
     composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
     most_cells = (plan.max_prompts or composite) * MOST_ROUNDS
     return plan.refine * min(composite, most_cells)
@@ -335,9 +335,9 @@ def target_shares(axis: AxisPlan) -> Counts:
 def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]) -> Solution:
     """Return the best weights of the cells.
 
-    A pair of axes should be independent. For a target axis a and another axis b, the mixture's
-    table should be the product of the target shares of a and the mixture's shares of b. The
-    difference is linear in the weights.
+    A pair of axes should be independent. For a target axis a and another axis b, the joint shares
+    of the mixture should equal the product of the target shares of a and the mixture's shares of b.
+    The difference is linear in the weights.
     """
     goals = _axis_goals(plan, tables, candidates)
     of_targets = [goal for goal in goals if goal.weight]

@@ -39,7 +39,7 @@ from askew.types import Estimate, Missing
 
 ONE_VALUE = "the images before or after show a single value of one of the axes"
 FEWEST_IMAGES = 5
-"""Images of a value before that are enough to know its association with another axis."""
+"""Smallest number of images of a value before from which its association with an axis is known."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Evaluation:
 
 
 def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> MitigationFindings:
-    """Return the findings of a run. Images that chose a mitigation do not evaluate it.
+    """Return the findings of a run. Images for planning a mitigation are not used to evaluate it.
 
-    Changes of target axes form a family of q-values, changes of monitored axes a second, rises of
-    association a third.
+    Changes of target axes, changes of monitored axes, and rises of association form three families
+    of q-values.
     """
     scoring = Scoring.of(plan)
     entries: list[SetShares] = []
@@ -108,7 +108,7 @@ def _technique(
     after: Evaluation,
     scoring: Scoring,
 ) -> TechniqueFindings:
-    """Return the changes from the images before to those after a technique."""
+    """Return the changes from the images before to the images after a technique."""
     name = str(after.images.technique)
     policy = gathered.chosen.get(prompt.text) if name == PROMPTS else None
     changes = []
@@ -164,12 +164,12 @@ def _changes_by_others(
 def _subject_change(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> E | None:
-    """Return how much more often images show the subject; None for a prompt without one."""
+    """Return the increase of the share of images with the subject; None for a prompt without one."""
     return or_missing(_change_of_frequency, after, before, level) if after else None
 
 
 def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
-    """Return the share of true among known answers; None if none is true."""
+    """Return the share of true answers among known answers; None if no answer is true."""
     if not any(answers):
         return None
     return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
@@ -190,9 +190,9 @@ def paired(
     Parameters
     ----------
     after, before
-        Answers about equal seeds. Answers that are not in `values` are left out.
+        Answers about images of equal seeds. Answers that are not in `values` are left out.
     values
-        Values, with a column each.
+        Values, with a column for each.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def _indicators(
 def _change_of_frequency(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> Estimate:
-    """Return how much more often something holds after; None means not known."""
+    """Return the increase of a share from before to after; None stands for an unknown answer."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
@@ -340,7 +340,7 @@ def _varies(table: NDArray[np.float64]) -> bool:
 
 
 def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Check whether enough images before show each value that images after show."""
+    """Check whether each value of the images after occurs in enough images before."""
     for side in (0, 1):
         shown_after = after.sum(axis=side) > 0
         if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():

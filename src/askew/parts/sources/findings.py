@@ -22,7 +22,7 @@ class GroupCheck:
     drawn : int
         Number of images that were generated for the group, or given.
     empty : int
-        Number of places without an image that shows the group.
+        Number of wanted images for which no image shows the group.
     """
 
     group: str
@@ -47,7 +47,7 @@ class Neutrality:
     targets : mapping of target to Estimate or Missing
         Share of the images that show each target.
     neutral : bool or None
-        True if the group is neutral. None if the instrument cannot label occupations.
+        True if the group is neutral, None if the instrument cannot label occupations.
     """
 
     group: str

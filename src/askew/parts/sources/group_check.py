@@ -1,8 +1,8 @@
-"""Group check: comparison of source images with the group that they were made for.
+"""Group check: comparison of source images with the group that they should show.
 
-A score of "men" says nothing about men if the model ignored the word "man" and its images show
-anybody. askew therefore leaves out images that show another group, and draws others in their place.
-CLIP labeled all source images of the paper as showing their group.
+A score of "men" is meaningless if the model ignored the word "man". askew therefore replaces images
+that show another group by further images. In the paper, CLIP confirmed the group of all source
+images.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,10 +30,10 @@ from askew.stats.shares import share_intervals
 from askew.types import Axis, Missing, Picture, Question
 
 EXTRA_FACTOR = 2
-"""askew draws at most this multiple of the wanted images in place of others."""
+"""Largest number of extra images, as a multiple of the wanted images."""
 
 APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
-"""Axes that instruments label if the name of a group states a value of them."""
+"""Axes to label if the name of a group states one of their values."""
 
 ADDITIONAL = ""
 """The key under which `axis_values` returns the answers to an additional question."""
@@ -51,16 +51,16 @@ def checked_pictures(
     instruments: Sequence[VQA],
     level: float,
 ) -> tuple[dict[str, list[Outcome]], tuple[GroupCheck, ...]]:
-    """Return `images` images of each group that show the group, as far as they have labels.
+    """Return `images` images of each group that show the group, if labels exist.
 
-    An extra image that shows its group replaces a generated image that shows another group. Where
-    there is none, `Missing` does. Given images are all kept. The run gets a warning for groups that
-    too few images show.
+    An extra image that shows its group replaces a generated image that shows another group. If
+    there is no extra image, the image becomes `Missing`. Given images are all kept. The run gets a
+    warning if too few images show a group.
 
     Returns
     -------
     pictures : dict
-        By the name of the group.
+        Images by the name of the group.
     checks : tuple of GroupCheck
         A check of each group whose name states a value.
 
@@ -100,7 +100,7 @@ def checked_pictures(
 
 
 def _can_label(vqa: VQA, source: Source) -> bool:
-    """Check whether an instrument can label the images; the studio's labels studio images only."""
+    """Check whether an instrument can label the images; the studio's instrument needs studio images."""
     return is_studio(source.name) or not is_studio(vqa.name)
 
 
@@ -111,7 +111,7 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Return labels of all images on all axes, by the first instrument that gives any.
+    """Return labels of all images on all axes, by the first instrument that labels any image.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def stated_values(name: str) -> dict[str, str]:
 
 @dataclass(slots=True)
 class GroupPool:
-    """All images that were drawn of a group, and their labels.
+    """All images that were drawn for a group, and their labels.
 
     Attributes
     ----------
@@ -186,14 +186,14 @@ class GroupPool:
         return all(verdicts) if verdicts else None
 
     def lacking(self) -> int:
-        """Return how many more images that show the group are needed."""
+        """Return the number of images of the group that are still needed."""
         verdicts = [self.shows(picture) for picture in self.pictures]
         wrong = verdicts[: self.images].count(False)
         in_reserve = verdicts[self.images :].count(True)
         return wrong - in_reserve
 
     def chosen(self, keep_all: bool) -> list[Outcome]:
-        """Return the wanted images, with extra images in place of those of another group."""
+        """Return the wanted images; extra images replace images of another group."""
         wanted = self.pictures[: self.images]
         if keep_all:
             return wanted
@@ -204,15 +204,13 @@ class GroupPool:
         ]
 
     def entry(self, chosen: Sequence[Outcome], level: float) -> GroupCheck:
-        """Count how many of all drawn images show the group."""
+        """Count the drawn images that show the group."""
         verdicts = [
             self.shows(picture) for picture in self.pictures if isinstance(picture, Picture)
         ]
         yes = verdicts.count(True)
         no = verdicts.count(False)
-        share: E = Missing(
-            "not_asked", "no instrument labels the values that the group's name states"
-        )
+        share: E = Missing("not_asked", "no instrument labels the values in the name of the group")
         if yes + no:
             share = share_intervals([yes, no], level=level, missing=verdicts.count(None))[0]
         return GroupCheck(
@@ -264,7 +262,7 @@ def _draw_for(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Draw as many images as a pool lacks, within the limit, and label them."""
+    """Draw and label the images that a pool lacks, within the limit."""
     limit = pool.images * (1 + EXTRA_FACTOR)
     already = len(pool.pictures)
     up_to = min(limit, already + pool.lacking())

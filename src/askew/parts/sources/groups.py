@@ -28,7 +28,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class SocialGroup:
-    """A social group: its name, and the prompt by which its images are generated or filed."""
+    """A social group: its name, and the prompt with which its images are generated or stored."""
 
     name: str
     prompt: str
@@ -54,7 +54,7 @@ def social_groups(
         Model or collection of the images. The groups of a collection are its prompts. The groups
         of a model have the paper's prompt.
     names
-        The groups that are wanted. None means the paper's four groups, or all groups of a
+        The wanted groups. None means the paper's four groups, or all groups of a
         collection.
 
     Raises
@@ -110,7 +110,7 @@ def _collected_pictures(
 def sampled_files(
     source: Collection, groups: Sequence[SocialGroup], images: int, seed: int
 ) -> dict[str, list[FiledPicture]]:
-    """Draw `images` files of each group without replacement, and keep their order.
+    """Sample `images` files of each group without replacement, and keep their order.
 
     A group with fewer files contributes all of them.
     """
@@ -126,7 +126,7 @@ def sampled_files(
 
 
 def check_filled(sources: Outcomes, origin: str) -> None:
-    """Raise UsageError if a group has no image; `origin` names the place of the images."""
+    """Raise UsageError if a group has no image; `origin` describes the origin of the images."""
     for name, outcomes in sources.items():
         if any(isinstance(outcome, Picture) for outcome in outcomes):
             continue

@@ -1,4 +1,4 @@
-"""Neutrality: targets that source images show before they are edited."""
+"""Neutrality: whether source images show a target before they are edited."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,10 +17,10 @@ from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 
 OCCUPATION = Question(table_question("occupation"), (), "occupation")
-"""Question whose answers tell whether a source image shows a target already."""
+"""Question whose answers show whether a source image already shows a target."""
 
 TOLERATED_SHARE = 0.05
-"""A group is not neutral if the interval of its share lies above this share."""
+"""Share above which the interval of a group's share must lie if the group is not neutral."""
 
 UNLABELED = Missing("not_asked", "no image has a label for its occupation")
 
@@ -28,7 +28,7 @@ UNLABELED = Missing("not_asked", "no image has a label for its occupation")
 def neutrality(
     run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
 ) -> tuple[Neutrality, ...]:
-    """Return findings by instrument and group; warn the run of groups that are not neutral."""
+    """Return findings by instrument and group, and warn the run of groups that are not neutral."""
     all_outcomes = [outcome for outcomes in sources.values() for outcome in outcomes]
     entries = []
     for vqa in instruments:
@@ -79,9 +79,9 @@ def _neutrality_of(
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """Return the question that tells whether an image shows a target.
+    """Return the question whether an image shows a target.
 
-    It is open, unless the instrument can only choose; then it offers the targets and "none".
+    The question is open; if the instrument can only choose, its options are the targets and "none".
     """
     if not isinstance(vqa, Chooser):
         return OCCUPATION
@@ -89,9 +89,9 @@ def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
 
 
 def names_target(answer: str, target: str) -> bool:
-    """Check whether an answer names a target in any spelling ("A doctor." names "doctor").
+    """Check whether an answer contains a target in any spelling ("A doctor." contains "doctor").
 
-    Another word of the studio for the same occupation counts, too ("doctor" names "surgeon").
+    The studio's synonyms for occupations count, too ("doctor" matches "surgeon").
     """
     if f" {_plain(target.removesuffix('-worker'))} " in f" {_plain(answer)} ":
         return True
@@ -101,6 +101,6 @@ def names_target(answer: str, target: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Keep lower-case letters and single spaces; "fast food" becomes one word, as in the paper."""
+    """Convert a text to lower-case letters and single spaces; "fast food" becomes one word, as in the paper."""
     letters = re.sub(r"[^a-z]+", " ", text.lower()).strip()
     return letters.replace("fast food", "fastfood")

@@ -8,11 +8,11 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate
 
 LEAST_SHARE = 0.9
-"""askew warns if a smaller share of a group's images shows the group."""
+"""Share of a group's images that show the group, below which askew warns."""
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a sentence for every group that too few of its images show.
+    """Return a sentence for each group that is shown by too few of its images.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
     """
     consequence = "askew leaves out the others"
     if given:
-        consequence = "askew keeps all of them, because they were given under this group's name"
+        consequence = "askew keeps all of them, because they were given as images of this group"
     warnings = []
     for entry in entries:
         if isinstance(entry.share, Estimate) and entry.share.value < LEAST_SHARE:
@@ -54,7 +54,7 @@ def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[tuple[str, str], ..
 
 
 def _passed(share: Estimate) -> int:
-    """Return how many labeled images show the group."""
+    """Return the number of labeled images that show the group."""
     return round(share.value * (share.n or 0))
 
 

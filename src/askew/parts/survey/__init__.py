@@ -1,1 +1,1 @@
-"""Asking about people in pictures: sets, shares, confusion, and what is missing by group."""
+"""Surveys of people in images: sets, shares, confusion, and missing images."""

@@ -15,7 +15,7 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 BARS_AT_HEAD = 10
-"""Number of bars of an axis at the head of a page of several prompts or conditions."""
+"""Number of visible bars of an axis on a page of several prompts or conditions."""
 
 AXES_AT_HEAD = 2
 """Number of axes there. The page folds the rest."""
@@ -64,7 +64,7 @@ def folded(
     most
         Number of bars that stay visible.
     rest
-        Caption of the details. By default it is made from the caption.
+        Caption of the details. By default it is derived from the caption.
     """
     if bars[:most]:
         yield b.ShareBars(caption, tuple(bars[:most]), heading)
@@ -158,7 +158,7 @@ def _axis_chart(
     link: Link,
     at_head: bool,
 ) -> Iterator[b.Block]:
-    """Yield the bars of an axis, those of the first prompts visible if it is at the head."""
+    """Yield the bars of an axis; the bars of the first prompts are visible if the axis is important."""
     prompts = list(dict.fromkeys(entry.prompt for entry in entries))
     label = capital(perceived(entries[0].axis))
     visible_prompts = max(1, BARS_AT_HEAD * len(prompts) // len(entries)) if at_head else 0
@@ -188,7 +188,7 @@ class _ValueColumns(NamedTuple):
 
 
 def _value_columns(entry: SetShares) -> _ValueColumns:
-    """Return counts, shares corrected for errors, and bounds of each value, where known."""
+    """Return counts, shares corrected for errors, and bounds of each value, if known."""
     headings = ["images"]
     cells: dict[str, list[b.Content]] = {}
     for value in entry.shares:
@@ -263,7 +263,7 @@ def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
 
 
 def confusion(entry: Confusion) -> b.Table:
-    """Return the labels of an instrument by true value, in images."""
+    """Return the numbers of images by true value and label of an instrument."""
     rows: list[tuple[b.Content, ...]] = []
     for place, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
         missing = sum(entry.missing.get(value, {}).values())

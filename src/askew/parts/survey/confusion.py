@@ -1,4 +1,4 @@
-"""Errors of instruments: their labels compared with labels by people, or known by themselves."""
+"""Errors of instruments, from a comparison with people's labels or from the instruments themselves."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ class Confusion:
     axis, instrument : str
         Axis and instrument of the labels.
     truth : str
-        Instrument that gave the true values: a person's labels.
+        Instrument with the true values, which are a person's labels.
     values : tuple of str
         Values of the axis.
     counts : tuple of tuple of int
@@ -82,7 +82,7 @@ def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: s
 def _pairs(
     sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str
 ) -> dict[tuple[str, str], int]:
-    """Count pairs of a true value and a label, or the reason why the label is missing."""
+    """Count pairs of a true value and a label, or a reason why the label is missing."""
     pairs: Counter[tuple[str, str]] = Counter()
     for observed in sets:
         true_values = observed.values[truth][axis.name]
@@ -116,7 +116,7 @@ def confusions(
 
 
 def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
-    """Return the errors that instruments know of themselves."""
+    """Return the error counts that instruments report."""
     errors = {}
     for name, vqa in instruments.items():
         if not isinstance(vqa, CalibratedInstrument):

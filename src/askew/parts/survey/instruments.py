@@ -16,7 +16,7 @@ from askew.plan import Plan
 LABELS = "labels"
 STUDIO = "studio"
 MOST_NAMED = 12
-"""Number of words that a warning names."""
+"""Number of words that a warning lists."""
 
 Source = Model | Collection
 SettingsByInstrument = dict[str, dict[str, Setting]]
@@ -45,7 +45,7 @@ def load_instruments(
     Raises
     ------
     UsageError
-        If a setting belongs to no instrument or to several, or labels are asked of a model.
+        If a setting belongs to no instrument or to several, or `labels` is used with a model.
     """
     of_instruments = _settings_by_instrument(names, settings or {})
     if LABELS in names and not isinstance(source, Collection):
@@ -68,7 +68,7 @@ def _settings_by_instrument(
         if not owners or (len(owners) > 1 and not colon):
             known = ", ".join(f"{_provider(name)}:{setting}" for name in assigned)
             raise UsageError(
-                f"--vqa-arg {key}={value} does not say which instrument it sets. "
+                f"--vqa-arg {key}={value} does not name its instrument. "
                 f"Known: {known or 'none, because labels have no settings'}"
             )
         for name in owners:
@@ -123,10 +123,10 @@ def source_warnings(
 
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
-    """Return warnings about words that a model does not know, or whose images seldom show them."""
+    """Return warnings about words that a model does not know, or seldom renders."""
     checks = {"ignores these words because it does not know them": model.unknown_words}
     if hasattr(model, "unheard_words"):
-        checks["shows these words in fewer than nine of ten images"] = model.unheard_words
+        checks["renders these words in fewer than 90 % of images"] = model.unheard_words
     warnings = []
     for predicate, words_of in checks.items():
         words_by_text = {text: words for text in texts for words in [words_of(text)] if words}
@@ -145,10 +145,10 @@ def _words_warning(model: str, predicate: str, words_by_text: Mapping[str, Seque
 
 
 STUDIO_WARNINGS = {
-    "vqa": "the studio VQA is trained on studio drawings only: its labels of {} mean nothing",
+    "vqa": "the studio VQA is trained on studio drawings only: its labels of {} are meaningless",
     "embedder": (
         "the studio embedder is trained on studio drawings only: "
-        "scores from its vectors of {} mean nothing"
+        "scores from its vectors of {} are meaningless"
     ),
 }
 """Warnings by kind of instrument."""
@@ -181,5 +181,5 @@ def studio_warnings(
 
 
 def is_studio(name: str) -> bool:
-    """Check whether a model or an instrument is the studio's, such as studio/balanced."""
+    """Check whether a model or an instrument belongs to the studio, such as studio/balanced."""
     return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO

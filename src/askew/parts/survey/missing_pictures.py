@@ -65,7 +65,7 @@ class MissingPictures:
 
 U = TypeVar("U", bound=MissingPictures)
 CountsOfSets = tuple[Mapping[str, str | None], Mapping[str, MissingCount]]
-"""Fields that identify a table, in the order in which they name its random draws; and the table."""
+"""Identifying fields of a table, in the order that determines its random draws, with the table."""
 
 
 def missing_pictures(

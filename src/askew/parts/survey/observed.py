@@ -16,7 +16,7 @@ AnswersByPicture = Mapping[str, Sequence[Answer]]
 class ObservedSet:
     """The images of a prompt with their labels.
 
-    A missing image is missing to all instruments, for the same reason.
+    A missing image is missing for all instruments, with the same reason.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ObservedSet:
         return tally_missing(self.values[instrument][axis.name])
 
     def picked(self, places: Iterable[int]) -> Self:
-        """Return the set with only the images at some places, and their labels."""
+        """Return the set with only the images at some positions, and their labels."""
         chosen = list(places)
         values = {}
         for instrument, by_axis in self.values.items():
@@ -84,7 +84,8 @@ def observe(
     answers
         By instrument and image id: answers to the axes' questions, in order.
     captioner
-        Instrument that was asked for a caption after the axes' questions. None means no caption.
+        Instrument that wrote a caption after it answered the axes' questions. None means no
+        caption.
     """
     values = {
         instrument: _labels_by_axis(pictures, axes, by_picture)

@@ -24,7 +24,7 @@ P = TypeVar("P", bound=Plan)
 Proposal = list[AxisProposal] | LanguageModelError
 
 AXES_OF_PEOPLE = ("gender", "age", "ethnicity")
-"""Axes of existing images if neither `--axes` nor labels name others."""
+"""Default axes of existing images, used without `--axes` and labels."""
 
 EXAMPLE_PROMPT = "a photo of a nurse"
 
@@ -54,7 +54,7 @@ class AxesRequest:
     named : sequence of str or None
         Axes of the option `--axes`. None lets the prompt generator choose.
     usual : sequence of str or None
-        Axes that a model suggests. They are proposed for prompts that they fit.
+        Axes that a model suggests, for prompts that they fit.
     """
 
     named: Sequence[str] | None
@@ -79,21 +79,22 @@ def survey_plan(
     kind
         Class of the plan.
     prompts
-        Prompts. Of a collection they select among its prompts; without any, all are planned.
+        Prompts. With a collection, they select prompts of the collection; by default all its
+        prompts are planned.
     axes
         Names of axes. None lets the prompt generator choose.
     reference
         Values of `--reference`.
     asked
-        Function from an axis to what is asked about it.
+        Function from an axis to the questions about it.
     desk
         Settings of the prompt generator, and the store of its answers.
     draft
-        Where given, prompts without axes are left out of the plan and recorded here. Otherwise they
+        If given, prompts without axes are left out of the plan and recorded here. Otherwise they
         are an error.
     **settings
         The other fields of the plan. Without `vqa`, labels of a collection are used, or the studio
-        VQA. Without `images` a model may suggest a number, and to the lexicon also axes.
+        VQA. Without `images`, the model may suggest a number of images, and axes for the lexicon.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
 
 
 def _open_source(chosen: Mapping[str, Any]) -> Source | None:
-    """Open the model of a plan, unless it is slow to open and no paid language model is asked."""
+    """Open the model of a plan, unless it is slow to open and no paid language model is used."""
     # A model that cannot be opened is an error before a paid language model is asked.
     open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
     return open_source(chosen["model"], chosen["model_args"])
@@ -155,7 +156,7 @@ def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) ->
 
 
 def _check_labels_are_used(chosen: Mapping[str, Any]) -> None:
-    """Raise UsageError for spellings or values of labels that no instrument uses."""
+    """Raise UsageError for options about labels that no instrument uses."""
     if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
         raise UsageError(
             "--alias and --values describe labels by people, but no such labels are used. "
@@ -204,7 +205,7 @@ def _report_failures(
     may_continue: bool,
     context: ProposalContext,
 ) -> None:
-    """Report prompts without axes; raise LanguageModelError unless the plan may go without them."""
+    """Report prompts without axes; raise LanguageModelError unless the plan may leave them out."""
     reasons = "; ".join(f"{text!r}: {reason}" for text, reason in failed.items())
     summary = f"the language model gave no axes for {len(failed)} of {prompt_count} prompts"
     if may_continue:
@@ -218,7 +219,7 @@ def _report_failures(
 
 
 def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
-    """Return a prompt whose axes are asked by other questions."""
+    """Return a prompt with other questions about its axes."""
     axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
     return PromptPlan.of(prompt.text, axes)
 
@@ -226,7 +227,7 @@ def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> Prompt
 def _proposals(
     writer: Writer, prompts: Sequence[str], axes: AxesRequest, seed: int
 ) -> list[Proposal]:
-    """Return axes for each prompt, or an error, as many at once as the writer can work on."""
+    """Return axes or an error for each prompt; the prompt generator works on several at once."""
     if writer.concurrency == 1:
         return [_propose(writer, text, axes, seed) for text in prompts]
     with ThreadPoolExecutor(writer.concurrency) as pool:
@@ -239,7 +240,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return the axes of a prompt: the usual axes where they fit it, else the named ones."""
+    """Return the axes of a prompt: the suggested axes if they fit, else the named axes."""
     try:
         if axes.usual:
             with suppress(UsageError):
@@ -255,7 +256,7 @@ def _plan_collection(
     axes: Sequence[str] | None,
     chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Plan a collection with the named axes, else the labeled axes, else the usual ones."""
+    """Plan a collection with the named axes, else the labeled axes, else the default axes."""
     filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
         if prompt not in filed:

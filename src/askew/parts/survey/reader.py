@@ -1,4 +1,4 @@
-"""Survey: the images of a plan's prompts, and the labels that its instruments give them."""
+"""Survey: the images of a plan's prompts, with labels by its instruments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ class SurveyReader:
     Attributes
     ----------
     run : Run
-        Run that asks.
+        Run that asks the questions.
     instruments : mapping of name to VQA
         Instruments of the plan.
     captioner : str or None
         Instrument that also describes images.
     person : bool
-        Ask whether an image shows a person where axes are about people, and use no labels of an
-        image without one (BiasConnect, appendix A.3).
+        If axes are about people, ask whether an image shows a person, and ignore labels of images
+        without a person (BiasConnect, appendix A.3).
     """
 
     run: Run
@@ -81,7 +81,7 @@ class SurveyReader:
     def _answers(
         self, prompt: PromptPlan, instrument: str, pictures: Sequence[Outcome]
     ) -> dict[str, list[Answer]]:
-        """Ask an instrument about images. Images of nobody have no answers."""
+        """Ask an instrument about images. Images without a person have no answers."""
         questions = self.questions(prompt, instrument)
         answers = self.run.ask(self.instruments[instrument], pictures, questions)
         if not self._asks_for_person(prompt):

@@ -1,4 +1,4 @@
-"""Sentences about shares: they claim no more than the test and the interval allow."""
+"""Sentences about shares, which claim no more than the test and the interval allow."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,8 +13,8 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing
 
 LIMITS = (
-    "The reference is uniform unless the plan names another. It is a point to measure from. Which "
-    "shares are right depends on the use.",
+    "The reference is uniform unless the plan names another. It serves as a point of comparison. "
+    "The right shares depend on the use.",
 )
 """Limits of scores of shares."""
 
@@ -34,7 +34,7 @@ def verdict(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return that a set is not significant, and after which correction if an interval differs."""
+    """Return the text for a set that is not significant, with the correction if an interval differs."""
     outside = above_reference(entry) or below_reference(entry)
     if not outside or entry.verdict is None or entry.verdict.tests is None:
         return format_phrase("no_bias")
@@ -46,7 +46,7 @@ def _not_significant(entry: SetShares) -> str:
 
 
 def _direction(entry: SetShares) -> str:
-    """Return which value is over- or under-represented, as far as an interval shows it."""
+    """Return the value that is over- or under-represented according to its interval."""
     if entry.leading in above_reference(entry):
         return format_phrase("over_representation", value=shorten(entry.leading, 40))
     below = below_reference(entry)
@@ -83,7 +83,7 @@ def _intervals(entry: SetShares) -> dict[str, Interval]:
 
 
 def most_seen(entry: SetShares) -> str:
-    """Return how many images show the leading value: "88 % perceived female (42 of 48)"."""
+    """Return the share and number of images of the leading value: "88 % perceived female (42 of 48)"."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = ""
@@ -156,7 +156,7 @@ def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images
 
 
 def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
-    """Return on which value of an axis images are missing most often; None if not significant.
+    """Return the value of an axis for which images are missing most often; None if not significant.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
     return (
         f"{capital(words.axis_label(entry.axis))}: {subject} are missing more often for {highest} "
         f"than for {lowest} ({words.probability(entry.q, 'q')}). Missing images may differ from "
-        "the others, and no score can correct for that."
+        "the other images, and no score can correct for this."
     )
 
 
@@ -183,7 +183,7 @@ def _missing_of(entry: MissingPictures, value: str) -> str:
 
 
 def tests(score: Estimate) -> str:
-    """Return p and q of a score, to follow it: "; p = 0.002, q = 0.004"."""
+    """Return p and q of a score, as a text that follows it: "; p = 0.002, q = 0.004"."""
     probabilities: Mapping[str, float | None] = {"p": score.p, "q": score.q}
     texts = [
         words.probability(value, name) for name, value in probabilities.items() if value is not None

@@ -26,7 +26,7 @@ from askew.types import Axis, Estimate, Missing, record
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
-"""Distance on an axis by its scale: ranks matter on an ordinal scale."""
+"""Distance on an axis by its scale; an ordinal scale uses ranks."""
 
 INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
 
@@ -87,12 +87,12 @@ class SetShares:
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
-        None where nothing was tested.
+        None if nothing was tested.
     reference_images : int or None
         Images in which the reference was counted. None if it is exact.
     total_variation : Estimate, Missing or None
-        On an ordinal axis the deviation without the order of values, which detects a peak in the
-        middle.
+        On an ordinal axis, the deviation that ignores the order of values, which detects a peak in
+        the middle.
     """
 
     prompt: str
@@ -177,7 +177,7 @@ def shares(
     observed, planned, prompt, scoring
         Labeled images, the axis, the prompt of the run, and settings.
     known_errors
-        Error counts of the instrument (true values, labels), to correct the shares.
+        Error counts of the instrument (true values, labels), for correcting the shares.
     """
     instrument = scoring.instrument
     axis = planned.axis()
@@ -345,7 +345,8 @@ def _difference(
 def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
     """Return differences with q-values, in families by instrument.
 
-    Distances form a family. Shares are joined by Holm over the values of each entry first.
+    Distances form a family. Tests of shares are first combined by Holm over the values of each
+    entry.
     """
     adjusted = list(entries)
     for instrument in dict.fromkeys(entry.instrument for entry in adjusted):

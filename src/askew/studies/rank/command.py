@@ -47,8 +47,7 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, by objective. Searches that differ in one of them
-are not scored together.
+"""Plan fields that affect the size of a score, by objective. Searches with different values of these fields cannot be scored together.
 """
 
 
@@ -77,7 +76,7 @@ def rank(
     vqa: str | None = None,
     table: shared.PathOption = None,
     value: Annotated[
-        str | None, Parameter(help="Value whose shares the table has. [default: female]")
+        str | None, Parameter(help="Value whose shares are in the table. [default: female]")
     ] = None,
     **options: Unpack[RankOptions],
 ) -> RankResult:
@@ -121,8 +120,8 @@ def rank(
     table
         Table of real-world shares: bls-2022 (U.S. occupations), or a CSV file with the columns
         occupation, axis, value and share, or a CSV file of names and shares, such as the shares of
-        women per occupation. Of several columns of shares, the column that is named after --value
-        counts, else the first. Without prompts, askew scores "photo portrait of a NAME".
+        women per occupation. With several columns of shares, askew uses the column named after
+        --value, else the first column. Without prompts, askew scores "photo portrait of a NAME".
 
     Raises
     ------
@@ -161,7 +160,7 @@ def _model_plans(names: Sequence[str], settings: Mapping[str, Setting]) -> list[
 
 
 def _search_in(folder: str) -> MiningResult:
-    """Return the finished search in a run folder, by a score that `askew rank` has."""
+    """Return the finished search in a run folder; its score must be available in `askew rank`."""
     run = load(Path(folder))
     if not isinstance(run, MiningResult) or run.plan.objective not in (SKEW, EQ1):
         raise UsageError(
@@ -184,9 +183,9 @@ def _fields_of_searches(
 ) -> dict[str, Any]:
     """Return plan fields from finished searches: prompts, variations, models, sizes and seed.
 
-    The given settings of models replace the settings of the searches. A prompt of two searches has
-    the variations of the first. All prompts get the held-out seeds of the first search, which no
-    search used to select prompts. Without searches there are no fields.
+    The given settings of models replace the settings of the searches. A prompt that occurs in two
+    searches has the variations of the first search. All prompts get the held-out seeds of the first
+    search, which no search used to select prompts. Without searches there are no fields.
     """
     if not searches:
         return {}
@@ -214,7 +213,7 @@ def _fields_of_searches(
 
 
 def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
-    """Raise UsageError for a search whose scores are not comparable with those of the first."""
+    """Raise UsageError for a search whose scores cannot be compared with the first search."""
     expected = first.plan.deciding()
     actual = other.plan.deciding()
     differences = [
@@ -232,7 +231,7 @@ def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
 def _mined_prompts(
     searches: Sequence[MiningResult], names: Sequence[str]
 ) -> dict[str, _MinedPrompt]:
-    """Return the best prompts of all searches that can be scored anew, in order."""
+    """Return the best prompts of all searches that can be scored again, in order."""
     mined: dict[str, _MinedPrompt] = {}
     for search, name in zip(searches, names, strict=True):
         for prompt in search.findings.minethegap.best:
@@ -245,7 +244,7 @@ def _mined_prompts(
 def _models_of(
     searches: Sequence[MiningResult], settings: Mapping[str, Setting]
 ) -> list[ModelPlan]:
-    """Return the models of searches, each with its settings once."""
+    """Return the models of searches with their settings, without duplicates."""
     models: dict[str, ModelPlan] = {}
     for search in searches:
         model = _model_of(search.plan, settings)
@@ -264,7 +263,7 @@ def _varied_models(
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Return every model once per value of the setting that is varied."""
+    """Return every model once for each value of the varied setting."""
     if vary is None:
         return list(models)
     if len(vary) != 1:
@@ -290,5 +289,5 @@ def _varied_models(
 
 def _unusable_variation() -> UsageError:
     return UsageError(
-        "--vary needs one setting and two values or more, such as --vary guidance_scale=1,3,7.5"
+        "--vary needs a setting and at least two values, such as --vary guidance_scale=1,3,7.5"
     )

@@ -23,8 +23,8 @@ MOST_IMAGES = 15
 
 TABLE_TERM = (
     "Table",
-    "Shares in the real world. The correlation states whether bias follows the real world. Agreement "
-    "is not a merit of a model, and disagreement is not a fault.",
+    "Shares in the real world. The correlation states whether bias follows the real world. "
+    "Agreement is not an advantage of a model, and disagreement is not a fault.",
 )
 
 
@@ -181,7 +181,7 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
-    """Yield the means of models and their differences, over all prompts and those of searches."""
+    """Yield the means of models and their differences, over all prompts and over prompts of searches."""
     if not findings.differences:
         return
     several_axes = len({mean.axis for mean in findings.means}) > 1
@@ -205,7 +205,7 @@ def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
 
 
 def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
-    """Return the name of the prompts of a search, or of all prompts, with their axis if wanted."""
+    """Return the name of the prompts of a search, or of all prompts, with an axis if given."""
     prompts = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
     if with_axis:
         return f"{words.capital(words.perceived(axis))}, {prompts}"
@@ -213,7 +213,7 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield correlations with the table, and shares in images against shares in the table."""
+    """Yield correlations with the table, and a plot of shares in images and in the table."""
     if not findings.agreement:
         return
     value = findings.plan.value
@@ -268,7 +268,7 @@ def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return the images of each model, the details they leave out, and the plane of all images."""
+    """Return the images of each model, the details they leave out, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)

@@ -1,6 +1,6 @@
 """Scores of given prompts on some models (MineTheGap, section 4.2, figures 2 and 4, table S2).
 
-Nothing is searched, so no score is selected by chance. Every prompt has one score with its interval
+There is no search, so no score is selected by chance. Every prompt has one score with its interval
 and its q.
 """
 
@@ -57,9 +57,9 @@ class RankPlan(ScoredPlan):
     given
         Variations of the searches, by prompt.
     table
-        Shares of `value` by name. A prompt has the share of the longest name that it contains.
+        Shares of `value` by name. A prompt gets the share of the longest name that it contains.
     value
-        Value whose shares the table has.
+        Value whose shares are in the table.
     """
 
     method: Literal["rank"] = "rank"
@@ -103,7 +103,7 @@ class RankPlan(ScoredPlan):
         return self.table[max(names, key=len)] if names else None
 
     def search(self, model: ModelPlan) -> MinePlan:
-        """Return the search that scores prompts of a model in the same way."""
+        """Return a search plan that scores prompts of a model in the same way."""
         scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
         return MinePlan(model=model.model, model_args=model.model_args, **scored)
 
@@ -149,14 +149,14 @@ class Agreement:
 
 @record
 class ModelMean:
-    """Mean skew of a model, or minus the mean score of Eq. 1, over prompts.
+    """Mean skew of a model over prompts, or the negative mean score of Eq. 1.
 
     Attributes
     ----------
     model, axis
         The model and the axis.
     mined_for
-        Search whose prompts count; None for all prompts.
+        Search whose prompts are used; None for all prompts.
     mean
         The mean.
     """
@@ -169,7 +169,7 @@ class ModelMean:
 
 @record
 class ModelDifference:
-    """Mean of the second model minus that of the first, paired by prompt.
+    """Mean of the second model minus the mean of the first model, paired by prompt.
 
     Above 0, the second model is more biased. The fields are as in `ModelMean`.
     """
@@ -182,7 +182,7 @@ class ModelDifference:
 
 @record
 class PromptMap:
-    """Images of a prompt on the two directions of greatest variance.
+    """Positions of a prompt's images on the two directions of greatest variance.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
 
 
 def _can_embed(plan: RankPlan, names: Sequence[str]) -> bool:
-    """Check whether there are several models whose images the embedder knows, for the plane."""
+    """Check whether the embedder can place the images of several models in a plane."""
     return len(names) > 1 and not studio_warnings(names, embedder=[plan.embedder])
 
 
@@ -342,7 +342,7 @@ def _ranked(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[Ra
 
 
 def _by_axis(reading: ObjectiveReading | Missing) -> list[ObjectiveReading | Missing]:
-    """Return a measurement for each axis: no axis is selected, so no score is too large by chance."""
+    """Return a measurement for each axis; no axis is selected, so no score is too large by chance."""
     if isinstance(reading, SkewReading) and reading.axes:
         return [replace(reading, axes=(axis,)) for axis in reading.axes]
     return [reading]
@@ -360,7 +360,7 @@ def bias_size(prompt: RankedPrompt) -> float | None:
     Returns
     -------
     float or None
-        The skew, or minus the score of Eq. 1. None without a score.
+        The skew, or the negative score of Eq. 1. None without a score.
     """
     if isinstance(prompt.score, Missing):
         return None
@@ -422,7 +422,7 @@ def _differences(
 def _paired(
     first: Mapping[str, float | None], second: Mapping[str, float | None]
 ) -> list[float | None]:
-    """Return differences by prompt; None for a prompt without a score of both."""
+    """Return differences by prompt; None for a prompt without scores of both models."""
     differences: list[float | None] = []
     for prompt, size in second.items():
         if prompt in first:
@@ -491,7 +491,7 @@ def _correlation(
 
 
 def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
-    """Place the images of a prompt on the two directions of greatest variance.
+    """Compute positions of a prompt's images on the two directions of greatest variance.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of real-world shares that ranks of prompts are compared with.
+"""Tables of real-world shares for comparison with rankings of prompts.
 
 A table has one of two forms. A long table has one row per name, axis and value, as `--reference`
 reads it. A wide table has one row per name, and columns of shares or percentages.
@@ -24,7 +24,7 @@ def table_shares(name: str, value: str) -> dict[str, float]:
     name
         Name of a table that comes with askew, or path of a CSV file in one of the two forms.
     value
-        Value whose shares are wanted, such as female.
+        Wanted value, such as female.
 
     Returns
     -------
@@ -63,8 +63,8 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
         CSV file with column names in its first row, and names in its first column. Numbers are
         percentages if one of them is above 1.
     value
-        Value whose shares are wanted. The column with this word in its name counts, else the first
-        column of shares.
+        Wanted value. The column with this word in its name is used, else the first column of
+        shares.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file that are not empty; one empty row if there is none."""
+    """Return the rows of a CSV file that are not empty; one empty row if there are none."""
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         rows = [row for row in csv.reader(lines) if any(row)]
