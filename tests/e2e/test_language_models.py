@@ -69,7 +69,7 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
         ({"writer": {"url": "localhost"}}, "not an address"),
         ({"llm": "lexicon", "writer": {"url": "http://localhost:1/v1"}}, "url"),
         ({"writer": {"colour": 1}}, "colour"),
-        ({"llm": "openai"}, "names no model"),
+        ({"llm": "openai"}, "does not name a model"),
     ],
 )
 def test_wrong_settings_are_errors(settings: dict[str, Any], message: str, tmp_path: Path) -> None:

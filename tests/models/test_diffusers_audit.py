@@ -68,7 +68,7 @@ def test_images_are_generated_counted_and_reused(
         (True, False, True),
         (False, True, True),
     ], "the studio's instruments, the default, read drawings alone"
-    assert "mean nothing" in (run / "report.html").read_text()
+    assert "are meaningless" in (run / "report.html").read_text()
     code, out, _ = audit(capfd, model, run, "--dry-run")
     assert code == 0
     assert "(9 stored, 0 left)" in out

@@ -74,7 +74,7 @@ def test_untidy_answers_are_understood(reply: Reply) -> None:
         (prompts("A photo of a doctor.", "a photo of the doctor"), "repetition"),
         (says('{"prompts": [1, null, {"a": 2}]}'), "no list"),
         (says("[" * 5000), "not valid JSON"),
-        (says('{"prompts": ["a red boat on a \\ud83d lake"]}'), "half of a character"),
+        (says('{"prompts": ["a red boat on a \\ud83d lake"]}'), "an incomplete character"),
     ],
 )
 def test_useless_answers_are_requested_again_and_then_an_error(bad: Reply, reason: str) -> None:
@@ -527,7 +527,7 @@ def test_bad_requests_are_usage_errors() -> None:
         writer.write("variations", " ", 3, seed=0)
     with pytest.raises(UsageError, match="at least 1"):
         writer.write("random prompts", "", 0, seed=0)
-    with pytest.raises(UsageError, match="names no model"):
+    with pytest.raises(UsageError, match="does not name a model"):
         create("")
 
 

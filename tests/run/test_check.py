@@ -82,5 +82,5 @@ def test_new_weights_replace_the_old(run: LiveRun, store: Store) -> None:
 
 
 def test_folder_without_a_run(tmp_path: Path, store: Store) -> None:
-    with pytest.raises(UsageError, match="holds no run"):
+    with pytest.raises(UsageError, match="is not a run folder"):
         check(tmp_path, store)

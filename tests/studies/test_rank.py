@@ -228,7 +228,7 @@ def test_a_prompt_of_two_searches_has_the_variations_of_the_first(
 
 @pytest.mark.parametrize("vary", [{"bias": [1.0]}, {"bias": [0.0, 1.0], "equal": ["", "age"]}])
 def test_one_setting_is_varied_over_two_values_or_more(vary: Any) -> None:
-    with pytest.raises(UsageError, match="one setting and two values or more"):
+    with pytest.raises(UsageError, match="a setting and at least two values"):
         askew.rank("a photo of a nurse", vary=vary)
 
 

@@ -11,7 +11,7 @@ from askew_stripes.variety.steps import VarietyPlan
 
 
 class VarietyOptions(SettingOptions, RunOptions, total=False):
-    """Options that other commands have, too."""
+    """Options that other commands share."""
 
 
 def variety(
