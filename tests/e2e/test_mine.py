@@ -385,7 +385,9 @@ def test_options_with_a_plan_are_refused(
     extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(["mine", "--plan", "plan.toml", *extra]) == 2
-    assert "--plan contains everything that decides the results" in " ".join(capsys.readouterr().err.split())
+    assert "--plan contains everything that decides the results" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_a_plan_runs_from_its_file_if_it_names_no_code(

@@ -180,7 +180,7 @@ def test_words_that_images_seldom_show_are_named(studio: StudioModel) -> None:
     sentences = unknown_words(studio, ["a photo of a nurse", "a photo of attorneys juggling"])
     assert [sentence.partition(":")[0] for sentence in sentences] == [
         "studio ignores these words because it does not know them",
-        "studio shows these words in fewer than nine of ten images",
+        "studio renders these words in fewer than 90 % of images",
     ]
 
 

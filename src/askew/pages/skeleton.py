@@ -319,7 +319,7 @@ def _instrument_facts(head: Head) -> list[Named]:
 
 def notes(head: Head) -> tuple[str, ...]:
     """Return the notes below the tables of all pages."""
-    bold = "Bold: significant (q < 0.05). Attributes are perceived, and instruments make errors."
+    bold = "Bold: significant (q < 0.05). Attributes are perceived; instruments make errors."
     missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
     if not missing:
         return (bold,)

@@ -60,7 +60,7 @@ def page(comparison: ComparisonFindings) -> b.Page:
         sections=_sections(view),
         warnings=tuple(comparison.warnings),
         notes=(
-            "Bold: significant (q < 0.05). Attributes are perceived, and instruments err.",
+            "Bold: significant (q < 0.05). Attributes are perceived; instruments make errors.",
             "Intervals are not corrected for multiple testing; q-values are.",
         ),
         version=next(iter(runs.values())).findings.askew,
