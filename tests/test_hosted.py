@@ -100,7 +100,7 @@ def test_a_compressed_answer_is_not_decompressed() -> None:
     with serving(
         lambda number, content: Reply(bomb, headers={"Content-Encoding": "gzip"})
     ) as server:
-        with pytest.raises(ServerError, match="packed as gzip"):
+        with pytest.raises(ServerError, match="compressed as gzip"):
             ask(server.url)
         assert len(server.requests) == 1
 

@@ -17,7 +17,7 @@ def test_the_warning_names_instruments_images_and_remedy() -> None:
     assert "--vqa" in vqa
     assert "embedder" in embedder
     assert "--embedder" in embedder
-    assert all("images by diffusers/sdxl mean" in text for text in (vqa, embedder))
+    assert all("images by diffusers/sdxl are meaningless" in text for text in (vqa, embedder))
 
 
 @pytest.mark.parametrize("name", ["studio", "studio/balanced", "studio/planted", "studio (run)"])
@@ -48,4 +48,4 @@ def test_only_used_instruments_are_warned_about(
 
 def test_each_model_is_named_once() -> None:
     (text, _) = studio_warnings(["studio", "folder/a", "diffusers/b", "folder/a"], **STUDIO)
-    assert "images by folder/a, diffusers/b mean" in text
+    assert "images by folder/a, diffusers/b are meaningless" in text

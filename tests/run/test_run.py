@@ -281,7 +281,7 @@ def test_answer_that_is_no_option(run: LiveRun) -> None:
             return "perhaps"
 
     pictures = present(run.pictures(PatternModel(), TEXTS, 1, 0))
-    with pytest.raises(ModelError, match="'perhaps' is no answer to 'Is it bright"):
+    with pytest.raises(ModelError, match="'perhaps' is not an answer to 'Is it bright"):
         run.ask(OtherAnswersVQA(), pictures, [BRIGHT])
 
 

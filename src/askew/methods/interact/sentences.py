@@ -96,7 +96,7 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
         return f"equalizing {source} {verb} the deviation of {target} from {reference}: IS {score}"
     if edge.significant:
         direction = (
-            f"equalizing {source} changes its deviation, but the direction is not determined"
+            f"equalizing {source} does not significantly change its deviation"
         )
         return f"{target} is associated with {source}, but {direction}: IS {score}"
     return (
