@@ -95,9 +95,7 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
         reference = _reference_name(graph.axis(edge.target).reference)
         return f"equalizing {source} {verb} the deviation of {target} from {reference}: IS {score}"
     if edge.significant:
-        direction = (
-            f"equalizing {source} does not significantly change its deviation"
-        )
+        direction = f"equalizing {source} does not significantly change its deviation"
         return f"{target} is associated with {source}, but {direction}: IS {score}"
     return (
         f"equalizing {source} does not significantly change the deviation of {target}: IS {score}"
