@@ -1,6 +1,6 @@
-"""The embedded portrait world: drawn pictures whose bias was planted, and is therefore known.
+"""The embedded portrait world: drawn images whose bias was planted, and is therefore known.
 
-Here: where its networks lie in the installed package, and what its data files hold.
+This module locates its networks in the installed package, and reads its data files.
 """
 
 import tomllib
@@ -14,22 +14,42 @@ NETWORKS = ("embedder", "studio", "balanced")
 
 
 def weights(name: str) -> Path:
-    """The folder of a studio network. Raises UnknownName."""
+    """Return the folder of a studio network.
+
+    Parameters
+    ----------
+    name
+        A name of `NETWORKS`.
+
+    Raises
+    ------
+    UnknownName
+        If there is no network of this name.
+    """
     UnknownName.unless_known("studio network", name, NETWORKS)
     return Path(str(files("askew.studio"))) / "weights" / name
 
 
 def rows(name: str) -> list[list[str]]:
-    """The cells of a data file: a row per line, continued on indented ones, `|` between cells, `#`
-    before remarks.
+    """Return the cells of a data file, by row.
+
+    A row is a line and the indented lines that follow it. `|` separates cells, and `#` starts a
+    comment.
+
+    Parameters
+    ----------
+    name
+        Name of the file.
     """
     text = (files("askew.studio") / "data" / name).read_text(encoding="utf-8")
     lines = text.replace("\n  ", " ").splitlines()
-    return [
-        [cell.strip() for cell in line.split("|")] for line in lines if not line.startswith("#")
-    ]
+    return [_cells(line) for line in lines if not line.startswith("#")]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("|")]
 
 
 def toml(name: str) -> dict[str, Any]:
-    """The tables of a data file."""
+    """Return the tables of a data file in TOML."""
     return tomllib.loads((files("askew.studio") / "data" / name).read_text(encoding="utf-8"))

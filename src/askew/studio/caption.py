@@ -1,4 +1,4 @@
-"""The caption grammar of the studio world: from a scene to words, and from words to what they say."""
+"""The caption grammar of the studio world, from scenes to words and from words to scenes."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,15 +25,25 @@ _UNHEARD: Mapping[str, Any] = _TABLES["unheard"]
 _PLACES = {"indoors": "empty room", "outdoors": "empty landscape"}
 
 _FUNCTION_WORDS = frozenset(
-    "a an the of photo photograph picture image with in on at and who is wearing working high-quality high quality "
-    "his her their that are as".split()
+    "a an the of photo photograph picture image with in on at and who is wearing working "
+    "high-quality high quality his her their that are as".split()
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionContent:
-    """What a prompt says in the studio's words: attribute values, occupation, and whether anybody
-    is to be seen.
+    """Content of a prompt in the studio's words.
+
+    Attributes
+    ----------
+    attributes : mapping
+        Stated values by attribute.
+    occupation : str, optional
+        The stated occupation.
+    person : bool
+        True if the prompt asks for a person.
+    unknown : tuple of str
+        Words that the grammar does not contain.
     """
 
     attributes: Mapping[str, str]
@@ -44,10 +54,15 @@ class CaptionContent:
 
 @lru_cache(maxsize=65536)
 def parse(prompt: str) -> CaptionContent:
-    """What `prompt` says: the longest known phrase wins, a later word overrides an earlier one.
+    """Parse a prompt: the longest known phrase wins, a later word overrides an earlier word.
 
-    A prompt that names no person, no occupation and nothing that only a person has asks for an
-    empty scene.
+    A prompt asks for an empty scene if it does not name a person, an occupation or an attribute of
+    persons.
+
+    Parameters
+    ----------
+    prompt
+        Text of the prompt.
     """
     phrases = list(_phrases(prompt))
     attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
@@ -65,18 +80,35 @@ def parse(prompt: str) -> CaptionContent:
 
 
 def unheard(prompt: str) -> list[str]:
-    """Words that `parse` understands and the studio's networks seldom show, alone or together with
-    others.
+    """Return under-rendered words: `parse` knows them, but the studio's networks seldom show them.
+
+    Parameters
+    ----------
+    prompt
+        Text of the prompt.
+
+    Returns
+    -------
+    list of str
+        Words, and groups of words that are under-rendered only together.
     """
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
-    said = [words for words, _ in _phrases(prompt)]
-    together = [" … ".join(some) for some in _UNHEARD["together"] if {*some} <= {*said}]
-    return [words for words in said if words in weak] + together
+    phrases = [words for words, _ in _phrases(prompt)]
+    together = [" … ".join(group) for group in _UNHEARD["together"] if {*group} <= {*phrases}]
+    return [words for words in phrases if words in weak] + together
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
-    """Words for what `mentioned` names of a scene, in good English: the first wording of each, or
-    with `rng` any.
+    """Write a caption of a scene.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    mentioned
+        Attributes to mention, or "occupation".
+    rng
+        Generator that chooses wordings. Without it, the first wording of each value is used.
     """
     choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)
     opening = _article(
@@ -100,7 +132,15 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 
 
 def wordings(attribute: str, value: str) -> list[str]:
-    """Every caption that says this one thing."""
+    """Return all captions that state only this value.
+
+    Parameters
+    ----------
+    attribute
+        An attribute, or "occupation".
+    value
+        Its value.
+    """
     if value == NO_OCCUPATION:
         return [
             "a photo of a person without an occupation",
@@ -132,8 +172,9 @@ LEADS = frozenset(
 
 
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
-    """Cut a prompt into the longest known phrases. A known phrase comes with what it says, grammar
-    is left out.
+    """Yield the longest known phrases of a prompt with their attribute values.
+
+    Function words are left out. An unknown word has None.
     """
     words = re.findall(r"[a-z0-9'-]+", prompt.lower())
     table = lexicon()
@@ -153,9 +194,7 @@ def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
 
 @lru_cache
 def lexicon() -> dict[str, Mapping[str, str]]:
-    """Every word or phrase that the grammar knows, with what it says of attributes; occupations
-    come first.
-    """
+    """Return the attribute values of each word or phrase of the grammar, occupations first."""
     table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
     for group in (_BEFORE, _AFTER, {"style": _STYLE}):
         for attribute, values in group.items():
@@ -171,8 +210,9 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Ways to say a value, each with its place before or after the person; words that can only be
-    read are left out.
+    """Return the wordings of a value, each with its place before or after the person.
+
+    Wordings that are only parsed, never written, are left out.
     """
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())

@@ -1,14 +1,15 @@
-"""The bias that was planted in the studio world: how its portraits are distributed, exactly.
+"""The bias planted in the studio world: the exact distribution of its portraits.
 
-A log-linear network: every attribute is drawn given its parents with P ∝ exp(bias · θ), so that
-bias 0 is uniform and independent, and bias 1 the stereotyped world. θ of gender given the
-occupation is the log-odds of a share of women that rises evenly from .05 to .95 over the
-occupations; planted.toml has all other θ. What a prompt says conditions the whole network (Bayes),
-as it does in a model trained on captioned pictures.
+The distribution is a log-linear network. Each attribute is drawn given its parents with
+P ∝ exp(bias · θ), so that bias 0 is uniform and independent, and bias 1 the stereotyped world. θ of
+gender given the occupation is the log-odds of a share of women that rises linearly from .05 to .95
+over the occupations. planted.toml has all other θ. The content of a prompt conditions the whole
+network (Bayes), as it does in a model trained on captioned images.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 LEAST_SHARE = 0.05
 GREATEST_SHARE = 0.95
-FAVOURED = 0.9
+FAVORED = 0.9
 NEXT = 0.45
 NAMES = tuple(ATTRIBUTES)
 
@@ -30,7 +31,13 @@ _THETA = toml("planted.toml")
 
 
 def female_share(occupation: str | None) -> float:
-    """The planted share of women at bias 1; one half for a person without an occupation."""
+    """Return the planted share of women at bias 1, one half without an occupation.
+
+    Parameters
+    ----------
+    occupation
+        Name of the occupation, or None.
+    """
     if occupation is None:
         return 0.5
     rank = list(OCCUPATIONS).index(occupation)
@@ -38,46 +45,86 @@ def female_share(occupation: str | None) -> float:
 
 
 def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
-    """The exact distribution of an axis in pictures of `prompt`, as value -> probability.
+    """Compute the exact distribution of an axis in images of a prompt.
 
-    Raises UnknownName for an axis that is not an attribute of the studio, UsageError for a prompt
-    that shows nobody.
+    Parameters
+    ----------
+    prompt
+        Text of the prompt.
+    axis
+        An attribute of the studio.
+    bias
+        Strength of the planted bias, in [0, 1].
+
+    Returns
+    -------
+    dict
+        Probability by value.
+
+    Raises
+    ------
+    UnknownName
+        If the axis is not an attribute of the studio.
+    UsageError
+        If the prompt does not ask for a person.
     """
     return {values[0]: p for values, p in joint(prompt, (axis,), bias).items()}
 
 
 def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str, ...], float]:
-    """The exact joint distribution of several axes in pictures of `prompt`."""
+    """Compute the exact joint distribution of several axes in images of a prompt.
+
+    Parameters
+    ----------
+    prompt
+        Text of the prompt.
+    axes
+        Attributes of the studio.
+    bias
+        Strength of the planted bias, in [0, 1].
+
+    Returns
+    -------
+    dict
+        Probability by values of the axes.
+    """
     for axis in axes:
         UnknownName.unless_known("studio axis", axis, ATTRIBUTES)
-    said = parse(prompt)
-    if not said.person:
+    content = parse(prompt)
+    if not content.person:
         raise UsageError(
             f"the prompt {prompt!r} shows nobody in the studio world, so it has no truth"
         )
-    table = conditional(said, bias)
+    table = conditional(content, bias)
     others = tuple(i for i, name in enumerate(NAMES) if name not in axes)
-    marginal = np.transpose(
-        table.sum(axis=others), np.argsort(np.argsort([NAMES.index(a) for a in axes])).tolist()
-    )
-    shapes = [ATTRIBUTES[axis] for axis in axes]
-    return {
-        tuple(values[i] for values, i in zip(shapes, index, strict=True)): float(p)
-        for index, p in np.ndenumerate(marginal)
-    }
+    order = np.argsort(np.argsort([NAMES.index(axis) for axis in axes])).tolist()
+    marginal = np.transpose(table.sum(axis=others), order)
+    combinations = product(*(ATTRIBUTES[axis] for axis in axes))
+    return dict(zip(combinations, marginal.ravel().tolist(), strict=True))
 
 
-def conditional(said: CaptionContent, bias: float) -> Array:
-    """The joint distribution of all attributes given what a prompt says; one array dimension per
-    attribute.
+def conditional(content: CaptionContent, bias: float) -> Array:
+    """Compute the joint distribution of all attributes given the content of a prompt.
+
+    Parameters
+    ----------
+    content
+        Content of the prompt.
+    bias
+        Strength of the planted bias, in [0, 1].
+
+    Returns
+    -------
+    array
+        Probabilities, with a dimension for each attribute in the order of `NAMES`.
     """
-    table = world(said.occupation, bias).copy()
-    for name, value in said.attributes.items():
+    table = world(content.occupation, bias).copy()
+    for name, value in content.attributes.items():
         shown = np.array([float(v == value) for v in ATTRIBUTES[name]])
         table *= shown.reshape([-1 if other == name else 1 for other in NAMES])
     total = table.sum()
     if total == 0:
-        words = " and ".join(f"{name} {value!r}" for name, value in said.attributes.items())
+        words = " and ".join(f"{name} {value!r}" for name, value in content.attributes.items())
         raise UsageError(f"the studio cannot show a person with {words} at once")
     return np.asarray(table / total)
 
@@ -89,24 +136,35 @@ def _cumulative(
     return np.cumsum(conditional(CaptionContent(dict(attributes), occupation, True, ()), bias))
 
 
-def sample(said: CaptionContent, bias: float, seed: int) -> Scene:
-    """One scene drawn from `conditional`. The same seed makes the same choices at every bias, as
-    far as they agree.
+def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
+    """Draw a scene from `conditional`.
+
+    At each bias, a seed makes the same choices as far as the distributions agree.
+
+    Parameters
+    ----------
+    content
+        Content of the prompt.
+    bias
+        Strength of the planted bias, in [0, 1].
+    seed
+        Seed of the draw.
     """
     rng = np.random.default_rng([seed, 1])
-    if not said.person:
-        place = said.attributes.get("environment") or str(rng.choice(ATTRIBUTES["environment"]))
-        return Scene(person=False, environment=place, style=said.attributes.get("style", "color"))
-    cumulative = _cumulative(said.occupation, tuple(sorted(said.attributes.items())), bias)
+    stated = content.attributes
+    if not content.person:
+        place = stated.get("environment") or str(rng.choice(ATTRIBUTES["environment"]))
+        return Scene(person=False, environment=place, style=stated.get("style", "color"))
+    cumulative = _cumulative(content.occupation, tuple(sorted(stated.items())), bias)
     place_of = np.unravel_index(
         chosen(cumulative, rng), tuple(len(values) for values in ATTRIBUTES.values())
     )
     values = {name: ATTRIBUTES[name][int(i)] for name, i in zip(NAMES, place_of, strict=True)}
-    return Scene.of(values, said.occupation)
+    return Scene.of(values, content.occupation)
 
 
 def chosen(cumulative: Array, rng: np.random.Generator) -> int:
-    """A number drawn by its cumulative weights."""
+    """Draw a position by its cumulative weights."""
     return min(
         int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")),
         cumulative.size - 1,
@@ -115,9 +173,17 @@ def chosen(cumulative: Array, rng: np.random.Generator) -> int:
 
 @lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> Array:
-    """The joint distribution of all attributes of the portraits of an occupation at this bias."""
+    """Compute the joint distribution of all attributes in portraits of an occupation.
+
+    Parameters
+    ----------
+    occupation
+        Name of the occupation, or None.
+    bias
+        Strength of the planted bias, in [0, 1].
+    """
     if not 0 <= bias <= 1:
-        raise UsageError(f"bias is {bias}; it must lie between 0 (uniform) and 1 (stereotyped)")
+        raise UsageError(f"bias is {bias}; it must be between 0 (uniform) and 1 (stereotyped)")
     table = np.ones(tuple(len(values) for values in ATTRIBUTES.values()))
     for child, parents, logits in factors(occupation):
         never = np.isneginf(logits)
@@ -130,29 +196,38 @@ def world(occupation: str | None, bias: float) -> Array:
 
 
 def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
-    """(attribute, its parents, log-weights with the attribute's own values along the last
-    dimension).
+    """Return the factors of the network: (attribute, its parents, log-weights).
+
+    Parameters
+    ----------
+    occupation
+        Name of the occupation, or None.
+
+    Returns
+    -------
+    list of tuple
+        Log-weights have the parents' values along the first dimensions, and the attribute's values
+        along the last.
     """
     share = female_share(occupation)
     work = OCCUPATIONS.get(occupation or "")
     turn = list(OCCUPATIONS).index(occupation) if occupation else 0
-    found: list[tuple[str, tuple[str, ...], Array]] = [
+    network: list[tuple[str, tuple[str, ...], Array]] = [
         ("gender", (), np.array([np.log1p(-share), np.log(share)]))
     ]
-    for child, told in _THETA.items():
-        parents = tuple(told.get("given", ()))
+    for child, logits in _THETA.items():
+        parents = tuple(logits.get("given", ()))
         count = len(ATTRIBUTES[child])
         theta = np.zeros([*(len(ATTRIBUTES[name]) for name in parents), count])
-        for at, name in enumerate(parents):
-            rows = np.array([told["given"][name][value] for value in ATTRIBUTES[name]])
-            theta += rows.reshape(
-                [len(rows) if at == other else 1 for other in range(len(parents))] + [count]
-            )
-        for what, by in told.get("work", {}).items():
-            theta += by.get(getattr(work, what, ""), 0.0)
+        for position, name in enumerate(parents):
+            rows = np.array([logits["given"][name][value] for value in ATTRIBUTES[name]])
+            shape = [1] * len(parents)
+            shape[position] = len(rows)
+            theta += rows.reshape([*shape, count])
+        for field, logits_of in logits.get("work", {}).items():
+            theta += logits_of.get(getattr(work, field, ""), 0.0)
         steps = (np.arange(count) - turn) % count
-        turned = np.select([steps == 0, steps == 1], [FAVOURED, NEXT], 0.0)
-        found.append(
-            (child, parents, theta + told.get("always", 0.0) + told.get("turns", 0.0) * turned)
-        )
-    return found
+        turned = np.select([steps == 0, steps == 1], [FAVORED, NEXT], 0.0)
+        theta = theta + logits.get("always", 0.0) + logits.get("turns", 0.0) * turned
+        network.append((child, parents, theta))
+    return network

@@ -1,8 +1,8 @@
-"""What a studio portrait can show: the attributes, their values, and the occupations.
+"""Content of studio portraits: the attributes, their values, and the occupations.
 
-The occupations are all that the five papers name: BiasConnect's 26, BiasMap's 20, TIBET's 11, the
+The occupations are those of the five papers: BiasConnect's 26, BiasMap's 20, TIBET's 11, the
 10 and 4 of the study of downstream tasks, and MineTheGap's 40. The order is the planted one: the
-share of women at bias 1 rises evenly from .05 at the first to .95 at the last. It follows common
+share of women at bias 1 rises linearly from .05 at the first to .95 at the last. It follows common
 stereotypes and says nothing about any real trade.
 """
 
@@ -25,21 +25,25 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "hair": ("short", "long", "bald"),
     "style": ("color", "greyscale", "sketch"),
 }
-"""Values of every attribute; the first eight and their values are the axes of BiasConnect
-(appendix, table 2).
-"""
+"""Values by attribute. The first eight are the axes of BiasConnect (appendix, table 2)."""
 
 OF_ANY_SCENE = frozenset(("environment", "style"))
-"""Attributes that are seen in an empty scene too."""
+"""Attributes that are visible in an empty scene, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything that decides what a drawing shows, but for the jitter that a seed adds.
+    """Content of a drawing, without the jitter that a seed adds.
 
-    `occupation` None draws a person without a sign; `person` False an empty scene, of which only
-    `environment` and `style` are seen. A blind person wears dark glasses, so `glasses` must be "no
-    glasses".
+    The other attributes are values of `ATTRIBUTES`. A blind person wears dark glasses, so
+    `glasses` must be "no glasses".
+
+    Attributes
+    ----------
+    occupation : str, optional
+        Name of the occupation. None draws a person without a sign.
+    person : bool
+        False for an empty scene, in which only `environment` and `style` are visible.
     """
 
     gender: str = "female"
@@ -71,19 +75,39 @@ class Scene:
     def of(
         cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True
     ) -> Self:
-        """A scene with these attribute values; an attribute that is not given keeps its default."""
+        """Create a scene with these attribute values.
+
+        Parameters
+        ----------
+        values
+            Values by attribute. An attribute without a value keeps its default.
+        occupation
+            Name of the occupation.
+        person
+            False for an empty scene.
+        """
         given: dict[str, Any] = dict(values)
         return cls(occupation=occupation, person=person, **given)
 
     def attributes(self) -> dict[str, str]:
-        """The attribute values by name, without occupation and person."""
+        """Return the attribute values by name, without occupation and person."""
         return {name: getattr(self, name) for name in ATTRIBUTES}
 
 
 @dataclass(frozen=True, slots=True)
 class Occupation:
-    """An occupation, other words for it, and where and how formally dressed the planted model likes
-    to show it.
+    """An occupation of the studio world.
+
+    Attributes
+    ----------
+    name : str
+        Name in prompts.
+    aliases : tuple of str
+        Other names.
+    place : str
+        Environment that the planted model prefers for it.
+    attire : str
+        Clothing that the planted model prefers for it.
     """
 
     name: str

@@ -1,6 +1,4 @@
-"""The lexicon kept inside the studio's words, so that a studio model understands all that is
-written.
-"""
+"""A lexicon restricted to the studio's words, which a studio model understands."""
 
 from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter
@@ -11,12 +9,18 @@ from askew.studio.scene import OCCUPATIONS
 _OTHER_NAMES = frozenset(
     alias for occupation in OCCUPATIONS.values() for alias in occupation.aliases
 )
-"""Names that show the same as others: "surgeon" is drawn as "doctor" is."""
+"""Second names of occupations: "surgeon" is drawn like "doctor"."""
 
 
 def knows(text: str) -> bool:
-    """Whether the studio can show all that a text says. A second name of the same occupation adds
-    nothing.
+    """Check whether the studio can show the content of a text.
+
+    Second names of an occupation do not count, since they add no new content.
+
+    Parameters
+    ----------
+    text
+        A phrase of a prompt.
     """
     return not parse(text).unknown and text not in _OTHER_NAMES
 
@@ -28,5 +32,5 @@ def create(
     axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
-    """The writer that `--llm lexicon/studio` names; see `askew.prompts.lexicon.create`."""
+    """Create the prompt generator of `--llm lexicon/studio`; see `askew.prompts.lexicon.create`."""
     return LexiconWriter(axes, knows, "studio", axes_on)

@@ -1,4 +1,4 @@
-"""Drawings of the studio world: 128 x 128 portraits that depend on a scene and a seed alone."""
+"""Drawings of the studio world: 128 x 128 portraits that depend only on a scene and a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,12 +31,16 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A 128 x 128 RGB picture and the visible places of its parts, boolean arrays of shape (128,
-    128).
+    """A drawn image and the visible places of its parts.
 
-    Masks: head (face, hair, headwear, and what is worn on it), face (its skin, features and clear
-    glasses), skin (head, neck and hand without the features), hair, clothes, sign (card, headwear,
-    accent), pin, backdrop.
+    Attributes
+    ----------
+    image : Image
+        RGB image of 128 x 128 pixels.
+    masks : mapping to array of bool, (128, 128)
+        Masks by name: head (face, hair, headwear, glasses, hearing aid), face (its skin, features
+        and clear glasses), skin (head, neck and hand without the features), hair, clothes, sign
+        (card, headwear, accent), pin, backdrop.
     """
 
     image: Image.Image
@@ -44,26 +48,41 @@ class Drawing:
 
 
 def draw(scene: Scene, seed: int) -> Image.Image:
-    """Draw a scene: a 128 x 128 RGB picture that depends on scene and seed alone."""
+    """Draw a scene as an RGB image of 128 x 128 pixels.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    seed
+        Seed of the jitter.
+    """
     return finish(_composed(scene, seed).image, scene.style)
 
 
 def draw_with_masks(scene: Scene, seed: int) -> Drawing:
-    """The same picture as `draw`, with the masks of its parts."""
-    canvas = _composed(scene, seed, labelled=True)
+    """Draw the same image as `draw`, with the masks of its parts.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    seed
+        Seed of the jitter.
+    """
+    canvas = _composed(scene, seed, labeled=True)
     assert canvas.labels is not None
     labels = np.asarray(canvas.labels)[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
-    masks = {
-        name: np.isin(labels, [PARTS.index(part) for part in parts])
-        for name, parts in _MASKS.items()
-    }
-    return Drawing(finish(canvas.image, scene.style), masks)
+    masks = {}
+    for name, parts in _MASKS.items():
+        masks[name] = np.isin(labels, [PARTS.index(part) for part in parts])
+    return Drawing(image=finish(canvas.image, scene.style), masks=masks)
 
 
-def _composed(scene: Scene, seed: int, labelled: bool = False) -> Canvas:
-    canvas = Canvas(labelled=labelled)
-    seen = look(scene, seed)
-    draw_backdrop(canvas, scene.environment, seen.jitter["backdrop"])
+def _composed(scene: Scene, seed: int, labeled: bool = False) -> Canvas:
+    canvas = Canvas(labeled=labeled)
+    appearance = look(scene, seed)
+    draw_backdrop(canvas, scene.environment, appearance.jitter["backdrop"])
     if scene.person:
-        draw_person(canvas, seen)
+        draw_person(canvas, appearance)
     return canvas

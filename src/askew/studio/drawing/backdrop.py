@@ -31,8 +31,8 @@ def _room(canvas: Canvas, source: random.Random) -> None:
 
 
 def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
-    """A thing at the wall."""
-    colours = palette.ONE_OF["lamps" if thing == "lamp" else "books"]
+    """Draw a thing at the wall."""
+    colors = palette.ONE_OF["lamps" if thing == "lamp" else "books"]
     if thing != "shelf":
         measures = {"x": x, "s": -1 if x < SIZE / 2 else 1}
         if thing in ("picture frame", "clock"):
@@ -41,7 +41,7 @@ def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
             )
         if thing == "clock":
             measures["h"] = source.choice((-6, 6))
-        draw_thing(canvas, thing, measures, source.choice(colours))
+        draw_thing(canvas, thing, measures, source.choice(colors))
         return
     canvas.box(x - 17, 8, x + 17, 84, palette.darker(_WOOD, 0.45))
     canvas.box(x - 15, 10, x + 15, 82, palette.lighter(_WOOD, 0.35))
@@ -51,7 +51,7 @@ def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
             width = source.uniform(3.5, 5.5)
             height = source.uniform(14, 19)
             canvas.box(
-                left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(colours)
+                left, top + 21.5 - height, left + width - 0.7, top + 21.5, source.choice(colors)
             )
             left += width
         canvas.box(x - 16, top + 21.5, x + 16, top + 24, palette.darker(_WOOD, 0.35))
@@ -67,9 +67,9 @@ def _landscape(canvas: Canvas, source: random.Random) -> None:
         canvas.ellipse(sun, source.uniform(14, 20), 9, 9, (252, 206, 92))
     for x, y in ((cloud, source.uniform(16, 24)), (sun + 4, source.uniform(36, 42))):
         size = source.uniform(0.85, 1.1)
-        for colour, drop in ((palette.darker(sky, 0.12), 1.3), (palette.WHITE, 0.0)):
+        for color, drop in ((palette.darker(sky, 0.12), 1.3), (palette.WHITE, 0.0)):
             for dx, dy, rx, ry in ((-8, 2, 7, 5), (8, 2, 7, 5), (0, -1, 8.5, 7)):
-                canvas.ellipse(x + dx * size, y + dy * size + drop, rx * size, ry * size, colour)
+                canvas.ellipse(x + dx * size, y + dy * size + drop, rx * size, ry * size, color)
     crest = source.uniform(66, 74)
     draw_thing(canvas, "far hills", {"y": crest}, palette.mix(hill, sky, 0.35))
     for x in (

@@ -1,6 +1,4 @@
-"""A supersampled canvas of smooth shapes, with an optional layer of the parts, and its picture in a
-style.
-"""
+"""A supersampled canvas of smooth shapes with an optional layer of parts, and styles of images."""
 
 import cmath
 import math
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
-Colour = tuple[int, int, int]
+Color = tuple[int, int, int]
 Point = tuple[float, float]
 Complexes = NDArray[np.complex128]
 
@@ -36,7 +34,7 @@ PARTS = (
     "sign",
     "headwear",
 )
-"""What a pixel can belong to; "face" are the features on the skin, "neck" is skin below the head."""
+"""Parts of a pixel. "face" are the features on the skin, "neck" is skin below the head."""
 
 
 @lru_cache(maxsize=64)
@@ -51,9 +49,7 @@ def _closed_spline(count: int) -> Complexes:
 
 @lru_cache(maxsize=64)
 def _open_spline(count: int) -> tuple[Complexes, Complexes]:
-    """Weights of the points and of the directions of an open curve, both ((count - 1)·STEPS + 1,
-    count).
-    """
+    """Weights of points and directions of an open curve, both ((count - 1)·STEPS + 1, count)."""
     if count == 2:
         return np.eye(2, dtype=np.complex128), np.array([[-1, 1], [-1, 1]], dtype=np.complex128)
     weights = np.zeros(((count - 1) * STEPS + 1, count), dtype=np.complex128)
@@ -79,9 +75,7 @@ def _catmull_rom(t: float) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
-    """Half widths along a stroke, turned by a right angle: 1/2 in the middle, `ends`/2 at both
-    ends.
-    """
+    """Half widths along a stroke, turned by 90 degrees: 1/2 in the middle, `ends`/2 at the ends."""
     return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 
 
@@ -94,12 +88,12 @@ _CAP = np.exp(1j * np.linspace(math.pi / 2, -math.pi / 2, 7)[1:-1]) / 2
 
 
 class Canvas:
-    """Draws in units of final pixels, inside a frame that may be moved, scaled and turned."""
+    """A canvas in units of final pixels, with a frame that may be moved, scaled and turned."""
 
-    def __init__(self, width: float = SIZE, height: float = SIZE, labelled: bool = False) -> None:
+    def __init__(self, width: float = SIZE, height: float = SIZE, labeled: bool = False) -> None:
         pixels = (round(width * SCALE), round(height * SCALE))
         self.image = Image.new("RGB", pixels, (255, 255, 255))
-        self.labels = Image.new("L", pixels, 0) if labelled else None
+        self.labels = Image.new("L", pixels, 0) if labeled else None
         self._ink = ImageDraw.Draw(self.image)
         self._label_ink = ImageDraw.Draw(self.labels) if self.labels is not None else None
         self._turn = complex(SCALE)
@@ -107,13 +101,13 @@ class Canvas:
         self._label = 0
 
     def on(self, part: str) -> Self:
-        """The same canvas and frame; what is drawn through it belongs to `part`."""
+        """Return the same canvas and frame for shapes that belong to `part`."""
         view = self._view()
         view._label = PARTS.index(part)
         return view
 
     def placed(self, x: float, y: float, scale: float = 1.0, degrees: float = 0.0) -> Self:
-        """A frame with its origin at (x, y) of this one."""
+        """Return the canvas with a frame whose origin is at (x, y) of this frame."""
         view = self._view()
         view._origin = complex(x, y) * self._turn + self._origin
         view._turn = self._turn * cmath.rect(scale, math.radians(degrees))
@@ -124,35 +118,35 @@ class Canvas:
         view.__dict__.update(self.__dict__)
         return view
 
-    def _fill(self, points: Complexes, fill: Colour) -> None:
+    def _fill(self, points: Complexes, fill: Color) -> None:
         flat = (points * self._turn + self._origin).view(np.float64).tolist()
         self._ink.polygon(flat, fill=fill)
         if self._label_ink is not None:
             self._label_ink.polygon(flat, fill=self._label)
 
-    def polygon(self, points: Sequence[Point], fill: Colour) -> None:
-        """A filled polygon with straight edges."""
+    def polygon(self, points: Sequence[Point], fill: Color) -> None:
+        """Draw a filled polygon with straight edges."""
         self._fill(_complex(points), fill)
 
-    def box(self, left: float, top: float, right: float, bottom: float, fill: Colour) -> None:
-        """A filled rectangle."""
+    def box(self, left: float, top: float, right: float, bottom: float, fill: Color) -> None:
+        """Draw a filled rectangle."""
         self.polygon([(left, top), (right, top), (right, bottom), (left, bottom)], fill)
 
-    def blob(self, points: Sequence[Point], fill: Colour) -> None:
-        """A filled smooth closed curve through the points."""
+    def blob(self, points: Sequence[Point], fill: Color) -> None:
+        """Draw a filled smooth closed curve through the points."""
         self._fill(_closed_spline(len(points)) @ _complex(points), fill)
 
-    def symmetric(self, right: Sequence[Point], fill: Colour, dx: float = 0.0) -> None:
-        """A smooth shape given by its right half from top to bottom, mirrored at x = `dx`."""
+    def symmetric(self, right: Sequence[Point], fill: Color, dx: float = 0.0) -> None:
+        """Draw a smooth shape given by its right half from top to bottom, mirrored at x = `dx`."""
         left = [(2 * dx - x, y) for x, y in reversed(right) if x != dx]
         self.blob([*right, *left], fill)
 
-    def ellipse(self, x: float, y: float, rx: float, ry: float, fill: Colour) -> None:
-        """A filled ellipse with centre (x, y)."""
+    def ellipse(self, x: float, y: float, rx: float, ry: float, fill: Color) -> None:
+        """Draw a filled ellipse with center (x, y)."""
         self._fill(self._oval(x, y, rx, ry), fill)
 
-    def ring(self, x: float, y: float, rx: float, ry: float, width: float, fill: Colour) -> None:
-        """An unfilled ellipse drawn with a line of `width`."""
+    def ring(self, x: float, y: float, rx: float, ry: float, width: float, fill: Color) -> None:
+        """Draw the outline of an ellipse with a line of `width`."""
         outer = self._oval(x, y, rx, ry)
         inner = self._oval(x, y, rx - width, ry - width)
         self._fill(np.concatenate([outer, outer[:1], inner[:1], inner[::-1]]), fill)
@@ -162,11 +156,10 @@ class Canvas:
         oval: Complexes = _CIRCLE.real * rx + (_CIRCLE.imag * (1j * ry) + complex(x, y))
         return oval
 
-    def stroke(
-        self, points: Sequence[Point], width: float, fill: Colour, ends: float = 1.0
-    ) -> None:
-        """A smooth open line; `ends` is the share of its width left at both ends, 1 gives round
-        ends.
+    def stroke(self, points: Sequence[Point], width: float, fill: Color, ends: float = 1.0) -> None:
+        """Draw a smooth open line.
+
+        `ends` is the share of its width that remains at both ends; at 1 the ends are round.
         """
         weights, slopes = _open_spline(len(points))
         through = _complex(points)
@@ -180,17 +173,15 @@ class Canvas:
         caps = path[-1] + along[-1] * _CAP, path[0] - along[0] * _CAP
         self._fill(np.concatenate([path + side, caps[0], (path - side)[::-1], caps[1]]), fill)
 
-    def line(self, points: Sequence[Point], width: float, fill: Colour) -> None:
-        """Straight segments with round joints."""
+    def line(self, points: Sequence[Point], width: float, fill: Color) -> None:
+        """Draw straight segments with round joints."""
         for start, end in pairwise(points):
             self.stroke([start, end], width, fill)
 
     def stamp(self, picture: Image.Image, mask: Image.Image, x: float, y: float) -> None:
-        """Paste a ready supersampled picture with its centre at (x, y); its frame's turn is
-        ignored.
-        """
-        centre = complex(x, y) * self._turn + self._origin
-        corner = (round(centre.real - picture.width / 2), round(centre.imag - picture.height / 2))
+        """Paste a supersampled image with its center at (x, y), ignoring the frame's rotation."""
+        center = complex(x, y) * self._turn + self._origin
+        corner = (round(center.real - picture.width / 2), round(center.imag - picture.height / 2))
         self.image.paste(picture, corner, mask)
         if self.labels is not None:
             self.labels.paste(
@@ -199,7 +190,15 @@ class Canvas:
 
 
 def finish(drawn: Image.Image, style: str) -> Image.Image:
-    """Reduce to final pixels as a colour drawing, in shades of grey, or as a pencil sketch."""
+    """Reduce to final pixels as a color drawing, in shades of gray, or as a pencil sketch.
+
+    Parameters
+    ----------
+    drawn
+        Supersampled image.
+    style
+        A style of `ATTRIBUTES`.
+    """
     if style == "color":
         return drawn.reduce(SCALE)
     grey = drawn.reduce(SCALE).convert("L")
@@ -209,13 +208,18 @@ def finish(drawn: Image.Image, style: str) -> Image.Image:
     return Image.merge("RGB", [pencil.point(tint) for tint in _PAPER])
 
 
-_PAPER = tuple([round(level * white / 255) for level in range(256)] for white in (253, 250, 243))
+def _tint(white: int) -> list[int]:
+    return [round(level * white / 255) for level in range(256)]
+
+
+_PAPER = tuple(map(_tint, (253, 250, 243)))
 _HATCH = ((np.arange(SIZE)[:, None] + np.arange(SIZE)) % 4 < 2).astype(np.float32)
 
 
 def _sketch(grey: Image.Image) -> Image.Image:
-    """A pencil line on the dark side of every edge, as strong on dark skin as on light, and
-    hatching in dark places.
+    """Draw a pencil line on the dark side of each edge, and hatching in dark places.
+
+    Lines are as strong on dark skin as on light skin.
     """
     tone = np.asarray(grey, dtype=np.float32) + 10
     around = np.asarray(grey.filter(ImageFilter.BoxBlur(2)), dtype=np.float32) + 10

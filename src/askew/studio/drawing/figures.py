@@ -1,6 +1,4 @@
-"""Figures that data files describe: shapes with colours by name, in measures of the person who
-wears them.
-"""
+"""Figures of data files: shapes with colors by name, in measures of the person who wears them."""
 
 import re
 from collections.abc import Mapping
@@ -9,11 +7,11 @@ from functools import lru_cache
 
 from askew.studio import rows
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Colour
+from askew.studio.drawing.canvas import Canvas, Color
 from askew.studio.drawing.look import Look
 
 _INK = re.compile(
-    r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<colour>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?"
+    r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<color>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?"
 )
 _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 
@@ -23,15 +21,31 @@ Term = tuple[float, str]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape. `both` draws it mirrored too; `shade` below 0 mixes so much ink into the colour,
-    above 0 white.
+    """A shape of a figure.
+
+    Attributes
+    ----------
+    kind : str
+        Letter of the kind, as in `shapes`.
+    both : bool
+        True to draw its mirror image, too.
+    width : float
+        Width of its line.
+    ends : float
+        Share of the width at the ends of a stroke.
+    color : str
+        Name of its color, or #rrggbb.
+    shade : float
+        Share of ink (below 0) or white (above 0) that is mixed into the color.
+    numbers : tuple
+        Numbers, each a sum of terms.
     """
 
     kind: str
     both: bool
     width: float
     ends: float
-    colour: str
+    color: str
     shade: float
     numbers: tuple[tuple[Term, ...], ...]
 
@@ -39,18 +53,16 @@ class Shape:
         self,
         canvas: Canvas,
         measures: Mapping[str, float],
-        colours: Mapping[str, Colour],
+        colors: Mapping[str, Color],
         side: int = 1,
     ) -> None:
-        """Draw it in these measures; `side` -1 mirrors it."""
-        fill = palette.named(self.colour) if self.colour not in colours else colours[self.colour]
+        """Draw the shape in these measures; `side` -1 mirrors it."""
+        fill = palette.named(self.color) if self.color not in colors else colors[self.color]
         if self.shade:
             fill = palette.mix(
                 fill, palette.INK if self.shade < 0 else palette.WHITE, abs(self.shade)
             )
-        numbers = [
-            sum(f * measures[name] if name else f for f, name in terms) for terms in self.numbers
-        ]
+        numbers = [_measured(terms, measures) for terms in self.numbers]
         for mirrored in (-side, side) if self.both else (side,):
             points = [(mirrored * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
             if self.kind == "P":
@@ -71,63 +83,73 @@ class Shape:
                 canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
 
 
+def _measured(terms: tuple[Term, ...], measures: Mapping[str, float]) -> float:
+    return sum(factor * measures[name] if name else factor for factor, name in terms)
+
+
 def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
-    """Draw a figure of figures.txt in the measures and colours of a person; `side` -1 mirrors it."""
+    """Draw a figure of figures.txt in the measures and colors of a person; `side` -1 mirrors it."""
     part, drawn = _figures()[name]
     for shape in drawn:
-        shape.draw(canvas.on(part), look.measures, look.colours, side)
+        shape.draw(canvas.on(part), look.measures, look.colors, side)
 
 
-def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], own: Colour) -> None:
-    """Draw a figure of figures.txt that belongs to nobody, in its own measures."""
+def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], color: Color) -> None:
+    """Draw a figure of figures.txt that is not part of a person, in these measures."""
     for shape in _figures()[name][1]:
-        shape.draw(canvas, measures, {"own": own})
+        shape.draw(canvas, measures, {"own": color})
 
 
 @lru_cache(maxsize=1)
 def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
-    table = rows("figures.txt")
-    return {
-        name.strip(): (part, shapes(drawn))
-        for names, part, drawn in table
-        for name in names.split(",")
-    }
+    figures = {}
+    for names, part, drawn in rows("figures.txt"):
+        for name in names.split(","):
+            figures[name.strip()] = (part, shapes(drawn))
+    return figures
 
 
 @lru_cache(maxsize=1024)
 def shapes(text: str) -> tuple[Shape, ...]:
-    """The shapes that a data file writes between semicolons. Raises ValueError for one that cannot
-    be read.
+    """Parse the shapes that a data file separates by semicolons.
 
-    A letter, a colour (before it a line's width, with the share of it at a stroke's ends) and
-    numbers: B box (left top right bottom), O ellipse and R ring (x y, one radius or two), P
-    polygon, S smooth blob, M blob given by its right half, L line and C smooth curve through
-    points.
+    A shape is a letter, a color and numbers. Before the color may be a line's width, with the share
+    of it at a stroke's ends. The letters are B box (left top right bottom), O ellipse and R ring
+    (x y, one radius or two), P polygon, S smooth blob, M blob given by its right half, L line and C
+    smooth curve through points.
+
+    Parameters
+    ----------
+    text
+        Text of the shapes.
+
+    Raises
+    ------
+    ValueError
+        If a shape is not valid.
     """
-    found = []
-    for kind, colour, *words in map(str.split, text.split(";")):
-        ink = _INK.fullmatch(colour)
-        if ink is None or kind.rstrip("2") not in tuple("BOPSMLCR"):
-            raise ValueError(f"unknown shape {' '.join((kind, colour, *words))!r}")
-        terms = [
-            [
-                (float(f"{factor}1" if factor in ("", "-", "+") else factor), measure)
-                for factor, measure in _TERM.findall(word)[:-1]
-            ]
-            for word in words
-        ]
-        width = float(ink["width"] or 0)
-        ends = float(ink["ends"] or 1)
-        shade = float(ink["shade"] or 0)
-        found.append(
-            Shape(
-                kind[0],
-                kind.endswith("2"),
-                width,
-                ends,
-                ink["colour"],
-                shade,
-                tuple(map(tuple, terms)),
-            )
-        )
-    return tuple(found)
+    return tuple(_shape(*description.split()) for description in text.split(";"))
+
+
+def _shape(kind: str, color: str, *words: str) -> Shape:
+    ink = _INK.fullmatch(color)
+    if ink is None or kind.rstrip("2") not in tuple("BOPSMLCR"):
+        raise ValueError(f"unknown shape {' '.join((kind, color, *words))!r}")
+    return Shape(
+        kind=kind[0],
+        both=kind.endswith("2"),
+        width=float(ink["width"] or 0),
+        ends=float(ink["ends"] or 1),
+        color=ink["color"],
+        shade=float(ink["shade"] or 0),
+        numbers=tuple(map(_terms, words)),
+    )
+
+
+def _terms(word: str) -> tuple[Term, ...]:
+    """Parse a sum of terms; a factor that is not written is 1."""
+    terms = []
+    for factor, measure in _TERM.findall(word)[:-1]:
+        number = f"{factor}1" if factor in ("", "-", "+") else factor
+        terms.append((float(number), measure))
+    return tuple(terms)

@@ -1,13 +1,11 @@
-"""What a scene and a seed decide together: jitter, colours and measures that several parts of a
-drawing share.
-"""
+"""Jitter, colors and measures of a drawing, which its scene and its seed determine."""
 
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Colour, Point
+from askew.studio.drawing.canvas import Color, Point
 from askew.studio.scene import Scene
 
 _NAMES = (
@@ -40,8 +38,9 @@ _NAMES = (
 
 
 class Jitter(dict[str, float]):
-    """Uniform numbers in [0, 1), one per thing that varies; drawn at once, so the same for every
-    scene with a seed.
+    """Uniform numbers in [0, 1), by name of the property that varies.
+
+    They are drawn together, so they are the same for all scenes with a seed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -49,17 +48,29 @@ class Jitter(dict[str, float]):
         super().__init__({name: source.random() for name in _NAMES})
 
     def between(self, name: str, low: float, high: float) -> float:
-        """The number `name`, moved to [low, high)."""
+        """Return the number of this name, scaled to [low, high)."""
         return low + (high - low) * self[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with everything that its seed decides.
+    """A scene with all properties that its seed determines.
 
-    texture            of the hair: straight, wavy or coily
-    torso              right half of the torso from the neck down
-    measures, colours  those that figures.txt names, and `jaw` and `chin`, shares of the face's half width
+    Attributes
+    ----------
+    scene : Scene
+        The scene.
+    jitter : Jitter
+        Random numbers by name.
+    texture : str
+        Texture of the hair: straight, wavy or coily.
+    torso : tuple of Point
+        Right half of the torso from the neck down.
+    measures : mapping
+        Measures by their names in figures.txt, and `jaw` and `chin`, shares of the face's half
+        width.
+    colors : mapping
+        Colors by their names in figures.txt.
     """
 
     scene: Scene
@@ -67,21 +78,29 @@ class Look:
     texture: str
     torso: tuple[Point, ...]
     measures: Mapping[str, float]
-    colours: Mapping[str, Colour]
+    colors: Mapping[str, Color]
 
     @property
     def female(self) -> bool:
-        """Whether the person is drawn as a woman."""
+        """True if the person is drawn as a woman."""
         return self.scene.gender == "female"
 
     @property
-    def who(self) -> str:
-        """How figures.txt calls the person."""
+    def figure(self) -> str:
+        """The word for the person in figures.txt."""
         return "woman" if self.female else "man"
 
 
 def look(scene: Scene, seed: int) -> Look:
-    """Decide colours and measures of a scene at a seed."""
+    """Determine colors and measures of a scene with a seed.
+
+    Parameters
+    ----------
+    scene
+        The scene.
+    seed
+        Seed of the jitter.
+    """
     varied = Jitter(seed)
     female = scene.gender == "female"
     body = palette.DATA["body"][scene.body_type]
@@ -109,13 +128,15 @@ def look(scene: Scene, seed: int) -> Look:
     }
     lightness = round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1)
     straight, wavy = palette.DATA["hair_texture"][scene.ethnicity]
-    texture = (
-        "straight" if varied["cut"] < straight else "wavy" if varied["cut"] < wavy else "coily"
-    )
-    return Look(scene, varied, texture, torso, measures, _colours(scene, varied, lightness))
+    texture = "coily"
+    if varied["cut"] < straight:
+        texture = "straight"
+    elif varied["cut"] < wavy:
+        texture = "wavy"
+    return Look(scene, varied, texture, torso, measures, _colors(scene, varied, lightness))
 
 
-def _colours(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Colour]:
+def _colors(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Color]:
     female = scene.gender == "female"
     skin = palette.skin(lightness)
     natural = palette.pick(palette.HAIR[scene.ethnicity], varied["hair"])

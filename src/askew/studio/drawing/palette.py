@@ -1,4 +1,4 @@
-"""Colours of the drawings: skin by lightness, hair, clothes, pins."""
+"""Colors of the drawings: skin by lightness, hair, clothes, pins."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -6,46 +6,49 @@ from functools import lru_cache
 import numpy as np
 
 from askew.studio import toml
-from askew.studio.drawing.canvas import Colour
+from askew.studio.drawing.canvas import Color
 
-INK: Colour = (38, 36, 44)
-WHITE: Colour = (255, 255, 255)
+INK: Color = (38, 36, 44)
+WHITE: Color = (255, 255, 255)
 DATA = toml("looks.toml")
 SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
 """Range of CIELAB L* of the skin."""
 
 
-def named(name: str) -> Colour:
-    """The colour that a data file names, or writes as #rrggbb."""
+def named(name: str) -> Color:
+    """Return the color that a data file names, or writes as #rrggbb."""
     red, green, blue = bytes.fromhex(DATA["named"].get(name, name).lstrip("#"))
     return red, green, blue
 
 
-ONE_OF, HAIR, IRIS = (
-    {name: tuple(map(named, colours)) for name, colours in DATA[table].items()}
-    for table in ("one_of", "hair", "iris")
-)
-PIN = {ethnicity: named(colour) for ethnicity, colour in DATA["pin"].items()}
+def _choices(table: str) -> dict[str, tuple[Color, ...]]:
+    return {name: tuple(map(named, colors)) for name, colors in DATA[table].items()}
 
 
-def mix(a: Colour, b: Colour, share: float) -> Colour:
-    """The colour `share` of the way from `a` to `b`."""
+ONE_OF = _choices("one_of")
+HAIR = _choices("hair")
+IRIS = _choices("iris")
+PIN = {ethnicity: named(color) for ethnicity, color in DATA["pin"].items()}
+
+
+def mix(a: Color, b: Color, share: float) -> Color:
+    """Return the color at a share of the way from `a` to `b`."""
     red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
     return red, green, blue
 
 
-def darker(colour: Colour, share: float) -> Colour:
-    """`colour` mixed with ink."""
-    return mix(colour, INK, share)
+def darker(color: Color, share: float) -> Color:
+    """Mix a share of ink into a color."""
+    return mix(color, INK, share)
 
 
-def lighter(colour: Colour, share: float) -> Colour:
-    """`colour` mixed with white."""
-    return mix(colour, WHITE, share)
+def lighter(color: Color, share: float) -> Color:
+    """Mix a share of white into a color."""
+    return mix(color, WHITE, share)
 
 
-def pick(options: Sequence[Colour], position: float) -> Colour:
-    """The option at a position in [0, 1)."""
+def pick(options: Sequence[Color], position: float) -> Color:
+    """Return the option at a position in [0, 1)."""
     return options[int(position * len(options))]
 
 
@@ -54,11 +57,16 @@ _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
 
 
 @lru_cache(maxsize=4096)
-def skin(lightness: float) -> Mapping[str, Colour]:
-    """The skin of CIELAB L* = `lightness`: tones by name. Lines and highlights keep their contrast
-    at every lightness.
+def skin(lightness: float) -> Mapping[str, Color]:
+    """Return the tones of skin of CIELAB L* = `lightness` by name.
 
-    base, shade, deep, light, line, blush, lips, and `bare` lips.
+    The names are base, shade, deep, light, line, blush, lips, and bare (lips without color). Lines
+    and highlights have the same contrast at each lightness.
+
+    Parameters
+    ----------
+    lightness
+        CIELAB L*, in [0, 100].
     """
     a, b = (float(np.interp(lightness, (30, 45, 60, 75, 91), anchors)) for anchors in _HUES)
     dark = lightness < 50
@@ -76,7 +84,7 @@ def skin(lightness: float) -> Mapping[str, Colour]:
     }
 
 
-def _lab(lightness: float, a: float, b: float) -> Colour:
+def _lab(lightness: float, a: float, b: float) -> Color:
     """CIELAB (D65) to 8-bit sRGB, clipped."""
     fy = (min(lightness, 97.0) + 16) / 116
     x, y, z = (

@@ -1,9 +1,8 @@
-"""A person: body, head and hair, clothes, what is worn and held, the pin of an ethnicity and the
-sign of an occupation.
+"""A person: body, head, hair, clothes, aids, pin of the ethnicity and sign of the occupation.
 
-What keeps its shape is a figure of figures.txt. The pin makes ethnicity readable: a shape, a
-colour, an inner mark. The sign is a card with an emblem at the lower left, with headwear and a
-garment accent where natural; these leave brows, temples and the neckline free.
+Parts of constant shape are figures of figures.txt. The pin shows the ethnicity by a shape, a color
+and an inner mark. The sign is a card with an emblem at the lower left, and headwear and a garment
+accent where they are natural. These do not cover brows, temples and neckline.
 """
 
 import math
@@ -14,7 +13,7 @@ from PIL import Image
 
 from askew.studio import rows
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Colour, Point
+from askew.studio.drawing.canvas import Canvas, Color, Point
 from askew.studio.drawing.figures import Shape, draw_figure, shapes
 from askew.studio.drawing.look import Look
 
@@ -24,7 +23,15 @@ _TOP = -29.0
 
 
 def draw_person(canvas: Canvas, look: Look) -> None:
-    """Everything from the back of a wheelchair to the sign in front."""
+    """Draw a person, from the back of a wheelchair to the sign in front.
+
+    Parameters
+    ----------
+    canvas
+        Canvas with the backdrop.
+    look
+        Scene and jitter of the person.
+    """
     scene = look.scene
     varied = look.jitter
     measures = look.measures
@@ -40,7 +47,7 @@ def draw_person(canvas: Canvas, look: Look) -> None:
             top, look, f"{'short' if scene.hair == 'short' else f'long {look.texture}'} hair behind"
         )
     _torso(figure, look)
-    draw_figure(figure, look, f"{look.who} neck")
+    draw_figure(figure, look, f"{look.figure} neck")
     if scene.body_type == "muscular":
         draw_figure(figure, look, "muscular neck")
     if look.female:
@@ -50,7 +57,7 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
         garments = ("shirt", often if varied["part"] < share else seldom, "lapels")
     for garment in garments:
-        draw_figure(figure, look, f"{look.who} {garment}")
+        draw_figure(figure, look, f"{look.figure} {garment}")
     _worn(figure.on("sign"), look, "torso", look.torso[-3][0] * 0.8)
     _worn(figure.on("sign"), look, "neck", measures["n"])
     _ears(top, look, (-1, 1))
@@ -62,8 +69,8 @@ def draw_person(canvas: Canvas, look: Look) -> None:
     _aids(figure, top, look)
     pin = figure.on("pin").placed(21.5, 107.5)
     ethnicity = scene.ethnicity
-    for colour, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
-        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], colour)
+    for color, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
+        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], color)
     draw_figure(pin, look, f"{ethnicity} mark")
     if scene.occupation is not None:
         x = 23 + varied.between("sign_x", -2, 2)
@@ -72,9 +79,9 @@ def draw_person(canvas: Canvas, look: Look) -> None:
 
 
 def _torso(canvas: Canvas, look: Look) -> None:
-    """Shoulders and chest in the colour of the outer garment."""
+    """Shoulders and chest in the color of the outer garment."""
     cloth = canvas.on("clothes")
-    base = look.colours["cloth"]
+    base = look.colors["cloth"]
     right = look.torso
     outer = [(x + 0.7, y - 0.8) for x, y in right]
     cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], palette.darker(base, 0.6))
@@ -98,13 +105,13 @@ def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
 
 
 def _head(canvas: Canvas, look: Look) -> None:
-    """The bare head with all its features."""
+    """Draw the bare head with all its features."""
     head = canvas.on("skin")
     scene = look.scene
     outline = _outline(look)
-    head.symmetric(_outline(look, 0.5), look.colours["deep"])
-    head.symmetric(outline, look.colours["shade"])
-    head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in outline], look.colours["base"])
+    head.symmetric(_outline(look, 0.5), look.colors["deep"])
+    head.symmetric(outline, look.colors["shade"])
+    head.symmetric([(x * 0.94, y * 0.985 - 0.3) for x, y in outline], look.colors["base"])
     if scene.hair == "bald":
         draw_figure(canvas, look, "bald shine")
     if scene.body_type == "obese":
@@ -113,26 +120,33 @@ def _head(canvas: Canvas, look: Look) -> None:
     if scene.age != "young":
         draw_figure(canvas, look, f"{scene.age} marks")
     kind = 0.0 if look.female else look.jitter["beard"]
-    if kind >= 0.45:
-        draw_figure(
-            canvas, look, "stubble" if kind < 0.65 else "full beard" if kind < 0.9 else "goatee"
-        )
+    if 0.45 <= kind < 0.65:
+        draw_figure(canvas, look, "stubble")
+    elif 0.65 <= kind < 0.9:
+        draw_figure(canvas, look, "full beard")
+    elif kind >= 0.9:
+        draw_figure(canvas, look, "goatee")
     draw_figure(canvas, look, "nose")
-    draw_figure(canvas, look, f"{look.who} {scene.emotion} mouth")
+    draw_figure(canvas, look, f"{look.figure} {scene.emotion} mouth")
     if scene.disability != "blind":
-        for side in (-1, 1):
-            eye = canvas.placed(side * _EYE_X, -0.6)
-            draw_figure(eye, look, "eye")
-            draw_figure(eye, look, f"{look.who} {scene.emotion} lid", side=side)
-        if scene.emotion == "sad" and look.jitter["tear"] < 0.6:
-            draw_figure(canvas, look, "tear")
+        _eyes(canvas, look)
     if scene.age == "old":
-        draw_figure(canvas, look, f"old {look.who} {scene.emotion} brows")
-    draw_figure(canvas, look, f"{look.who} {scene.emotion} brows")
+        draw_figure(canvas, look, f"old {look.figure} {scene.emotion} brows")
+    draw_figure(canvas, look, f"{look.figure} {scene.emotion} brows")
+
+
+def _eyes(canvas: Canvas, look: Look) -> None:
+    emotion = look.scene.emotion
+    for side in (-1, 1):
+        eye = canvas.placed(side * _EYE_X, -0.6)
+        draw_figure(eye, look, "eye")
+        draw_figure(eye, look, f"{look.figure} {emotion} lid", side=side)
+    if emotion == "sad" and look.jitter["tear"] < 0.6:
+        draw_figure(canvas, look, "tear")
 
 
 def _outline(look: Look, grow: float = 0.0) -> list[Point]:
-    """The right half of the head's outline from the crown to the chin."""
+    """Return the right half of the head's outline from the crown to the chin."""
     m = look.measures
     w = m["w"] + grow
     chin = m["c"]
@@ -149,7 +163,7 @@ def _outline(look: Look, grow: float = 0.0) -> list[Point]:
 
 
 def _front_hair(canvas: Canvas, look: Look) -> None:
-    """The hair over the skull, with strands and highlights; greying temples in middle age."""
+    """Draw the hair over the skull with strands and highlights, and gray temples of middle age."""
     if look.scene.hair == "bald":
         return
     w = look.measures["w"]
@@ -159,39 +173,48 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
             angle = math.pi * (turn + 0.5) / 11
             x = math.cos(angle) * (w + 0.4)
             y = -14 - math.sin(angle) * 18.5
-            canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.colours["hair"])
+            canvas.on("hair").ellipse(x, y, 4.2, 4.2, look.colors["hair"])
         draw_figure(canvas, look, "coily strands")
-    if look.scene.hair == "long":  # on the right it lies behind the ear
+    if look.scene.hair == "long":  # on the right it is behind the ear
         draw_figure(canvas, look, f"{look.texture} locks")
-    elif worn(look.scene.occupation, "face"):  # without it one could not tell it from none
+    elif worn(look.scene.occupation, "face"):  # otherwise it could not be told from bald
         draw_figure(canvas, look, "pushed out hair")
     if look.scene.age == "middle-aged":
         draw_figure(canvas, look, "grey temples")
 
 
 @lru_cache
-def worn(occupation: str | None, place: str) -> tuple[tuple[Colour, tuple[Shape, ...]], ...]:
-    """What an occupation wears over face, torso or neck: pieces, each with its own colour and its
-    shapes.
+def worn(occupation: str | None, place: str) -> tuple[tuple[Color, tuple[Shape, ...]], ...]:
+    """Return the workwear of an occupation over face, torso or neck.
+
+    Parameters
+    ----------
+    occupation
+        Name of the occupation, or None.
+    place
+        "face", "torso" or "neck".
+
+    Returns
+    -------
+    tuple
+        (color, shapes) of each piece.
     """
-    found = []
-    for _, at, wearers, drawn in rows("workwear.txt"):
-        colours = dict(one.strip().rsplit(" ", 1) for one in wearers.split(","))
-        if at == place and occupation in colours:
-            found.append((palette.named(colours[occupation]), shapes(drawn)))
-    return tuple(found)
+    pieces = []
+    for _, covered, wearers, drawn in rows("workwear.txt"):
+        colors = dict(wearer.strip().rsplit(" ", 1) for wearer in wearers.split(","))
+        if covered == place and occupation in colors:
+            pieces.append((palette.named(colors[occupation]), shapes(drawn)))
+    return tuple(pieces)
 
 
 def _worn(canvas: Canvas, look: Look, place: str, width: float) -> None:
-    for colour, drawn in worn(look.scene.occupation, place):
+    for color, drawn in worn(look.scene.occupation, place):
         for shape in drawn:
-            shape.draw(canvas, {"w": width}, {"own": colour})
+            shape.draw(canvas, {"w": width}, {"own": color})
 
 
 def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
-    """Clear glasses, or the dark glasses and cane of a blind person; a hearing aid, larger than
-    life; wheels.
-    """
+    """Draw glasses, the dark glasses and cane of a blind person, a large hearing aid, wheels."""
     scene = look.scene
     varied = look.jitter
     if scene.disability == "blind":
@@ -226,7 +249,7 @@ _PINS: dict[str, list[Point]] = {
 
 @lru_cache(maxsize=128)
 def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
-    """The card of an occupation and its mask."""
+    """Return the card of an occupation and its mask."""
     background, emblem = next(
         (card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation
     )
@@ -234,24 +257,24 @@ def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
     mask = Canvas(CARD, CARD)
     mask.box(0, 0, CARD, CARD, (0, 0, 0))
     _rounded(mask, 0.0, palette.WHITE)
-    for colour, inset in (
+    for color, inset in (
         (palette.INK, 0.0),
         (palette.WHITE, 1.1),
         (palette.named(background), 1.9),
     ):
-        _rounded(canvas, inset, colour)
+        _rounded(canvas, inset, color)
     grid = canvas.placed(CARD / 2 - 13.6, CARD / 2 - 13.6, 0.85)
     for shape in shapes(emblem):
         shape.draw(grid, {}, {})
     return canvas.image, mask.image.convert("1")
 
 
-def _rounded(canvas: Canvas, inset: float, colour: Colour) -> None:
+def _rounded(canvas: Canvas, inset: float, color: Color) -> None:
     low = inset
     high = CARD - inset
     r = 5.5 - inset
-    canvas.box(low + r, low, high - r, high, colour)
-    canvas.box(low, low + r, high, high - r, colour)
+    canvas.box(low + r, low, high - r, high, color)
+    canvas.box(low, low + r, high, high - r, color)
     for x in (low + r, high - r):
         for y in (low + r, high - r):
-            canvas.ellipse(x, y, r, r, colour)
+            canvas.ellipse(x, y, r, r, color)
