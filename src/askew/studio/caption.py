@@ -65,17 +65,19 @@ def parse(prompt: str) -> CaptionContent:
         Text of the prompt.
     """
     phrases = list(_phrases(prompt))
-    attributes = {name: value for _, known in phrases for name, value in (known or {}).items()}
-    occupations = [
-        _occupation_names()[words] for words, _ in phrases if words in _occupation_names()
-    ]
-    of_person = bool(occupations) or bool(attributes.keys() - OF_ANY_SCENE)
-    named = any(words in _PEOPLE for words, _ in phrases) and not any(
-        words in _EMPTY for words, _ in phrases
-    )
-    unknown = tuple(words for words, known in phrases if known is None)
+    attributes: dict[str, str] = {}
+    occupation = None
+    for text, values in phrases:
+        occupation = _occupation_names().get(text, occupation)
+        if values is not None:
+            attributes.update(values)
+    texts = {text for text, _ in phrases}
+    named = not texts.isdisjoint(_PEOPLE) and texts.isdisjoint(_EMPTY)
     return CaptionContent(
-        attributes, occupations[-1] if occupations else None, of_person or named, unknown
+        attributes=attributes,
+        occupation=occupation,
+        person=named or occupation is not None or bool(attributes.keys() - OF_ANY_SCENE),
+        unknown=tuple(text for text, values in phrases if values is None),
     )
 
 
@@ -117,7 +119,7 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     if not scene.person:
         place = _PLACES[scene.environment] if "environment" in mentioned else "empty scene"
         return f"{opening} of {_article(place)}"
-    chosen = {"before": dict[str, str](), "after": dict[str, str]()}
+    chosen: dict[str, dict[str, str]] = {"before": {}, "after": {}}
     for name in mentioned:
         if name not in ("occupation", "style"):
             place, words = choose(_options(name, getattr(scene, name)))
@@ -166,9 +168,7 @@ def wordings(attribute: str, value: str) -> list[str]:
     ]
 
 
-LEADS = frozenset(
-    ("in", "with", "who", "on", "wearing", "working", "without", "indoors", "outdoors")
-)
+LEADS = frozenset("in with who on wearing working without indoors outdoors".split())
 
 
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
@@ -178,18 +178,18 @@ def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
     """
     words = re.findall(r"[a-z0-9'-]+", prompt.lower())
     table = lexicon()
-    at = 0
-    while at < len(words):
-        for length in range(min(5, len(words) - at), 0, -1):
-            text = " ".join(words[at : at + length])
+    start = 0
+    while start < len(words):
+        for length in range(min(5, len(words) - start), 0, -1):
+            text = " ".join(words[start : start + length])
             if text in table:
                 yield text, table[text]
                 break
         else:
             length = 1
-            if words[at] not in _FUNCTION_WORDS:
-                yield words[at], None
-        at += length
+            if words[start] not in _FUNCTION_WORDS:
+                yield words[start], None
+        start += length
 
 
 @lru_cache

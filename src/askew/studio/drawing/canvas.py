@@ -19,21 +19,7 @@ SIZE = 128
 SCALE = 3
 STEPS = 5
 
-PARTS = (
-    "backdrop",
-    "chair",
-    "hair",
-    "skin",
-    "face",
-    "clothes",
-    "neck",
-    "lens",
-    "aid",
-    "cane",
-    "pin",
-    "sign",
-    "headwear",
-)
+PARTS = "backdrop chair hair skin face clothes neck lens aid cane pin sign headwear".split()
 """Parts of a pixel. "face" are the features on the skin, "neck" is skin below the head."""
 
 

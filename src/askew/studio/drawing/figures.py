@@ -1,19 +1,25 @@
 """Figures of data files: shapes with colors by name, in measures of the person who wears them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.studio import rows
 from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Color
+from askew.studio.drawing.canvas import Canvas, Color, Point
 from askew.studio.drawing.look import Look
 
 _INK = re.compile(
     r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<color>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?"
 )
 _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
+
+_AREAS: Mapping[str, Callable[[Canvas, Sequence[Point], Color], None]] = {
+    "P": Canvas.polygon,
+    "S": Canvas.blob,
+    "M": Canvas.symmetric,
+}
 
 Term = tuple[float, str]
 """A factor and the measure that it multiplies; without a measure, a number."""
@@ -57,20 +63,12 @@ class Shape:
         side: int = 1,
     ) -> None:
         """Draw the shape in these measures; `side` -1 mirrors it."""
-        fill = palette.named(self.color) if self.color not in colors else colors[self.color]
-        if self.shade:
-            fill = palette.mix(
-                fill, palette.INK if self.shade < 0 else palette.WHITE, abs(self.shade)
-            )
+        fill = self._fill(colors)
         numbers = [_measured(terms, measures) for terms in self.numbers]
         for mirrored in (-side, side) if self.both else (side,):
             points = [(mirrored * x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=False)]
-            if self.kind == "P":
-                canvas.polygon(points, fill)
-            elif self.kind == "S":
-                canvas.blob(points, fill)
-            elif self.kind == "M":
-                canvas.symmetric(points, fill)
+            if self.kind in _AREAS:
+                _AREAS[self.kind](canvas, points, fill)
             elif self.kind == "L":
                 canvas.line(points, self.width, fill)
             elif self.kind == "C":
@@ -81,6 +79,12 @@ class Shape:
                 canvas.ellipse(*points[0], numbers[2], numbers[-1], fill)
             else:
                 canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
+
+    def _fill(self, colors: Mapping[str, Color]) -> Color:
+        fill = colors[self.color] if self.color in colors else palette.named(self.color)
+        if self.shade < 0:
+            return palette.darker(fill, -self.shade)
+        return palette.lighter(fill, self.shade) if self.shade else fill
 
 
 def _measured(terms: tuple[Term, ...], measures: Mapping[str, float]) -> float:

@@ -6,35 +6,13 @@ from dataclasses import dataclass
 
 from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Color, Point
+from askew.studio.drawing.palette import CHOICES, DATA, HAIR, darker, lighter, mix, pick
 from askew.studio.scene import Scene
 
 _NAMES = (
-    "x",
-    "y",
-    "scale",
-    "tilt",
-    "skin",
-    "hair",
-    "iris",
-    "cut",
-    "beard",
-    "earring",
-    "tear",
-    "frame",
-    "rim",
-    "garment",
-    "cloth",
-    "shirt",
-    "tie",
-    "aid",
-    "backdrop",
-    "sign_x",
-    "sign_y",
-    "gaze",
-    "part",
-    "lip",
-    "grey",
-)
+    "x y scale tilt skin hair iris cut beard earring tear frame rim garment cloth shirt "
+    "tie aid backdrop sign_x sign_y gaze part lip grey"
+).split()
 
 
 class Jitter(dict[str, float]):
@@ -103,7 +81,7 @@ def look(scene: Scene, seed: int) -> Look:
     """
     varied = Jitter(seed)
     female = scene.gender == "female"
-    body = palette.DATA["body"][scene.body_type]
+    body = DATA["body"][scene.body_type]
     torso = tuple((x * (0.93 if female else 1.05), y) for x, y in body["torso"])
     face = body["face"] * (0.975 if female else 1.0)
     jaw = (0.72 if female else 0.88) + body["jaw"] + (0.02 if scene.age == "young" else 0.0)
@@ -127,61 +105,59 @@ def look(scene: Scene, seed: int) -> Look:
         "h": -3.0 if scene.hair == "short" else 1.0,
     }
     lightness = round(varied.between("skin", *palette.SKIN_LIGHTNESS[scene.ethnicity]), 1)
-    straight, wavy = palette.DATA["hair_texture"][scene.ethnicity]
-    texture = "coily"
-    if varied["cut"] < straight:
-        texture = "straight"
-    elif varied["cut"] < wavy:
-        texture = "wavy"
-    return Look(scene, varied, texture, torso, measures, _colors(scene, varied, lightness))
+    return Look(
+        scene=scene,
+        jitter=varied,
+        texture=_texture(scene, varied["cut"]),
+        torso=torso,
+        measures=measures,
+        colors=_colors(scene, varied, lightness),
+    )
+
+
+def _texture(scene: Scene, position: float) -> str:
+    straight, wavy = DATA["hair_texture"][scene.ethnicity]
+    if position < straight:
+        return "straight"
+    return "wavy" if position < wavy else "coily"
 
 
 def _colors(scene: Scene, varied: Jitter, lightness: float) -> dict[str, Color]:
     female = scene.gender == "female"
     skin = palette.skin(lightness)
-    natural = palette.pick(palette.HAIR[scene.ethnicity], varied["hair"])
+    natural = pick(HAIR[scene.ethnicity], varied["hair"])
     hair = {
         "young": natural,
-        "middle-aged": palette.mix(natural, (128, 124, 124), 0.18),
-        "old": palette.mix((206, 206, 210), (236, 236, 238), varied["grey"]),
+        "middle-aged": mix(natural, (128, 124, 124), 0.18),
+        "old": mix((206, 206, 210), (236, 236, 238), varied["grey"]),
     }[scene.age]
     brow = {
-        "young": palette.darker(natural, 0.45),
-        "middle-aged": palette.darker(natural, 0.3),
-        "old": palette.mix(
-            (236, 236, 238), (150, 148, 150), min(max((lightness - 55) / 30, 0.0), 1.0)
-        ),
+        "young": darker(natural, 0.45),
+        "middle-aged": darker(natural, 0.3),
+        "old": mix((236, 236, 238), (150, 148, 150), min(max((lightness - 55) / 30, 0.0), 1.0)),
     }[scene.age]
-    beard = {"young": brow, "middle-aged": palette.mix(brow, (150, 148, 148), 0.3), "old": hair}[
-        scene.age
-    ]
-    cloth = palette.pick(
-        palette.ONE_OF["jackets" if scene.clothing == "formal" else "casuals"], varied["cloth"]
-    )
+    beard = {"young": brow, "middle-aged": mix(brow, (150, 148, 148), 0.3), "old": hair}[scene.age]
+    cloth = pick(CHOICES["jackets" if scene.clothing == "formal" else "casuals"], varied["cloth"])
     warm = (196, 60, 72) if lightness >= 50 else (214, 104, 110)
     return {
         **skin,
-        "crease": palette.mix(skin["line"], skin["deep"], 0.25),
-        "stubble": palette.mix(skin["deep"], skin["line"], 0.25),
-        "blush": palette.mix(skin["base"], skin["blush"], 0.75 if female else 0.3),
-        "lips": palette.mix(skin["lips"], warm, varied.between("lip", 0.1, 0.6))
+        "crease": mix(skin["line"], skin["deep"], 0.25),
+        "stubble": mix(skin["deep"], skin["line"], 0.25),
+        "blush": mix(skin["base"], skin["blush"], 0.75 if female else 0.3),
+        "lips": mix(skin["lips"], warm, varied.between("lip", 0.1, 0.6))
         if female
         else skin["bare"],
-        "iris": palette.pick(palette.IRIS[scene.ethnicity], varied["iris"]),
+        "iris": pick(palette.IRIS[scene.ethnicity], varied["iris"]),
         "hair": hair,
-        "strand": palette.darker(hair, 0.4) if sum(hair) > 220 else palette.lighter(hair, 0.2),
+        "strand": darker(hair, 0.4) if sum(hair) > 220 else lighter(hair, 0.2),
         "brow": brow,
         "beard": beard,
-        "rim": palette.pick(
-            palette.ONE_OF["bright_frames" if lightness < 50 else "frames"], varied["rim"]
-        ),
-        "aid": palette.pick(palette.ONE_OF["hearing_aids"], varied["aid"]),
+        "rim": pick(CHOICES["bright_frames" if lightness < 50 else "frames"], varied["rim"]),
+        "aid": pick(CHOICES["hearing_aids"], varied["aid"]),
         "jewel": (238, 190, 70) if varied["rim"] < 0.6 else (232, 236, 240),
         "cloth": cloth,
-        "sleeve": palette.lighter(cloth, 0.1),
-        "trim": palette.darker(cloth, 0.28)
-        if varied["shirt"] < 0.6
-        else palette.lighter(cloth, 0.75),
-        "shirt": palette.pick(palette.ONE_OF["shirts"], varied["shirt"]),
-        "tie": palette.pick(palette.ONE_OF["ties"], varied["tie"]),
+        "sleeve": lighter(cloth, 0.1),
+        "trim": darker(cloth, 0.28) if varied["shirt"] < 0.6 else lighter(cloth, 0.75),
+        "shirt": pick(CHOICES["shirts"], varied["shirt"]),
+        "tie": pick(CHOICES["ties"], varied["tie"]),
     }

@@ -21,13 +21,13 @@ def named(name: str) -> Color:
     return red, green, blue
 
 
-def _choices(table: str) -> dict[str, tuple[Color, ...]]:
+def _colors_by_name(table: str) -> dict[str, tuple[Color, ...]]:
     return {name: tuple(map(named, colors)) for name, colors in DATA[table].items()}
 
 
-ONE_OF = _choices("one_of")
-HAIR = _choices("hair")
-IRIS = _choices("iris")
+CHOICES = _colors_by_name("one_of")
+HAIR = _colors_by_name("hair")
+IRIS = _colors_by_name("iris")
 PIN = {ethnicity: named(color) for ethnicity, color in DATA["pin"].items()}
 
 

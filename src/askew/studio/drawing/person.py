@@ -12,10 +12,10 @@ from itertools import pairwise
 from PIL import Image
 
 from askew.studio import rows
-from askew.studio.drawing import palette
 from askew.studio.drawing.canvas import Canvas, Color, Point
 from askew.studio.drawing.figures import Shape, draw_figure, shapes
 from askew.studio.drawing.look import Look
+from askew.studio.drawing.palette import INK, PIN, WHITE, darker, lighter, named
 
 CARD = 34.0
 _EYE_X = 9.2
@@ -52,11 +52,7 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         draw_figure(figure, look, "muscular neck")
     if look.female:
         draw_figure(figure, look, "woman throat")
-    garments: tuple[str, ...] = (("collar", "hood", "heart collar")[int(varied["garment"] * 3)],)
-    if scene.clothing == "formal":
-        often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
-        garments = ("shirt", often if varied["part"] < share else seldom, "lapels")
-    for garment in garments:
+    for garment in _garments(look):
         draw_figure(figure, look, f"{look.figure} {garment}")
     _worn(figure.on("sign"), look, "torso", look.torso[-3][0] * 0.8)
     _worn(figure.on("sign"), look, "neck", measures["n"])
@@ -67,24 +63,36 @@ def draw_person(canvas: Canvas, look: Look) -> None:
         _ears(top, look, (1,))
     _worn(top.on("headwear"), look, "face", measures["w"])
     _aids(figure, top, look)
-    pin = figure.on("pin").placed(21.5, 107.5)
-    ethnicity = scene.ethnicity
-    for color, radius in ((palette.INK, 8.7), (palette.WHITE, 7.7), (palette.PIN[ethnicity], 6.5)):
-        pin.polygon([(px * radius, py * radius) for px, py in _PINS[ethnicity]], color)
-    draw_figure(pin, look, f"{ethnicity} mark")
+    _pin(figure, look)
     if scene.occupation is not None:
         x = 23 + varied.between("sign_x", -2, 2)
         y = 107.5 + varied.between("sign_y", -1.5, 1.5)
         canvas.on("sign").stamp(*_card(scene.occupation), x, y)
 
 
+def _garments(look: Look) -> tuple[str, ...]:
+    varied = look.jitter
+    if look.scene.clothing == "informal":
+        return (("collar", "hood", "heart collar")[int(varied["garment"] * 3)],)
+    often, seldom, share = ("bow", "buttons", 0.5) if look.female else ("tie", "bow", 0.75)
+    return ("shirt", often if varied["part"] < share else seldom, "lapels")
+
+
+def _pin(figure: Canvas, look: Look) -> None:
+    pin = figure.on("pin").placed(21.5, 107.5)
+    ethnicity = look.scene.ethnicity
+    for color, radius in ((INK, 8.7), (WHITE, 7.7), (PIN[ethnicity], 6.5)):
+        pin.polygon([(x * radius, y * radius) for x, y in _PINS[ethnicity]], color)
+    draw_figure(pin, look, f"{ethnicity} mark")
+
+
 def _torso(canvas: Canvas, look: Look) -> None:
-    """Shoulders and chest in the color of the outer garment."""
+    """Draw shoulders and chest in the color of the outer garment."""
     cloth = canvas.on("clothes")
     base = look.colors["cloth"]
     right = look.torso
     outer = [(x + 0.7, y - 0.8) for x, y in right]
-    cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], palette.darker(base, 0.6))
+    cloth.symmetric([(0, right[0][1] - 1), *outer, (0, 151)], darker(base, 0.6))
     cloth.symmetric([(0, right[0][1]), *right, (0, 150)], base)
     if look.scene.clothing == "informal" and look.jitter["garment"] < 1 / 3:
         for y in (96, 106, 116, 126):
@@ -92,12 +100,12 @@ def _torso(canvas: Canvas, look: Look) -> None:
                 (upper, low) for upper, low in pairwise(right) if upper[1] <= y + 2.5 <= low[1]
             )
             half = x0 + (x1 - x0) * (y + 2.5 - y0) / (y1 - y0) - 0.8
-            cloth.box(-half, y, half, y + 4.5, palette.lighter(base, 0.72))
+            cloth.box(-half, y, half, y + 4.5, lighter(base, 0.72))
     draw_figure(canvas, look, f"{look.scene.body_type} contours")
 
 
 def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
-    """Ears at the given sides (-1 left, 1 right), with an earring for some women."""
+    """Draw the ears at the given sides (-1 left, 1 right), with an earring for some women."""
     for side in sides:
         draw_figure(canvas, look, "ear", side=side)
         if look.female and look.jitter["earring"] < 0.65:
@@ -119,13 +127,11 @@ def _head(canvas: Canvas, look: Look) -> None:
     draw_figure(canvas, look, f"{scene.body_type} cheeks")
     if scene.age != "young":
         draw_figure(canvas, look, f"{scene.age} marks")
-    kind = 0.0 if look.female else look.jitter["beard"]
-    if 0.45 <= kind < 0.65:
-        draw_figure(canvas, look, "stubble")
-    elif 0.65 <= kind < 0.9:
-        draw_figure(canvas, look, "full beard")
-    elif kind >= 0.9:
-        draw_figure(canvas, look, "goatee")
+    beard = 0.0 if look.female else look.jitter["beard"]
+    for least, figure in ((0.9, "goatee"), (0.65, "full beard"), (0.45, "stubble")):
+        if beard >= least:
+            draw_figure(canvas, look, figure)
+            break
     draw_figure(canvas, look, "nose")
     draw_figure(canvas, look, f"{look.figure} {scene.emotion} mouth")
     if scene.disability != "blind":
@@ -203,7 +209,7 @@ def worn(occupation: str | None, place: str) -> tuple[tuple[Color, tuple[Shape, 
     for _, covered, wearers, drawn in rows("workwear.txt"):
         colors = dict(wearer.strip().rsplit(" ", 1) for wearer in wearers.split(","))
         if covered == place and occupation in colors:
-            pieces.append((palette.named(colors[occupation]), shapes(drawn)))
+            pieces.append((named(colors[occupation]), shapes(drawn)))
     return tuple(pieces)
 
 
@@ -256,11 +262,11 @@ def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
     canvas = Canvas(CARD, CARD)
     mask = Canvas(CARD, CARD)
     mask.box(0, 0, CARD, CARD, (0, 0, 0))
-    _rounded(mask, 0.0, palette.WHITE)
+    _rounded(mask, 0.0, WHITE)
     for color, inset in (
-        (palette.INK, 0.0),
-        (palette.WHITE, 1.1),
-        (palette.named(background), 1.9),
+        (INK, 0.0),
+        (WHITE, 1.1),
+        (named(background), 1.9),
     ):
         _rounded(canvas, inset, color)
     grid = canvas.placed(CARD / 2 - 13.6, CARD / 2 - 13.6, 0.85)
