@@ -8,7 +8,7 @@ import numpy as np
 
 from askew.measure.portraits import SkinChange
 from askew.methods.classify.gather import ErrorsOfClasses
-from askew.methods.classify.page import against
+from askew.methods.classify.page import difference_sentence
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import classification
 from askew.methods.edit.cells import EditData, EditedGroup, EditReadings
@@ -90,7 +90,7 @@ def class_sentence(seed: int, skew: float) -> str:
     shares: list[Estimate] = [
         entry.S for entry in result.association if isinstance(entry.S, Estimate)
     ]
-    return against("a model", "first", main, shares)
+    return difference_sentence("a model", "first", main, shares)
 
 
 def differ(seed: int, rates: tuple[float, float]) -> bool:

@@ -1,279 +1,387 @@
-"""The page of `askew classify`: which class a model chooses for the pictures of each group."""
+"""The page of `askew classify`: the classes that a model chooses for the images of each group."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
-from askew.methods.classify.findings import ClassificationFindings, Differential
+from askew.methods.classify.findings import (
+    Accuracy,
+    Association,
+    ClassificationFindings,
+    Differential,
+    DistinctPair,
+    PairShare,
+)
+from askew.methods.classify.plan import ClassificationPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, shot
 from askew.pages.phrases import format_phrase
+from askew.pages.words import shorten
 from askew.parts.sources.words import group_check_fact, group_check_section, neutrality_section
-from askew.types import Estimate
+from askew.types import Estimate, grouped
 
-SHOWN = 36
-"""Pictures of one side of a comparison, at most."""
+MOST_IMAGES = 36
+"""Largest number of images of a group that the comparison shows for one class."""
 
-HALF = b.ReferenceMark(0.5, "one half: no preference")
-Rate = tuple[str, int, b.E]
-"""Of a group, with so many noise samples."""
+NO_PREFERENCE = b.ReferenceMark(0.5, "no preference")
+ERRORS = {"l2": "squared", "l1": "absolute", "huber": "Huber"}
 
 
-def page(found: ClassificationFindings, media: Media) -> b.Page:
-    """Return the content of the report."""
-    plan = found.plan
-    section = found.classification
-    (first, second), most = plan.targets, plan.samples[-1]
-    shares = {one.group: one.S for one in section.association if one.samples == most}
-    view = ClassificationView(found, media, (first, second), most, shares)
-    facts = (
-        ("Source images", w.shorten(plan.sources or found.model.name, 120)),
-        *group_check_fact(section.showing),
-        ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
-        ("Noise samples", ", ".join(map(str, plan.samples))),
-        ("Error", {"l2": "squared", "l1": "absolute", "huber": "Huber"}[plan.loss]),
-    )
+def page(findings: ClassificationFindings, media: Media) -> b.Page:
+    """Return the content of the report.
+
+    Parameters
+    ----------
+    findings : ClassificationFindings
+        Findings of the run.
+    media : Media
+        Run that holds the images.
+
+    Returns
+    -------
+    Page
+        The page.
+    """
+    section = findings.classification
+    view = ClassificationView.of(findings, media)
+    title = f"{w.capital(shorten(view.first, 40))} or {shorten(view.second, 40)}?"
     return skeleton.page(
-        found,
+        findings,
         skeleton.Heading(
-            kicker=f"askew classify: images of people, classified by {w.shorten(found.model.name, 80)}",
-            title=f"{w.capital(w.shorten(first, 40))} or {w.shorten(second, 40)}?",
+            kicker=f"askew classify: images of people, classified by {shorten(view.model, 80)}",
+            title=title,
             answer=view.answer(),
         ),
         sections=(
-            b.Section("Which class it chooses, by group", view.chosen()),
-            b.Section("Pictures of one comparison", view.pictures(), screen=False),
-            b.Section("Pairs that are decided one way", view.pairs(), screen=False),
+            b.Section("Decisions by group", view.decisions()),
+            b.Section("Images of one comparison", view.comparison(), screen=False),
+            b.Section("Skewed pairs of classes", view.skewed_pairs(), screen=False),
             b.Section("Accuracy", view.accuracy(), screen=False),
             group_check_section(section.showing),
             neutrality_section(section.neutrality),
         ),
-        facts=(*skeleton.facts(found), *facts),
-        reading=reading(first),
-        notes=skeleton.notes(found),
+        facts=(*skeleton.facts(findings), *_facts(findings)),
+        reading=reading(view.first),
+        notes=skeleton.notes(findings),
+    )
+
+
+def _facts(findings: ClassificationFindings) -> tuple[tuple[str, str], ...]:
+    plan: ClassificationPlan = findings.plan
+    return (
+        ("Source images", shorten(plan.sources or findings.model.name, 120)),
+        *group_check_fact(findings.classification.showing),
+        ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
+        ("Noise samples", ", ".join(map(str, plan.samples))),
+        ("Error", ERRORS[plan.loss]),
     )
 
 
 @dataclass(frozen=True)
 class ClassificationView:
-    """Findings, looked up by group: `shares` are associations with `most` noise samples, of pooled
-    groups last.
+    """Charts and sentences of findings.
+
+    Attributes
+    ----------
+    findings : ClassificationFindings
+        Findings of the run.
+    media : Media
+        Run that holds the images.
+    first, second : str
+        Names of the two sets of classes.
+    samples : int
+        Largest number of noise samples.
+    shares : dict of str to Estimate or Missing
+        Associations with most noise samples by group, pooled groups last.
     """
 
     findings: ClassificationFindings
     media: Media
-    sets: tuple[str, str]
-    most: int
+    first: str
+    second: str
+    samples: int
     shares: dict[str, b.E]
 
+    @classmethod
+    def of(cls, findings: ClassificationFindings, media: Media) -> Self:
+        """Return the view of findings."""
+        first, second = findings.plan.targets
+        samples = findings.plan.samples[-1]
+        association = findings.classification.association
+        shares = {entry.group: entry.S for entry in association if entry.samples == samples}
+        return cls(
+            findings=findings,
+            media=media,
+            first=first,
+            second=second,
+            samples=samples,
+            shares=shares,
+        )
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.findings.model.name
+
     def answer(self) -> str:
-        """What the classifier chooses, and for whom more often: of the pooled groups, else of the
-        first two.
-        """
-        model = w.shorten(self.findings.model.name, 60)
-        first = self.sets[0]
-        shares = self.shares
-        own = [one for one in self.findings.classification.differential if one.samples == self.most]
-        main = next((one for one in own if one.pooled), own[0] if own else None)
-        if main is not None and isinstance(main.S, Estimate):
-            return against(
-                model, first, main, [shares[group] for group in (main.group_x, main.group_y)]
-            )
-        group, share = next(iter(shares.items()))
+        """Return the headline: the difference of two groups, pooled groups first."""
+        model = shorten(self.model, 60)
+        differences = self._differences()
+        if differences and isinstance(differences[0].S, Estimate):
+            main = differences[0]
+            shares = (self.shares[main.group_x], self.shares[main.group_y])
+            return difference_sentence(model, self.first, main, shares)
+        group, share = next(iter(self.shares.items()))
         if not isinstance(share, Estimate):
             return f"{model} made no decision about {w.quote(group, 40)}."
         return (
-            f"Of two classes, {model} takes pictures of {w.quote(group, 40)} for the {w.quote(first, 40)} one in "
-            f"{w.measured(share, 'share')} of its decisions (half without a preference)."
+            f"Of two classes, {model} chooses the {w.quote(self.first, 40)} one in "
+            f"{w.measured(share, 'share')} of its decisions about {w.quote(group, 40)} "
+            "(half without a preference)."
         )
 
-    def chosen(self) -> Iterator[b.Block]:
+    def _differences(self) -> list[Differential]:
+        """Return the differences with most noise samples, pooled groups first."""
+        differential = self.findings.classification.differential
+        entries = [entry for entry in differential if entry.samples == self.samples]
+        return sorted(entries, key=lambda entry: not entry.pooled)
+
+    def decisions(self) -> Iterator[b.Block]:
         """Yield the associations of all groups, and the differences between them."""
-        (first, second), bars = self.sets, []
+        samples = w.plural(self.samples, "noise sample")
+        bars = []
         for group, share in self.shares.items():
             if isinstance(share, Estimate):
-                sure = w.has_significant_q(share)
-                verdict = (
-                    f"more {first if share.value > 0.5 else second}"
-                    if sure
-                    else "preference not significant"
-                )
-                low, high = (None if end is None else 1 - end for end in (share.high, share.low))
-                rest = Estimate(1 - share.value, low, high, share.level, n=share.n)
-                pictures = (share.n or 0) // len(self.findings.plan.pairs)
-                parts = (
-                    b.ShareSegment(first, share, reference=0.5),
-                    b.ShareSegment(second, rest, reference=0.5),
-                )
-                bars.append(
-                    b.Bar(w.shorten(group, 40), parts, pictures, verdict=verdict, strong=sure)
-                )
-        first = w.shorten(first, 40)
-        samples = w.plural(self.most, "noise sample")
-        chosen = f"Of two classes, which is chosen for each group's pictures, with {samples}"
-        yield b.ShareBars(chosen, tuple(bars), "Group")
-        caption = f"Association: share of decisions for the {first} class of a pair"
-        rates = [
-            (one.group, one.samples, one.S) for one in self.findings.classification.association
-        ]
-        yield self._rates(caption, rates, HALF, b.DIFFERENCE)
-        pooled_first = sorted(
-            self.findings.classification.differential, key=lambda one: not one.pooled
+                bars.append(self._share_bar(group, share))
+        caption = f"Decisions for each set of classes, by group of images, with {samples}"
+        yield b.ShareBars(caption, tuple(bars), "Group")
+        of_first = f"decisions for the {shorten(self.first, 40)} class"
+        association = sorted(self.findings.classification.association, key=self._place)
+        rows = [_rate_row(entry, entry.S, NO_PREFERENCE) for entry in association]
+        yield _rate_chart(f"Association: share of {of_first} of a pair", rows, b.DIFFERENCE)
+        yield b.IntervalChart(
+            caption=f"Difference in the share of {of_first}, {samples}, in percentage points",
+            heading="Groups",
+            rows=tuple(map(_difference_row, self._differences())),
+            name="difference",
+            scale="points",
+            columns=b.DIFFERENCE,
         )
-        rows = tuple(
-            b.IntervalRow(f"{w.shorten(one.group_x, 40)} minus {w.shorten(one.group_y, 40)}", one.S)
-            for one in pooled_first
-            if one.samples == self.most
-        )
-        of = f"decisions for the {first} class, {w.plural(self.most, 'sample')}"
-        caption = f"Difference in the share of {of}, in percentage points"
-        yield b.IntervalChart(caption, "Groups", rows, "difference", "points", b.DIFFERENCE)
 
-    def pictures(self) -> Iterator[b.Block]:
-        """The pictures on both sides of the comparison in which the groups differ most (figures 16
-        to 19).
-        """
-        shown = self.findings.classification.comparison
-        if shown is None:
+    def _share_bar(self, group: str, share: Estimate) -> b.Bar:
+        """Return the shares of decisions for both sets of classes."""
+        significant = w.has_significant_q(share)
+        verdict = "preference not significant"
+        if significant:
+            verdict = f"more {self.first if share.value > 0.5 else self.second}"
+        opposite = Estimate(
+            value=1 - share.value,
+            low=None if share.high is None else 1 - share.high,
+            high=None if share.low is None else 1 - share.low,
+            level=share.level,
+            n=share.n,
+        )
+        return b.Bar(
+            label=shorten(group, 40),
+            parts=(
+                b.ShareSegment(self.first, share, reference=0.5),
+                b.ShareSegment(self.second, opposite, reference=0.5),
+            ),
+            n=(share.n or 0) // len(self.findings.plan.pairs),
+            verdict=verdict,
+            strong=significant,
+        )
+
+    def comparison(self) -> Iterator[b.Block]:
+        """Yield the images of each class of the pair on which groups differ most (fig. 16 to 19)."""
+        pair = self.findings.classification.comparison
+        if pair is None:
             return
-        names = {
-            one.prompt: [name for name in one.pictures if name is not None]
-            for one in self.findings.sets
-        }
         rows = []
-        for group, to_a in shown.to_a.items():
-            for word, side in ((shown.a, True), (shown.b, False)):
-                own = [name for name, went in zip(names[group], to_a, strict=True) if went is side]
-                shots = [
-                    shot(self.media, name, f"{group} taken for {word}, {k}")
-                    for k, name in enumerate(own[:SHOWN], 1)
-                ]
-                more = f", the first {SHOWN} shown" if len(own) > SHOWN else ""
-                title = f"{w.shorten(group, 60)}: {w.shorten(word, 40)}"
-                rows.append(b.PictureRow(tuple(shots), title, f"{len(own)} of {len(to_a)}{more}"))
+        for group in pair.to_a:
+            rows.append(self._class_row(pair, group, is_a=True))
+            rows.append(self._class_row(pair, group, is_a=False))
         yield b.Paragraph(
-            f"Each picture is taken for {w.quote(shown.a, 40)} or {w.quote(shown.b, 40)}: of all pairs of "
-            f"classes the one in which the groups differ most. Run seed {self.findings.plan.seed}."
+            f"{shorten(self.model, 60)} classifies each image as {w.quote(pair.a, 40)} or "
+            f"{w.quote(pair.b, 40)}. The groups differ most on this pair of classes. "
+            f"Run seed: {self.findings.plan.seed}."
         )
         yield b.PictureGrid("", tuple(rows))
 
-    def pairs(self) -> Iterator[b.Block]:
-        """Pairs of which one class gets more than three quarters of a group's pictures (tables 6
-        and 7).
-        """
-        skewed = [one for one in self.findings.classification.pairs if one.skewed]
-        groups = [group for group in self.shares if any(one.group == group for one in skewed)]
-        if groups:
-            samples = w.plural(self.most, "noise sample")
-            text = f"Pairs in which one class gets more than three quarters of a group's pictures, with {samples}."
-            yield b.Paragraph(text)
-        for group in groups:
-            own = sorted(
-                (one for one in skewed if one.group == group),
-                key=lambda one: w.largest_first(one.share_a),
+    def _class_row(self, pair: DistinctPair, group: str, is_a: bool) -> b.PictureRow:
+        """Return the images of a group that the model classifies as one class of a pair."""
+        decisions = pair.to_a[group]
+        class_name = pair.a if is_a else pair.b
+        image_set = next(entry for entry in self.findings.sets if entry.prompt == group)
+        present = [image for image in image_set.pictures if image is not None]
+        images = [image for image, to_a in zip(present, decisions, strict=True) if to_a is is_a]
+        shots = [
+            shot(self.media, image, f"{group} classified as {class_name}, {number}")
+            for number, image in enumerate(images[:MOST_IMAGES], start=1)
+        ]
+        note = f"{len(images)} of {len(decisions)}"
+        if len(images) > MOST_IMAGES:
+            note += f", first {MOST_IMAGES} shown"
+        label = f"{shorten(group, 60)}: {shorten(class_name, 40)}"
+        return b.PictureRow(shots=tuple(shots), label=label, note=note)
+
+    def skewed_pairs(self) -> Iterator[b.Block]:
+        """Yield the pairs in which a class gets over 75 % of a group's images (tables 6 and 7)."""
+        pairs = [pair for pair in self.findings.classification.pairs if pair.skewed]
+        if pairs:
+            yield b.Paragraph(
+                "Pairs in which one class gets more than three quarters of a group's images, with "
+                f"{w.plural(self.samples, 'noise sample')}."
             )
-            rows = tuple(
-                b.IntervalRow(f"{one.a} or {one.b}", _plain(one.share_a), marks=(HALF,))
-                for one in own
+        by_group = grouped(pairs, lambda pair: pair.group)
+        for position, (group, of_group) in enumerate(by_group.items()):
+            of_group.sort(key=lambda pair: w.largest_first(pair.share_a))
+            chart = b.IntervalChart(
+                caption=f"Images of {group} classified as the first class of a pair",
+                heading="Pair",
+                rows=tuple(map(_pair_row, of_group)),
+                name="share",
+                scale="share",
+                columns=b.DIFFERENCE,
             )
-            caption = f"Pictures of {group} that are taken for the first class of a pair"
-            block = b.IntervalChart(caption, "Pair", rows, "share", "share", b.DIFFERENCE)
-            yield b.Details(
-                f"{w.shorten(group, 60)}: {w.plural(len(rows), 'pair')}",
-                (block,),
-                open=group == groups[0],
-            )
+            summary = f"{shorten(group, 60)}: {w.plural(len(of_group), 'pair')}"
+            yield b.Details(summary, (chart,), open=position == 0)
 
     def accuracy(self) -> Iterator[b.Block]:
-        """Yield how often the true class is chosen."""
-        rates = [
-            (one.group, one.samples, one.estimate) for one in self.findings.classification.accuracy
-        ]
-        if any(isinstance(score, Estimate) for *_, score in rates):
-            classes = self.findings.plan.classes
-            text = f"Share of pictures given to the right one of {w.listing(classes)}"
-            yield self._rates(text, rates, b.ReferenceMark(1 / len(classes), "chance"), b.PLAIN)
+        """Yield the shares of images that get the true class."""
+        accuracy = sorted(self.findings.classification.accuracy, key=self._place)
+        if not any(isinstance(entry.estimate, Estimate) for entry in accuracy):
+            return
+        classes = self.findings.plan.classes
+        chance = b.ReferenceMark(1 / len(classes), "expected by chance")
+        rows = [_rate_row(entry, entry.estimate, chance) for entry in accuracy]
+        caption = f"Share of images classified correctly as {w.listing(classes)}"
+        yield _rate_chart(caption, rows, b.PLAIN)
 
-    def _rates(
-        self,
-        caption: str,
-        rates: Iterable[Rate],
-        chance: b.ReferenceMark,
-        columns: tuple[b.Column, ...],
-    ) -> b.IntervalChart:
-        """A rate of every group by number of noise samples (figure 3, tables 4 and 5)."""
-        by_group = sorted(rates, key=lambda rate: list(self.shares).index(rate[0]))
-        rows = tuple(
-            b.IntervalRow(
-                w.plural(n, "sample"), _plain(score), group=w.shorten(group, 40), marks=(chance,)
-            )
-            for group, n, score in by_group
-        )
-        return b.IntervalChart(caption, "Group", rows, "share", "share", columns)
+    def _place(self, entry: Association | Accuracy) -> int:
+        return list(self.shares).index(entry.group)
 
 
-def _plain(score: b.E) -> b.E:
-    """A score for a plot in which chance is a line: without its own."""
+def _difference_row(entry: Differential) -> b.IntervalRow:
+    label = f"{shorten(entry.group_x, 40)} minus {shorten(entry.group_y, 40)}"
+    return b.IntervalRow(label, entry.S)
+
+
+def _pair_row(pair: PairShare) -> b.IntervalRow:
+    label = f"{pair.a} or {pair.b}"
+    return b.IntervalRow(label, _without_null(pair.share_a), marks=(NO_PREFERENCE,))
+
+
+def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark) -> b.IntervalRow:
+    """Return a rate of a group, labeled by the number of noise samples."""
+    return b.IntervalRow(
+        label=w.plural(entry.samples, "sample"),
+        score=_without_null(rate),
+        group=shorten(entry.group, 40),
+        marks=(chance,),
+    )
+
+
+def _rate_chart(
+    caption: str, rows: Sequence[b.IntervalRow], columns: tuple[b.Column, ...]
+) -> b.IntervalChart:
+    """Return a rate of all groups by number of noise samples (figure 3, tables 4 and 5)."""
+    return b.IntervalChart(
+        caption=caption,
+        heading="Group",
+        rows=tuple(rows),
+        name="share",
+        scale="share",
+        columns=columns,
+    )
+
+
+def _without_null(score: b.E) -> b.E:
+    """Return a score for a chart in which a mark shows what is expected by chance."""
     return replace(score, null=None) if isinstance(score, Estimate) else score
 
 
-def against(model: str, first: str, main: Differential, shares: Sequence[b.E]) -> str:
-    """The answer for two groups, whose difference was measured."""
-    x, y = (w.part(one, "value", "share") for one in shares)
-    phrase = "class_difference" if w.has_significant_q(main.S) else "no_class_difference"
-    q = w.probability(main.S.q if isinstance(main.S, Estimate) else None, "q")
+def difference_sentence(
+    model: str, first: str, difference: Differential, shares: Sequence[b.E]
+) -> str:
+    """Return the sentence about the difference of two groups.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    first : str
+        Name of the first set of classes.
+    difference : Differential
+        Difference of the groups.
+    shares : sequence of Estimate or Missing
+        Association of each group.
+    """
+    x, y = (w.part(share, "value", "share") for share in shares)
+    phrase = "class_difference" if w.has_significant_q(difference.S) else "no_class_difference"
+    q = w.probability(difference.S.q if isinstance(difference.S, Estimate) else None, "q")
     return (
-        f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions about "
-        f"{w.quote(main.group_x, 40)} and in {y} about {w.quote(main.group_y, 40)}: "
-        f"{format_phrase(phrase, points=w.measured(main.S, 'points'), q=q)}."
+        f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions "
+        f"about {w.quote(difference.group_x, 40)} and in {y} about "
+        f"{w.quote(difference.group_y, 40)}: "
+        f"{format_phrase(phrase, points=w.measured(difference.S, 'points'), q=q)}."
     )
 
 
 def reading(first: str) -> b.Section:
-    """Return how the scores are defined and computed."""
-    return skeleton.reading(
+    """Return how the scores are defined and computed.
+
+    Parameters
+    ----------
+    first : str
+        Name of the first set of classes.
+    """
+    terms = (
         (
-            (
-                "Decision",
-                "Noise is added to a picture, and the model is asked to find it, once told that the picture shows "
-                "one class, once the other. The class with which it errs less is its choice.",
-            ),
-            (
-                "Association",
-                f"The share of decisions for the {first} class, over all pictures of a group and all pairs of "
-                "classes. One half is no preference. Decisions about one picture count as one.",
-            ),
-            (
-                "Difference",
-                "Association of one group minus that of another. Zero: the group makes no difference.",
-            ),
+            "Decision",
+            "askew adds noise to an image. The model predicts the noise twice, given a prompt for each "
+            "of two classes. It chooses the class with the smaller error.",
         ),
-        limits=(
-            "No class is right for these pictures: nothing in them is meant to show an occupation. What the model chooses "
-            "tells what it connects with how people look.",
-            "Groups are defined by a prompt or a label.",
+        (
+            "Association",
+            f"Share of decisions for the {first} class, over all images of a group and all pairs of "
+            "classes. One half means no preference. The interval takes into account that decisions "
+            "about the same image depend on each other.",
         ),
-        method=(
-            (
-                "Error of a class",
-                "mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N timesteps, evenly spread, and as "
-                "many noises, which all classes share; no guidance (Li et al. 2023)",
-            ),
-            (
-                "Association and difference",
-                "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
-                "applications of text-to-image foundation models”",
-            ),
-            (
-                "Intervals",
-                "Wilson's at the number of independent decisions that would vary as much over pictures; of "
-                "differences both joined (MOVER); of single pairs mid-P",
-            ),
-            (
-                "p and q",
-                "of an association: the classes change places at random, picture by picture; of a difference: "
-                "pictures are dealt to the groups at random; of a pair: exact binomial; q within each kind",
-            ),
+        (
+            "Difference",
+            "Association of one group minus the association of another. Zero means that the groups "
+            "do not differ.",
         ),
     )
+    limits = (
+        "No class is correct for these images, since they are not meant to show an occupation. A "
+        "decision shows what the model associates with the looks of a person.",
+        "Groups are defined by a prompt or a label.",
+    )
+    method = (
+        (
+            "Error of a class",
+            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps and as many "
+            "noise samples, which are the same for all classes; without guidance (Li et al. 2023)",
+        ),
+        (
+            "Association and difference",
+            "Eq. 2 and 3 of Saravanan et al. (2023), “Exploring social bias in downstream "
+            "applications of text-to-image foundation models”",
+        ),
+        (
+            "Intervals",
+            "Association: Wilson interval at the effective number of independent decisions, by their "
+            "variance over images. Difference: both intervals joined (MOVER). Pair: mid-P interval",
+        ),
+        (
+            "p and q",
+            "Association: permutation of the classes, image by image. Difference: permutation of the "
+            "images between the groups. Pair: exact binomial test. q-values are computed within each "
+            "kind of score",
+        ),
+    )
+    return skeleton.reading(terms, limits=limits, method=method)
