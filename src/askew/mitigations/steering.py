@@ -63,7 +63,7 @@ class NetworkCall:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedText:
+class TextStates:
     """Text as the network receives it.
 
     Attributes
@@ -222,7 +222,7 @@ class _SteeredNetwork:
             memory=self.memory,
         )
 
-    def _further_texts(self, call: NetworkCall) -> list[EncodedText]:
+    def _further_texts(self, call: NetworkCall) -> list[TextStates]:
         """Encode the further texts of the steering, once for the batch."""
         return [
             call.once(f"text {text}", partial(encode_text, self.pipeline, text))
@@ -230,7 +230,7 @@ class _SteeredNetwork:
         ]
 
     def _text_arguments(
-        self, given: Mapping[str, Any], call: NetworkCall, texts: Sequence[EncodedText]
+        self, given: Mapping[str, Any], call: NetworkCall, texts: Sequence[TextStates]
     ) -> dict[str, Any]:
         """Return the network's arguments that describe texts, with rows for the further texts."""
         # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
@@ -293,7 +293,7 @@ class TargetSteering(Steering):
         return requested
 
 
-def encode_text(pipeline: DiffusionPipeline, text: str) -> EncodedText:
+def encode_text(pipeline: DiffusionPipeline, text: str) -> TextStates:
     """Encode a text by the pipeline's text encoders, without guidance."""
     parameters = signature(pipeline.encode_prompt).parameters
     other_prompts = [name for name in ("prompt_2", "prompt_3") if name in parameters]
@@ -304,4 +304,4 @@ def encode_text(pipeline: DiffusionPipeline, text: str) -> EncodedText:
         do_classifier_free_guidance=False,
         **dict.fromkeys(other_prompts),
     )
-    return EncodedText(states=encoded[0], pooled=encoded[2] if len(encoded) > 2 else None)
+    return TextStates(states=encoded[0], pooled=encoded[2] if len(encoded) > 2 else None)

@@ -43,7 +43,7 @@ FEWEST_IMAGES = 5
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class ScoredImages:
     """Images of a prompt before or after a technique, with the shares of all axes."""
 
     images: EvaluationSet
@@ -61,7 +61,7 @@ def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> Mit
     techniques: list[TechniqueFindings] = []
     for prompt in plan.prompts:
         evaluations = [
-            Evaluation(images=images, shares=_shares(plan, prompt, images, gathered, scoring))
+            ScoredImages(images=images, shares=_shares(plan, prompt, images, gathered, scoring))
             for images in gathered.judged[prompt.text]
         ]
         before, *afters = evaluations
@@ -104,8 +104,8 @@ def _technique(
     plan: MitigationPlan,
     prompt: PromptPlan,
     gathered: MitigationGathered,
-    before: Evaluation,
-    after: Evaluation,
+    before: ScoredImages,
+    after: ScoredImages,
     scoring: Scoring,
 ) -> TechniqueFindings:
     """Return the changes from the images before to the images after a technique."""
@@ -178,8 +178,10 @@ def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | N
 def _is_unlabeled(images: EvaluationSet, plan: MitigationPlan, scoring: Scoring) -> list[bool]:
     """Return for each image whether a label on a target axis is missing."""
     labels = images.observed.values[scoring.instrument]
-    rows = zip(*(labels[name] for name in plan.target_axes), strict=True)
-    return [any(isinstance(label, Missing) for label in row) for row in rows]
+    unlabeled = []
+    for row in zip(*(labels[name] for name in plan.target_axes), strict=True):
+        unlabeled.append(any(isinstance(label, Missing) for label in row))
+    return unlabeled
 
 
 def paired(
@@ -250,7 +252,7 @@ def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring
 
 
 def _debiased_change(
-    before: Evaluation, after: Evaluation, place: int, axis: AxisPlan, scoring: Scoring
+    before: ScoredImages, after: ScoredImages, place: int, axis: AxisPlan, scoring: Scoring
 ) -> E:
     """Return the difference of the debiased deviations, within the interval of the change."""
     change = _change(before.images, after.images, axis, scoring)
