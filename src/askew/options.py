@@ -184,7 +184,7 @@ PathOption = Annotated[str | Path | None, Parameter(metavar="PATH")]
 
 
 class RunOptions(TypedDict, total=False):
-    """Options for the place of a run, and for its execution.
+    """Folder of a run, and options of how the run is carried out.
 
     Only Python takes `progress`, `engine` and `stop`.
     """
@@ -563,7 +563,7 @@ def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOpti
 
 @dataclass(frozen=True)
 class ProposalContext:
-    """Everything that a language model needs to propose parts of a plan.
+    """Settings and cache of a language model that proposes parts of a plan.
 
     Attributes
     ----------

@@ -262,12 +262,12 @@ class PlanFields(TypedDict, total=False):
     variant: Literal["paper", "code"]
 
 
-def read_toml(path: Path, what: str = "the plan") -> dict[str, object]:
+def read_toml(path: Path, title: str = "the plan") -> dict[str, object]:
     """Return the content of a TOML file, or raise UsageError."""
     try:
-        return tomllib.loads(read_text(path, what))
+        return tomllib.loads(read_text(path, title))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{what} {path} is not valid TOML: {error}") from error
+        raise UsageError(f"{title} {path} is not valid TOML: {error}") from error
 
 
 def read_plan(path: str | Path) -> RunPlan:
@@ -283,9 +283,14 @@ def read_plan(path: str | Path) -> RunPlan:
     return kind.checked(data, f"the plan {path}")
 
 
+<<<<<<< HEAD
 def check_distinct(what: str, names: Sequence[str]) -> None:
     """Raise ValueError if a name is given twice, ignoring case."""
+=======
+def check_distinct(noun: str, names: Sequence[str]) -> None:
+    """Raise ValueError if a name is given twice, in upper or lower case."""
+>>>>>>> c33436a0 (Write the last nested comprehensions as loops)
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:
-        raise ValueError(f"the {what} {twice[0]!r} is named twice")
+        raise ValueError(f"the {noun} {twice[0]!r} is named twice")

@@ -137,7 +137,7 @@ def _read_records(path: Path) -> Records:
     delimiter = max(DELIMITERS, key=first_line.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
+        return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
     except csv.Error as error:
         raise ManifestError(
             f"manifest {path}, line {reader.line_num}: not valid CSV ({error})"

@@ -21,7 +21,7 @@ from askew.store.completions import Completions
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
-from askew.types import Missing, Picture, Question, grouped
+from askew.types import Missing, Picture, Question
 
 Outcome = Picture | Missing
 Answer = str | Missing
@@ -174,11 +174,10 @@ class Run(Protocol):
         """Return `images` images of each prompt text, by text and in the order of their number."""
         wanted = wanted_pictures(model, texts, images, seed)
         outcomes = self.make(ModelMaker(model), wanted)
-        by_prompt = grouped(wanted, lambda request: request.prompt)
-        return {
-            text: [outcomes[request.key] for request in requests]
-            for text, requests in by_prompt.items()
-        }
+        by_text: dict[str, list[Outcome]] = {}
+        for request in wanted:
+            by_text.setdefault(request.prompt, []).append(outcomes[request.key])
+        return by_text
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -205,10 +204,10 @@ class Run(Protocol):
         A missing item stays missing.
         """
 
-    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Return the result of `flow`, work that depends on earlier answers.
 
-        A run that only counts adds `at_most` as a bound of the work `what`, and returns
+        A run that only counts adds `at_most` as a bound of the work of `task`, and returns
         `otherwise`.
         """
 

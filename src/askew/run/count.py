@@ -13,7 +13,7 @@ from askew.plan import RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.folder import check_folder
 from askew.run.progress import Stage, StageName, silent
-from askew.run.work import SLICE, Work, lacking, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
@@ -93,10 +93,10 @@ class CountingRun(Run):
         self.work += Work(
             questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls
         )
-        return {
-            picture.id: [known.get((picture.id, key), NOT_YET) for key in hashes]
-            for picture in present
-        }
+        answers = {}
+        for picture in present:
+            answers[picture.id] = [known.get((picture.id, key), NOT_YET) for key in hashes]
+        return answers
 
     def read(
         self,
@@ -119,22 +119,18 @@ class CountingRun(Run):
             each = reader.evaluations
             self.work += Work(evaluations=each * len(new), evaluations_left=each * left)
         else:
-            unread = [
-                part
-                for part in slices(new, at_once)
-                if any(picture.id not in available for picture in part)
-            ]
-            self.work += Work(embeddings=len(new), embeddings_left=left, embedder_calls=len(unread))
+            calls = len(unread(new, at_once, available))
+            self.work += Work(embeddings=len(new), embeddings_left=left, embedder_calls=calls)
         return np.zeros((len(pictures), 0), np.float32)
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """Return Missing for each item."""
         return [NOT_YET for _ in items]
 
-    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Add the bound, if there is one, and return `otherwise`."""
         if at_most != Work():
-            self.bounds[what] = self.bounds.get(what, Work()) + at_most
+            self.bounds[task] = self.bounds.get(task, Work()) + at_most
         return otherwise
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
@@ -149,9 +145,9 @@ class CountingRun(Run):
     def lines(self) -> list[str]:
         """Return the numbers in words, and mark bounds."""
         bounds = [
-            f"{what.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
+            f"{task.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
             "earlier results"
-            for what, work in self.bounds.items()
+            for task, work in self.bounds.items()
         ]
         return [*self.total.lines(at_most=bool(self.bounds)), *bounds]
 

@@ -34,7 +34,7 @@ from askew.run.progress import (
     silent,
     stage,
 )
-from askew.run.work import SLICE, Work, lacking, unfinished, unique, wanted_files
+from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest
@@ -170,7 +170,10 @@ class LiveRun(Run):
         with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
             self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
         hashes = [question_hash(question) for question in questions]
-        return {picture.id: [known[picture.id, key] for key in hashes] for picture in present}
+        answers = {}
+        for picture in present:
+            answers[picture.id] = [known[picture.id, key] for key in hashes]
+        return answers
 
     def _vectors_of(self, vqa: VQA, pictures: Sequence[Picture]) -> dict[str, Rows]:
         """Return vectors by image id for an instrument that answers from them, else nothing."""
@@ -192,11 +195,7 @@ class LiveRun(Run):
         """
         present = unique(pictures)
         known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
-        left = [
-            part
-            for part in slices(present, at_once)
-            if any(picture.id not in known for picture in part)
-        ]
+        left = unread(present, at_once, known)
         done = len(present) - sum(len(part) for part in left)
         with self._stage(stage, reader.name, done, len(present)) as current:
             self._carry_out(VectorParts(self.store, reader, left, known), current)
@@ -216,7 +215,7 @@ class LiveRun(Run):
             if not isinstance(item, Missing):
                 yield item
 
-    def decide(self, what: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Return the result of `flow`."""
         return flow()
 

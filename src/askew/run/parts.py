@@ -188,7 +188,7 @@ def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
                     _is_answer(answer, question),
                     f"{answer!r} is not an answer to {question.text!r}",
                 )
-    return [[_readable(answer) for answer in row] for row in rows]
+    return [list(map(_readable, row)) for row in rows]
 
 
 def _is_answer(answer: object, question: Question) -> bool:

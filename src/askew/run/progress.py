@@ -210,8 +210,13 @@ class Stage:
         The receiver of the events.
     stage, name, done, total, note
         As in `Event`.
+<<<<<<< HEAD
     made
         Number of images that were done in this stage, without images that were done before.
+=======
+    completed
+        Number of images that were done in this stage, without those that were done before.
+>>>>>>> c33436a0 (Write the last nested comprehensions as loops)
     """
 
     progress: Progress
@@ -220,7 +225,7 @@ class Stage:
     done: int
     total: int
     note: str | None = None
-    made: int = field(default=0, init=False)
+    completed: int = field(default=0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
 
     def tell(self, kind: Kind) -> None:
@@ -228,8 +233,8 @@ class Stage:
         elapsed = time.monotonic() - self._begun
         rate = None
         eta = None
-        if self.made and elapsed > 0:
-            rate = self.made / elapsed
+        if self.completed and elapsed > 0:
+            rate = self.completed / elapsed
             eta = round((self.total - self.done) / rate, 3)
             rate = round(rate, 3)
         event = Event(
@@ -250,7 +255,7 @@ class Stage:
         A negative count subtracts images. The next event then has the lower number.
         """
         self.done += count
-        self.made += count
+        self.completed += count
         if count > 0:
             self.tell("batch")
 

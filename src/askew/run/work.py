@@ -138,9 +138,23 @@ def unfinished(
     All images of an incomplete batch of a seeded model are made again, so that the same machine
     gives the same bytes. A model without seeds makes only the absent images.
     """
-    unstored = [[request for request in part if request.key not in stored] for part in parts]
-    batches = zip(parts, unstored, strict=True)
-    return [part if seeded else absent for part, absent in batches if absent]
+    batches = []
+    for part in parts:
+        absent = [request for request in part if request.key not in stored]
+        if absent:
+            batches.append(part if seeded else absent)
+    return batches
+
+
+def unread(
+    pictures: Sequence[Picture], at_once: int, known: Container[str]
+) -> list[Sequence[Picture]]:
+    """Return the slices of `at_once` images in which an image id is not in `known`."""
+    parts = []
+    for part in slices(pictures, at_once):
+        if any(picture.id not in known for picture in part):
+            parts.append(part)
+    return parts
 
 
 def lacking(

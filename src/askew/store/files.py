@@ -137,23 +137,36 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def read_text(path: Path, what: str, error: type[UsageError] = UsageError) -> str:
+def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> str:
     """Return the text of a UTF-8 file.
+
+    Parameters
+    ----------
+    path
+        Path of the file.
+    title
+        Noun for the file in an error message, such as "the plan".
+    error
+        Type of the error.
 
     Raises
     ------
     UsageError
+<<<<<<< HEAD
         If it cannot be read; the error has the type `error`, and its message contains `what` and
         the line.
+=======
+        If the file cannot be read. The message has the line of a byte that is not UTF-8.
+>>>>>>> c33436a0 (Write the last nested comprehensions as loops)
     """
     try:
         data = path.read_bytes()
         return data.decode("utf-8-sig")
     except OSError as fault:
-        raise error(f"cannot read {what} {path}: {fault.strerror}") from fault
+        raise error(f"cannot read {title} {path}: {fault.strerror}") from fault
     except UnicodeDecodeError as fault:
         line = data[: fault.start].count(b"\n") + 1
-        place = f"{what} {path}, line {line}: byte {data[fault.start]:#04x}"
+        place = f"{title} {path}, line {line}: byte {data[fault.start]:#04x}"
         raise error(f"{place} is not UTF-8. Save the file as UTF-8 text") from fault
 
 

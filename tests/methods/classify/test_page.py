@@ -111,11 +111,11 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
     before, _, body = page.partition("</nav>")
     assert "Of two classes, studio chooses" in before
     order = [
-        "which is chosen for each group",
+        "Decisions for each set of classes",
         "share of decisions",
-        "Pictures of one comparison",
-        "Pairs that are decided one way",
-        "Share of pictures given to the right one",
+        "Images of one comparison",
+        "Skewed pairs of classes",
+        "Share of images classified correctly",
         "Missing data",
         "Error of a class",
     ]
@@ -129,7 +129,7 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
 def test_exactly_the_skewed_pairs_are_listed() -> None:
     sections = METHOD.page(classification_findings(), Media()).sections
     section = next(
-        section for section in sections if section.title == "Pairs that are decided one way"
+        section for section in sections if section.title == "Skewed pairs of classes"
     )
     by_error = classification_findings().classification.pairs
     shown = {}
@@ -170,7 +170,7 @@ def test_every_group_has_rates_by_samples_with_pooled_groups_last() -> None:
         for gender in ("man", "woman")
     )
     page = METHOD.page(classification_findings(groups), Media())
-    chosen = first_chart(page, "Which class it chooses, by group")
+    chosen = first_chart(page, "Decisions by group")
     right = first_chart(page, "Accuracy")
     samples = ["1 sample", "10 samples", "40 samples"]
     assert [(row.group, row.label) for row in right.rows] == list(product(groups, samples))

@@ -126,9 +126,9 @@ def _search_verdict(findings: MineFindings, difference: Estimate) -> str:
     """Return the phrase about a difference, where a large skew or a small other score is better."""
     plan = findings.plan
     is_skew = plan.objective == SKEW
-    better, worse = "better", "worse"
-    if plan.is_eq1 or is_skew:
-        better, worse = "more biased", "less biased"
+    measures_bias = plan.is_eq1 or is_skew
+    better = "more biased" if measures_bias else "better"
+    worse = "less biased" if measures_bias else "worse"
     low = difference.low
     high = difference.high
     if low is None or high is None or low <= 0 <= high:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,9 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     policies = _policies(workshop, planning) if PROMPTS in plan.techniques else {}
     techniques = _techniques(workshop, planning, policies)
     judged = _evaluate(workshop, techniques)
-    observed = {text: [images.observed for images in sets] for text, sets in judged.items()}
+    observed = {}
+    for text, sets in judged.items():
+        observed[text] = [images.observed for images in sets]
     data = survey.surveyed(plan, model, reader, observed, embedder)
     return data.into(MitigationGathered, chosen=policies, techniques=techniques, judged=judged)
 
@@ -304,12 +307,10 @@ def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
 
 def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, object]) -> Mitigation:
     """Return a mitigation with the target shares that all prompts have in common."""
-    first, *others = [plan.targets(prompt) for prompt in plan.prompts]
-    common = {
-        axis: shares
-        for axis, shares in first.items()
-        if all(targets[axis] == shares for targets in others)
-    }
+    common = plan.targets(plan.prompts[0])
+    for prompt in plan.prompts[1:]:
+        targets = plan.targets(prompt)
+        common = {axis: shares for axis, shares in common.items() if targets[axis] == shares}
     fields: dict[str, object] = {
         "method": technique,
         "targets": common,
@@ -356,8 +357,10 @@ def _requested_values(
         Request(prompt, picture_seed(seed, prompt, number), number) for number in range(images)
     ]
     requested = [mitigation.requested_values(request) for request in requests]
-    axes = dict.fromkeys(axis for values in requested for axis in values)
-    return {axis: [values.get(axis) for values in requested] for axis in axes}
+    by_axis = {}
+    for axis in dict.fromkeys(chain.from_iterable(requested)):
+        by_axis[axis] = [values.get(axis) for values in requested]
+    return by_axis
 
 
 def _subjects(reader: SurveyReader, pictures: Sequence[Outcome]) -> list[Answer]:

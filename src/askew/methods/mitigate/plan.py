@@ -171,11 +171,11 @@ def plan_mitigation(
     target_axes = [find_axis(name).name for name in axes]
     _check_not_stated(prompts, target_axes)
     monitored = [find_axis(name).name for name in (BIASCONNECT if monitor is None else monitor)]
-    open_axes = [
-        axis
-        for axis in monitored
-        if axis not in target_axes and not any(states(text, axis) for text in prompts)
-    ]
+    open_axes = []
+    for axis in monitored:
+        is_stated = any(states(text, axis) for text in prompts)
+        if not is_stated and axis not in target_axes:
+            open_axes.append(axis)
     settings["target_axes"] = target_axes
     survey = survey_plan(
         MitigationPlan,
