@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MODEL = Group("Model", sort_key=1)
-INSTRUMENTS = Group("Instruments", sort_key=2)
-IMAGES = Group("Your own images", sort_key=3)
-STATISTICS = Group("Statistics", sort_key=4)
-RUN = Group("Run", sort_key=5)
-"""Groups of shared options in help."""
+_model_option = partial(Parameter, group=Group("Model", sort_key=1))
+_instrument_option = partial(Parameter, group=Group("Instruments", sort_key=2))
+_image_option = partial(Parameter, group=Group("Your own images", sort_key=3))
+_statistics_option = partial(Parameter, group=Group("Statistics", sort_key=4))
+_run_option = partial(Parameter, group=Group("Run", sort_key=5))
+"""Options by their section in the help."""
 
 
 def pairs(
@@ -191,19 +191,17 @@ class RunOptions(TypedDict, total=False):
 
     run: Annotated[
         PathOption,
-        Parameter(
-            group=RUN,
+        _run_option(
             help="Run folder. Repeating the command resumes the run. [default: runs/METHOD-LABEL-HASH]",
         ),
     ]
     store: Annotated[
         PathOption,
-        Parameter(
-            group=RUN,
+        _run_option(
             help="Store of images and answers, shared by runs. [default: .askew beside the run folder]",
         ),
     ]
-    json: Annotated[Flag, Parameter(group=RUN, help="Print results.json instead of the table.")]
+    json: Annotated[Flag, _run_option(help="Print results.json instead of the table.")]
     progress: Annotated[
         bool | Progress,
         Parameter(
@@ -221,23 +219,21 @@ class RunOptions(TypedDict, total=False):
     ]
     dry_run: Annotated[
         Flag,
-        Parameter(group=RUN, help="Print the numbers of images, questions and calls, and stop."),
+        _run_option(help="Print the numbers of images, questions and calls, and stop."),
     ]
     budget: Annotated[
         int | str | None,
-        Parameter(
-            group=RUN,
+        _run_option(
             help='Stop before more than 500 (images), "90min" or "$5 at $0.02" (price of an image).',
         ),
     ]
     log: Annotated[
         PathOption,
-        Parameter(group=RUN, help="Append events to this file, one JSON object per line."),
+        _run_option(help="Append events to this file, one JSON object per line."),
     ]
     fail_if: Annotated[
         TextsOption,
-        Parameter(
-            group=RUN,
+        _run_option(
             help='Exit with code 3 if this condition holds: "SCORE.q < 0.05". May be repeated.',
         ),
     ]
@@ -246,13 +242,13 @@ class RunOptions(TypedDict, total=False):
 class StatisticsOptions(TypedDict, total=False):
     """Options for the statistics of all scores."""
 
-    seed: Annotated[int, Parameter(group=STATISTICS, help="Seed of all random draws. [default: 0]")]
+    seed: Annotated[int, _statistics_option(help="Seed of all random draws. [default: 0]")]
     confidence: Annotated[
         float,
-        Parameter(group=STATISTICS, help="Confidence level of the intervals. [default: 0.95]"),
+        _statistics_option(help="Confidence level of the intervals. [default: 0.95]"),
     ]
     bootstrap_samples: Annotated[
-        int, Parameter(group=STATISTICS, help="Bootstrap samples per interval. [default: 1000]")
+        int, _statistics_option(help="Bootstrap samples per interval. [default: 1000]")
     ]
 
 
@@ -260,17 +256,15 @@ class SettingOptions(TypedDict, total=False):
     """Settings of a model."""
 
     model_args: Annotated[
-        SettingsOption, Parameter("-M", group=MODEL, help="Model setting, such as bias=0.5.")
+        SettingsOption, _model_option("-M", help="Model setting, such as bias=0.5.")
     ]
     offload: Annotated[
         Flag,
-        Parameter(
-            group=MODEL, help="Keep only the active part in GPU memory; same as -M offload=model."
-        ),
+        _model_option(help="Keep only the active part in GPU memory; same as -M offload=model."),
     ]
     preset: Annotated[
         str | None,
-        Parameter(group=MODEL, help="Model and instruments under one name, see `askew models`."),
+        _model_option(help="Model and instruments under one name, see `askew models`."),
     ]
 
 
@@ -279,7 +273,7 @@ class MitigationOptions(TypedDict, total=False):
 
     mitigation: Annotated[
         PathOption,
-        Parameter(group=MODEL, help="Mitigation file of `askew mitigate`, applied to the model."),
+        _model_option(help="Mitigation file of `askew mitigate`, applied to the model."),
     ]
 
 
@@ -288,16 +282,13 @@ class VQAOptions(TypedDict, total=False):
 
     vqa: Annotated[
         NamesOption,
-        Parameter(
-            group=INSTRUMENTS,
+        _instrument_option(
             help="Instruments that label images, separated by commas. [default: studio; labels for a folder]",
         ),
     ]
     vqa_args: Annotated[
         SettingsOption,
-        Parameter(
-            "--vqa-arg", group=INSTRUMENTS, help="Setting of an instrument, such as max_tokens=32."
-        ),
+        _instrument_option("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
     ]
 
 
@@ -306,15 +297,11 @@ class EmbedderOptions(TypedDict, total=False):
 
     embedder: Annotated[
         str | None,
-        Parameter(
-            group=INSTRUMENTS, help="Embedder of images and texts, or none. [default: studio]"
-        ),
+        _instrument_option(help="Embedder of images and texts, or none. [default: studio]"),
     ]
     embedder_args: Annotated[
         SettingsOption,
-        Parameter(
-            "--embedder-arg", group=INSTRUMENTS, help="Setting of the embedder, such as device=cpu."
-        ),
+        _instrument_option("--embedder-arg", help="Setting of the embedder, such as device=cpu."),
     ]
 
 
@@ -323,30 +310,26 @@ class WriterOptions(TypedDict, total=False):
 
     llm: Annotated[
         str,
-        Parameter(
-            group=INSTRUMENTS,
+        _instrument_option(
             help="Prompt generator for axes and counterfactuals. [default: lexicon]",
         ),
     ]
     llm_url: Annotated[
         str | None,
-        Parameter(
-            group=INSTRUMENTS,
+        _instrument_option(
             help="Server of --llm openai/MODEL, such as http://localhost:11434/v1.",
         ),
     ]
     llm_args: Annotated[
         SettingsOption,
-        Parameter(
+        _instrument_option(
             "--llm-arg",
-            group=INSTRUMENTS,
             help="Setting of the language model, such as budget=20000.",
         ),
     ]
     axes_on: Annotated[
         Literal["unstated", "stated", "all"] | None,
-        Parameter(
-            group=INSTRUMENTS,
+        _instrument_option(
             help="Axes about details that a prompt leaves unstated, that it states, or all. [default: unstated]",
         ),
     ]
@@ -367,25 +350,23 @@ class ManifestOptions(TypedDict, total=False):
     """The manifest of a folder of existing images."""
 
     manifest: Annotated[
-        PathOption, Parameter(group=IMAGES, help="CSV file that describes the images of a folder.")
+        PathOption, _image_option(help="CSV file that describes the images of a folder.")
     ]
     file_column: Annotated[
         str | None,
-        Parameter(group=IMAGES, help="Manifest column with the file names. [default: file]"),
+        _image_option(help="Manifest column with the file names. [default: file]"),
     ]
     label: Annotated[
         TextsOption,
-        Parameter(
-            group=IMAGES, help="AXIS=COLUMN, a column with labels by people. May be repeated."
-        ),
+        _image_option(help="AXIS=COLUMN, a column with labels by people. May be repeated."),
     ]
     where: Annotated[
         TextsOption,
-        Parameter(group=IMAGES, help="COLUMN=VALUE, use only these rows. May be repeated."),
+        _image_option(help="COLUMN=VALUE, use only these rows. May be repeated."),
     ]
-    strict: Annotated[Flag, Parameter(group=IMAGES, help="Stop if a listed image is absent.")]
+    strict: Annotated[Flag, _image_option(help="Stop if a listed image is absent.")]
     allow_outside: Annotated[
-        Flag, Parameter(group=IMAGES, help="Read images outside the folder, as links may point to.")
+        Flag, _image_option(help="Read images outside the folder, as links may point to.")
     ]
 
 
@@ -394,26 +375,20 @@ class FolderOptions(ManifestOptions, total=False):
 
     prompt_column: Annotated[
         str | None,
-        Parameter(
-            group=IMAGES, help="Manifest column of the prompt, or several. [default: prompt]"
-        ),
+        _image_option(help="Manifest column of the prompt, or several. [default: prompt]"),
     ]
-    condition: Annotated[
-        str | None, Parameter(group=IMAGES, help="Manifest column of the condition.")
-    ]
+    condition: Annotated[str | None, _image_option(help="Manifest column of the condition.")]
     baseline_condition: Annotated[
         str | None,
-        Parameter(group=IMAGES, help="Condition of the baseline images, such as baseline."),
+        _image_option(help="Condition of the baseline images, such as baseline."),
     ]
     aliases: Annotated[
         PairsOption,
-        Parameter(
-            "--alias", group=IMAGES, help="Replace a label by another, such as both=missing."
-        ),
+        _image_option("--alias", help="Replace a label by another, such as both=missing."),
     ]
     values: Annotated[
         ListsOption,
-        Parameter(group=IMAGES, help="Values of an axis, such as ethnicity=white,black."),
+        _image_option(help="Values of an axis, such as ethnicity=white,black."),
     ]
 
 
@@ -422,22 +397,18 @@ class SourceOptions(ManifestOptions, total=False):
 
     sources: Annotated[
         str | None,
-        Parameter(
-            group=IMAGES,
+        _image_option(
             help="Source of the groups' images: folder/PATH or a model. [default: the model]",
         ),
     ]
     sources_args: Annotated[
         SettingsOption,
-        Parameter(
-            "--source-arg", group=IMAGES, help="Setting of the source of images, such as bias=0."
-        ),
+        _image_option("--source-arg", help="Setting of the source of images, such as bias=0."),
     ]
     group_column: Annotated[
         str | None,
-        Parameter(
+        _image_option(
             ("--group-column", "--prompt-column"),
-            group=IMAGES,
             help="Manifest column of the group, or several.",
         ),
     ]

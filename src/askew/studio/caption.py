@@ -119,17 +119,17 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
     if not scene.person:
         place = _PLACES[scene.environment] if "environment" in mentioned else "empty scene"
         return f"{opening} of {_article(place)}"
-    chosen: dict[str, dict[str, str]] = {"before": {}, "after": {}}
+    chosen: dict[tuple[str, str], str] = {}
     for name in mentioned:
         if name not in ("occupation", "style"):
             place, words = choose(_options(name, getattr(scene, name)))
-            chosen[place][name] = words
+            chosen[place, name] = words
     noun = scene.occupation if "occupation" in mentioned and scene.occupation else "person"
-    before = [chosen["before"][name] for name in _BEFORE if name in chosen["before"]]
+    before = [chosen["before", name] for name in _BEFORE if ("before", name) in chosen]
     order = list(_AFTER)
     if rng is not None:
         rng.shuffle(order)
-    after = [chosen["after"][name] for name in order if name in chosen["after"]]
+    after = [chosen["after", name] for name in order if ("after", name) in chosen]
     return f"{opening} of {_article(' '.join([*before, noun, *after]))}"
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 from askew.methods.classify.findings import (
     Accuracy,
@@ -12,7 +11,6 @@ from askew.methods.classify.findings import (
     DistinctPair,
     PairShare,
 )
-from askew.methods.classify.plan import ClassificationPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
@@ -45,8 +43,18 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
         The page.
     """
     section = findings.classification
-    view = ClassificationView.of(findings, media)
-    title = f"{w.capital(shorten(view.first, 40))} or {shorten(view.second, 40)}?"
+    plan = findings.plan
+    first, second = plan.targets
+    samples = plan.samples[-1]
+    view = ClassificationView(
+        findings=findings,
+        media=media,
+        first=first,
+        second=second,
+        samples=samples,
+        shares={entry.group: entry.S for entry in section.association if entry.samples == samples},
+    )
+    title = f"{w.capital(shorten(first, 40))} or {shorten(second, 40)}?"
     return skeleton.page(
         findings,
         skeleton.Heading(
@@ -63,13 +71,13 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
             neutrality_section(section.neutrality),
         ),
         facts=(*skeleton.facts(findings), *_facts(findings)),
-        reading=reading(view.first),
+        reading=reading(first),
         notes=skeleton.notes(findings),
     )
 
 
 def _facts(findings: ClassificationFindings) -> tuple[tuple[str, str], ...]:
-    plan: ClassificationPlan = findings.plan
+    plan = findings.plan
     return (
         ("Source images", shorten(plan.sources or findings.model.name, 120)),
         *group_check_fact(findings.classification.showing),
@@ -103,22 +111,6 @@ class ClassificationView:
     second: str
     samples: int
     shares: dict[str, b.E]
-
-    @classmethod
-    def of(cls, findings: ClassificationFindings, media: Media) -> Self:
-        """Return the view of findings."""
-        first, second = findings.plan.targets
-        samples = findings.plan.samples[-1]
-        association = findings.classification.association
-        shares = {entry.group: entry.S for entry in association if entry.samples == samples}
-        return cls(
-            findings=findings,
-            media=media,
-            first=first,
-            second=second,
-            samples=samples,
-            shares=shares,
-        )
 
     @property
     def model(self) -> str:

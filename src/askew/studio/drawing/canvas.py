@@ -122,10 +122,10 @@ class Canvas:
         """Draw a filled smooth closed curve through the points."""
         self._fill(_closed_spline(len(points)) @ _complex(points), fill)
 
-    def symmetric(self, right: Sequence[Point], fill: Color, dx: float = 0.0) -> None:
-        """Draw a smooth shape given by its right half from top to bottom, mirrored at x = `dx`."""
-        left = [(2 * dx - x, y) for x, y in reversed(right) if x != dx]
-        self.blob([*right, *left], fill)
+    def symmetric(self, points: Sequence[Point], fill: Color) -> None:
+        """Draw a smooth shape given by its right half from top to bottom, mirrored at x = 0."""
+        left = [(-x, y) for x, y in reversed(points) if x != 0]
+        self.blob([*points, *left], fill)
 
     def ellipse(self, x: float, y: float, rx: float, ry: float, fill: Color) -> None:
         """Draw a filled ellipse with center (x, y)."""

@@ -1,25 +1,21 @@
 """Figures of data files: shapes with colors by name, in measures of the person who wears them."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from askew.studio import rows
-from askew.studio.drawing import palette
-from askew.studio.drawing.canvas import Canvas, Color, Point
+from askew.studio.drawing.canvas import Canvas, Color
 from askew.studio.drawing.look import Look
+from askew.studio.drawing.palette import darker, lighter, named
 
 _INK = re.compile(
     r"(?P<width>[\d.]*)(?:/(?P<ends>[\d.]+))?(?P<color>#[0-9a-f]{6}|[a-zA-Z]+)(?P<shade>[-+][\d.]+)?"
 )
 _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 
-_AREAS: Mapping[str, Callable[[Canvas, Sequence[Point], Color], None]] = {
-    "P": Canvas.polygon,
-    "S": Canvas.blob,
-    "M": Canvas.symmetric,
-}
+_AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
 """A factor and the measure that it multiplies; without a measure, a number."""
@@ -81,10 +77,10 @@ class Shape:
                 canvas.ring(*points[0], numbers[2], numbers[-1], self.width, fill)
 
     def _fill(self, colors: Mapping[str, Color]) -> Color:
-        fill = colors[self.color] if self.color in colors else palette.named(self.color)
+        fill = colors[self.color] if self.color in colors else named(self.color)
         if self.shade < 0:
-            return palette.darker(fill, -self.shade)
-        return palette.lighter(fill, self.shade) if self.shade else fill
+            return darker(fill, -self.shade)
+        return lighter(fill, self.shade) if self.shade else fill
 
 
 def _measured(terms: tuple[Term, ...], measures: Mapping[str, float]) -> float:
