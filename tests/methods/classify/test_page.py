@@ -128,9 +128,7 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
 
 def test_exactly_the_skewed_pairs_are_listed() -> None:
     sections = METHOD.page(classification_findings(), Media()).sections
-    section = next(
-        section for section in sections if section.title == "Skewed pairs of classes"
-    )
+    section = next(section for section in sections if section.title == "Skewed pairs of classes")
     by_error = classification_findings().classification.pairs
     shown = {}
     for details in section.blocks[1:]:
