@@ -283,13 +283,8 @@ def read_plan(path: str | Path) -> RunPlan:
     return kind.checked(data, f"the plan {path}")
 
 
-<<<<<<< HEAD
-def check_distinct(what: str, names: Sequence[str]) -> None:
-    """Raise ValueError if a name is given twice, ignoring case."""
-=======
 def check_distinct(noun: str, names: Sequence[str]) -> None:
     """Raise ValueError if a name is given twice, in upper or lower case."""
->>>>>>> c33436a0 (Write the last nested comprehensions as loops)
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:
