@@ -204,19 +204,14 @@ def deliver(event: Event, progress: Progress) -> None:
 class Stage:
     """Counter of the images of a stage, which reports each step.
 
-        Attributes
-        ----------
-        progress
-            The receiver of the events.
-        stage, name, done, total, note
-            As in `Event`.
-    <<<<<<< HEAD
-        made
-            Number of images that were done in this stage, without images that were done before.
-    =======
-        completed
-            Number of images that were done in this stage, without those that were done before.
-    >>>>>>> c33436a0 (Write the last nested comprehensions as loops)
+    Attributes
+    ----------
+    progress
+        The receiver of the events.
+    stage, name, done, total, note
+        As in `Event`.
+    completed
+        Number of images that were done in this stage, without images that were done before.
     """
 
     progress: Progress

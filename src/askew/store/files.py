@@ -140,24 +140,19 @@ def _write(path: Path, data: bytes) -> None:
 def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> str:
     """Return the text of a UTF-8 file.
 
-        Parameters
-        ----------
-        path
-            Path of the file.
-        title
-            Noun for the file in an error message, such as "the plan".
-        error
-            Type of the error.
+    Parameters
+    ----------
+    path
+        Path of the file.
+    title
+        Noun for the file in an error message, such as "the plan".
+    error
+        Type of the error.
 
-        Raises
-        ------
-        UsageError
-    <<<<<<< HEAD
-            If it cannot be read; the error has the type `error`, and its message contains `what` and
-            the line.
-    =======
-            If the file cannot be read. The message has the line of a byte that is not UTF-8.
-    >>>>>>> c33436a0 (Write the last nested comprehensions as loops)
+    Raises
+    ------
+    UsageError
+        If the file cannot be read. The message has the line of a byte that is not UTF-8.
     """
     try:
         data = path.read_bytes()
