@@ -94,9 +94,9 @@ def test_the_same_command_makes_nothing_again(
 
     before = (finished / "results.json").read_text()
     assert mapped(f"diffusers/{tiny('stable-diffusion')}", finished, "--dry-run") == 0
-    said = capsys.readouterr().out
-    assert "4 stored, 0 left" in said
-    assert "embeddings  4 (0 left)" in said
+    output = capsys.readouterr().out
+    assert "4 stored, 0 left" in output
+    assert "embeddings  4 (0 left)" in output
     monkeypatch.setattr(DiffusersModel, "generate", None)
     assert mapped(f"diffusers/{tiny('stable-diffusion')}", finished) == 0
     after = (finished / "results.json").read_text()
@@ -117,8 +117,8 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(
         PROMPT, concept=["sex", "cat", "dog", "a ship"], run=finished.parent / "again", **settings
     )
     first = json.loads((finished / "results.json").read_text())["biasmap"]["pairs"][0]["pictures"]
-    found = in_file(again)["biasmap"]["pairs"][0]["pictures"]
-    np.testing.assert_allclose(found, first, atol=1e-6)
+    repeated = in_file(again)["biasmap"]["pairs"][0]["pictures"]
+    np.testing.assert_allclose(repeated, first, atol=1e-6)
     assert (
         in_file(again)["sets"][0]["pictures"]
         == json.loads((finished / "results.json").read_text())["sets"][0]["pictures"]
@@ -143,22 +143,24 @@ def test_maps_of_pictures_that_are_there_come_from_making_them_again(
         again.miou("tree")
 
 
-def test_maps_are_held_against_masks_that_are_given(
-    tiny: Saved, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def save_masks(first: MapResult, folder: Path) -> None:
+    """Save the masks of the first three images as if a person had drawn them."""
+    model = first.findings.models[0].name
+    for name in first.findings.sets[0].pictures[:3]:  # the fourth image has no mask
+        maps = maps_of(first.findings, first, "sex", PROMPT, model, str(name))
+        picture = first.picture(str(name))
+        assert maps is not None
+        assert picture is not None
+        for word, of_word in zip(("sex", "nurse"), maps.total()[:2], strict=True):
+            (folder / word).mkdir(parents=True, exist_ok=True)
+            pixels = mask(bilinear(of_word[0], (picture.height, picture.width)))
+            Image.fromarray(pixels).save(folder / word / f"{name}.png")
+
+
+def test_maps_are_compared_with_given_masks(tiny: Saved, finished: Path, tmp_path: Path) -> None:
     first = load(finished)
     assert isinstance(first, MapResult)
-    model = first.findings.models[0].name
-    ids = first.findings.sets[0].pictures
-    for name in ids[:3]:  # of the fourth no mask is given
-        maps = maps_of(first.findings, first, "sex", PROMPT, model, str(name))
-        assert maps is not None
-        picture = first.picture(str(name))
-        assert picture is not None
-        for word, of in (("sex", maps.total()[0]), ("nurse", maps.total()[1])):
-            (tmp_path / "masks" / word).mkdir(parents=True, exist_ok=True)
-            place = mask(bilinear(of[0], (picture.height, picture.width)))
-            Image.fromarray(place).save(tmp_path / "masks" / word / f"{name}.png")
+    save_masks(first, tmp_path / "masks")
     masks = [
         "--masks",
         str(tmp_path / "masks"),
@@ -171,30 +173,37 @@ def test_maps_are_held_against_masks_that_are_given(
     assert "Accuracy of masks" in (tmp_path / "run" / "report.html").read_text()
     result = load(tmp_path / "run")
     assert isinstance(result, MapResult)
-    found = {(one.word, one.tau): one for one in result.findings.biasmap.accuracy}
-    assert list(found) == [(word, tau) for word in ("nurse", "sex") for tau in (10.0, 70.0, 90.0)]
+    accuracy = {(entry.word, entry.tau): entry for entry in result.findings.biasmap.accuracy}
+    taus = (10.0, 70.0, 90.0)
+    assert list(accuracy) == [("nurse", tau) for tau in taus] + [("sex", tau) for tau in taus]
     for word in ("nurse", "sex"):
-        ends = [
-            (one.mask_accuracy, one.complement_accuracy)
-            for (w, _), one in found.items()
-            if w == word
-        ]
-        assert all(
-            isinstance(e, Estimate) and (e.n, e.missing) == (3, 1) for pair in ends for e in pair
-        )
-        low, same, high = ([e.value for e in pair] for pair in ends)
-        assert same == [1, 1]
-        assert (low[0], high[1]) == (1, 1)
-        assert low[1] == pytest.approx(0.1 / 0.7, abs=0.03)
-        assert high[0] == pytest.approx(0.1 / 0.3, abs=0.05)
-    capsys.readouterr()
-    for wrong, said in (
-        (masks[:2], "has no masks"),
-        (masks[2:4], "name their folder with --masks FOLDER"),
-    ):
-        more = [wrong[0], str(finished) if wrong[0] == "--masks" else wrong[1]]
-        assert mapped(f"diffusers/{tiny('stable-diffusion')}", tmp_path / "wrong", *more) == 2
-        assert said in " ".join(capsys.readouterr().err.split())
+        for entry in (accuracy[word, tau] for tau in taus):
+            for score in (entry.mask_accuracy, entry.complement_accuracy):
+                assert isinstance(score, Estimate)
+                assert (score.n, score.missing) == (3, 1)
+        low, same, high = (accuracy[word, tau] for tau in taus)
+        assert (same.mask_accuracy.value, same.complement_accuracy.value) == (1, 1)
+        assert (low.mask_accuracy.value, high.complement_accuracy.value) == (1, 1)
+        assert low.complement_accuracy.value == pytest.approx(0.1 / 0.7, abs=0.03)
+        assert high.mask_accuracy.value == pytest.approx(0.1 / 0.3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("--masks", "has no masks"), ("--taus", "name their folder with --masks FOLDER")],
+)
+def test_masks_that_cannot_be_used(
+    option: str,
+    message: str,
+    tiny: Saved,
+    finished: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    value = str(finished) if option == "--masks" else "10,70,90"
+    model = f"diffusers/{tiny('stable-diffusion')}"
+    assert mapped(model, tmp_path / "wrong", option, value) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
@@ -224,14 +233,14 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
 ) -> None:
     from askew.models.diffusers.model import DiffusersModel
 
-    made = DiffusersModel.generate
+    generate_images = DiffusersModel.generate
     blank = {"chef"}
 
     def generate(self: Any, requests: Any) -> Any:
         """Blank pictures, which no tiny model makes when asked to."""
         if any(word in requests[0].prompt for word in blank):
             return [Missing("blank_image")] * len(requests)
-        return made(self, requests)
+        return generate_images(self, requests)
 
     monkeypatch.setattr(DiffusersModel, "generate", generate)
     settings: dict[str, Any] = {
@@ -259,9 +268,9 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
 
 
 def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
-    said = "unconditional branch of classifier-free guidance, without the prompt"
+    description = "unconditional branch of classifier-free guidance, without the prompt"
     model = f"diffusers/{tiny('stable-diffusion')}"
-    own = [
+    options = [
         "map",
         PROMPT,
         "--concept",
@@ -277,16 +286,16 @@ def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
         "-M",
         "num_inference_steps=1",
     ]
-    assert run([*own, "--branch", "uncond", "--run", str(tmp_path / "run")]) == 0
+    assert run([*options, "--branch", "uncond", "--run", str(tmp_path / "run")]) == 0
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["plan"]["branch"] == "uncond"
     entry = results["biasmap"]["pairs"][0]
     assert list(entry["blocks"]) == ["down-8", "mid", "up-8"]
-    assert said in (tmp_path / "run" / "report.html").read_text()
-    assert run([*own, "--run", str(tmp_path / "plain")]) == 0
+    assert description in (tmp_path / "run" / "report.html").read_text()
+    assert run([*options, "--run", str(tmp_path / "plain")]) == 0
     plain = json.loads((tmp_path / "plain" / "results.json").read_text())
     assert entry["blocks"] != plain["biasmap"]["pairs"][0]["blocks"]
-    assert said not in (tmp_path / "plain" / "report.html").read_text()
+    assert description not in (tmp_path / "plain" / "report.html").read_text()
 
 
 def test_a_finished_run_is_the_baseline_of_another(
@@ -304,14 +313,14 @@ def test_a_finished_run_is_the_baseline_of_another(
     before = json.loads((finished / "results.json").read_text())["biasmap"]
     (sex, race) = biasmap["changes"]
     assert sex["models"] == [model, other]
-    found = sex["prompts"][0]["miou"]
-    own = next(e for e in biasmap["pairs"] if (e["model"], e["a"]) == (other, "sex"))
-    assert found["n"] == 4
-    assert found["value"] == pytest.approx(
-        np.mean(np.subtract(own["pictures"], before["pairs"][0]["pictures"]))
+    change = sex["prompts"][0]["miou"]
+    pair = next(e for e in biasmap["pairs"] if (e["model"], e["a"]) == (other, "sex"))
+    assert change["n"] == 4
+    assert change["value"] == pytest.approx(
+        np.mean(np.subtract(pair["pictures"], before["pairs"][0]["pictures"]))
     )
-    family = [one["prompts"][0]["miou"] for one in (sex, race)]
-    assert all(one["q"] >= one["p"] for one in family)
+    family = [entry["prompts"][0]["miou"] for entry in (sex, race)]
+    assert all(entry["q"] >= entry["p"] for entry in family)
     page = (folder / "report.html").read_text()
     assert "Comparison of models" in page
 
@@ -406,12 +415,12 @@ def test_professions_on_the_studio_model(
         str(tmp_path / "run"),
     ]
     assert run([*options, "--model", "studio", "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert "6" in said
+    output = capsys.readouterr().out
+    assert "6" in output
     assert not (tmp_path / "run").exists()
     assert run([*options, "--model", "studio"]) == 0
-    said = capsys.readouterr().out
-    assert "mean" in said
+    output = capsys.readouterr().out
+    assert "mean" in output
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [(e["a"], e["b"]) for e in results["biasmap"]["pairs"]] == [
         ("gender", "nurse"),
@@ -451,8 +460,8 @@ def test_the_twenty_professions_of_the_paper_are_counted(
         str(tmp_path / "run"),
     ]
     assert run(["map", "--professions", "--model", "studio", *options]) == 0
-    said = capsys.readouterr().out
-    assert "100" in said
+    output = capsys.readouterr().out
+    assert "100" in output
 
 
 def test_a_network_without_cross_attention(
@@ -465,9 +474,9 @@ def test_a_network_without_cross_attention(
     pipeline.register_modules(unet=tiny_pipelines.unet(mid_block_type="UNetMidBlock2D", **plain))
     pipeline.save_pretrained(tmp_path / "plain")
     assert mapped(f"diffusers/{tmp_path / 'plain'}", tmp_path / "run") == 2
-    said = capsys.readouterr().err
-    assert "no cross-attention" in said
-    assert "use Stable Diffusion" in said
+    output = capsys.readouterr().err
+    assert "no cross-attention" in output
+    assert "use Stable Diffusion" in output
     assert not (tmp_path / "run").exists()
 
 
@@ -488,9 +497,9 @@ def test_pictures_in_a_folder_have_no_insides(
         str(tmp_path / "run"),
     ]
     assert run(["map", *options, "--model", f"folder/{tmp_path}"]) == 2
-    said = capsys.readouterr().err
-    assert "black box" in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert "black box" in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -555,9 +564,9 @@ def test_refusals(
         else [*options, "--model", f"diffusers/{tiny('stable-diffusion')}"]
     )
     assert run(["map", *chosen]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert message in output
+    assert output.count("\n") == 1
 
 
 @pytest.mark.parametrize("model", [[], [""], ""])

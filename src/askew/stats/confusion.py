@@ -25,7 +25,8 @@ from askew.types import Estimate
 PSEUDO_COUNT = 1.0
 """Pseudo-count for a row, so that an error that did not occur does not count as impossible."""
 LEAST_SINGULAR_VALUE = 0.1
-"""Below this value, the instrument hardly distinguishes some values, and a correction would multiply sampling noise by more than ten.
+"""Below this value, the instrument hardly distinguishes some values of an axis, and a correction
+would multiply sampling noise by more than ten.
 """
 
 

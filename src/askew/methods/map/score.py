@@ -121,7 +121,7 @@ def _pair_maps(prompt: PromptAttention) -> list[PairMaps]:
 def _missing_pairs(prompt: PromptAttention) -> list[ConceptPair]:
     """Return the entries of a prompt without usable images."""
     first = next(picture for picture in prompt.pictures if isinstance(picture, Missing))
-    gap = Missing(first.reason, f"{prompt.model} generated no usable image of this prompt")
+    gap = Missing(first.reason, "the model generated no usable image of this prompt")
     return [
         ConceptPair(
             prompt=prompt.prompt,

@@ -47,7 +47,8 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, by objective. Searches with different values of these fields cannot be scored together.
+"""Plan fields that affect the size of a score, by objective. Searches with different values of these
+fields cannot be scored together.
 """
 
 
