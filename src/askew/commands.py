@@ -127,7 +127,7 @@ def _check_store(place: Path) -> Text:
 
 
 def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
-    """Return the state of a run, whose findings may be unreadable."""
+    """Return the state of a run, even if its findings cannot be read."""
     with Store(place, create=False) as opened:
         results: Head | AskewError
         try:

@@ -488,7 +488,7 @@ def plan_fields(
 
 
 def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
-    """Return the settings of a folder of images that options set."""
+    """Collect the settings for a folder of images from the options."""
     settings: dict[str, Setting] = {}
     for option, setting in FOLDER_SETTINGS.items():
         value = chosen.get(option)
@@ -613,6 +613,6 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     excluded = sorted(names - ALLOWED_WITH_PLAN)
     if excluded:
         raise UsageError(
-            "--plan contains everything that decides the results. Edit the plan file instead of giving: "
+            "--plan contains everything that determines the results. Edit the plan file instead of giving: "
             f"{', '.join(excluded)}"
         )

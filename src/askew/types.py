@@ -134,9 +134,9 @@ class Question:
 class Axis:
     """A dimension of bias, with the questions by which images are labeled.
 
-    A single question has the value as its answer. Several yes/no questions are about `values[1:]`
-    in order: the first "yes" decides, and without a "yes" the value is `values[0]` (BiasConnect,
-    appendix A.3, on disability).
+    If an axis has a single question, the answer is the value. If it has several yes/no questions,
+    they are about `values[1:]` in order. The first "yes" determines the value. Without a "yes" the
+    value is `values[0]` (BiasConnect, appendix A.3, on disability).
 
     Attributes
     ----------

@@ -385,7 +385,7 @@ def test_options_with_a_plan_are_refused(
     extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command(["mine", "--plan", "plan.toml", *extra]) == 2
-    assert "--plan contains everything that decides the results" in " ".join(
+    assert "--plan contains everything that determines the results" in " ".join(
         capsys.readouterr().err.split()
     )
 

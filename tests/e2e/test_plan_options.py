@@ -57,7 +57,7 @@ def test_options_with_a_plan_are_refused(
     command: str, extra: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([command, "--plan", "plan.toml", *extra]) == 2
-    assert "--plan contains everything that decides the results" in " ".join(
+    assert "--plan contains everything that determines the results" in " ".join(
         capsys.readouterr().err.split()
     )
 

@@ -197,7 +197,7 @@ def test_too_little_data_is_refused() -> None:
     ones = np.ones((4, 3))
     with pytest.raises(NotEnoughData, match="at least 2 counterfactual sets; 1 given"):
         associations(ones, [ones], rng=rng())
-    with pytest.raises(NotEnoughData, match="counterfactual set 1: nothing there"):
+    with pytest.raises(NotEnoughData, match="counterfactual set 1 is empty"):
         associations(ones, [ones, np.empty((0, 3))], rng=rng())
     with pytest.raises(NotEnoughData, match="concepts: all zero"):
         associations(np.zeros((4, 3)), [ones, ones], rng=rng())

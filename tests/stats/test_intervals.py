@@ -79,7 +79,7 @@ def test_correction_for_chance() -> None:
 
 
 def test_an_empty_set_is_an_error() -> None:
-    with pytest.raises(NotEnoughData, match="set A: nothing there"):
+    with pytest.raises(NotEnoughData, match="set A is empty"):
         array_of(np.empty((0, 3)), "set A")
     with pytest.raises(NotEnoughData, match="all zero"):
         positive_counts([[1, 2], [0, 0]])

@@ -56,7 +56,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIO
 """Values that the studio can label: of each attribute, and of the occupation."""
 
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
-"""Files that decide a vector: weights of the network and its tokenizer."""
+"""Files that determine a vector: the network's weights and configuration, and its tokenizer."""
 
 
 class StudioEmbedder(CachingEmbedder):

@@ -223,7 +223,8 @@ def _files(
 ) -> tuple[dict[int, Path], list[str]]:
     """Return the file of every image, by line, and a warning about paths that begin with "/".
 
-    A path is relative to the folder, else to the manifest. Else, the folder is taken for the root.
+    A path is relative to the folder or, if no such file exists, to the manifest's folder. If neither
+    file exists, a path that begins with "/" is relative to the folder.
     Raises ManifestError for a path that leads out of both folders, also through links, unless
     `outside` is true, and for a file that is listed twice.
     """

@@ -139,7 +139,7 @@ class PipelineModel:
         return [] if len(prompt) <= SHORT_PROMPT else self.network.unknown_words(prompt)
 
     def editor(self, settings: Mapping[str, Setting]) -> "Editor":
-        """Return the model as an editor. `settings` replace those of the model."""
+        """Return the model as an editor. `settings` override the model's settings."""
         return Editor(self, settings)
 
 
@@ -153,7 +153,7 @@ class Editor:
     model
         The model whose pipeline edits.
     settings
-        Settings that replace those of the model.
+        Settings that override the model's settings.
     known
         The `FACTS` of the editor, or None if it must be opened for them.
     """

@@ -42,7 +42,7 @@ class StudioModel(PipelineModel):
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
     def editor(self, settings: Mapping[str, Setting]) -> Editor:
-        """Return the model as an editor. `settings` replace those of the model."""
+        """Return the model as an editor. `settings` override the model's settings."""
         known = None
         if self._is_known and _need_no_check(settings):
             known = {"settings": {**self.settings, **settings}}

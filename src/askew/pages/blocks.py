@@ -467,7 +467,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow from one name to another, whose width is proportional to its score."""
+    """An arrow between two names. Its width is proportional to its score."""
 
     source: str
     target: str

@@ -65,7 +65,7 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
 
 
 def _plain_block(block: Block) -> Iterator[PlainBlock]:
-    """Yield a block without inner blocks as text or as a table, if it has one."""
+    """Convert a block without inner blocks to text or to a table. Yield nothing for other blocks."""
     match block:
         case Paragraph() | CodeBlock():
             yield block

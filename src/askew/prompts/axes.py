@@ -185,7 +185,7 @@ def _adjective_words(phrases: Iterable[str]) -> set[str]:
 
 
 def _catalogue_axis(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
-    """Return the axis of a table of axes.toml."""
+    """Return the axis that a table of axes.toml defines."""
     values = table["values"]
     synonyms = table.get("stated", {})
     mentions = None

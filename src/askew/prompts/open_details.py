@@ -531,7 +531,7 @@ def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
 
 
 def with_article(words: str) -> str:
-    """Return the words of a topic in the form for a prompt.
+    """Add an article to the words of a topic, if they need it.
 
     "red shoe" gives "a red shoe"; "shoes" and "footwear" stay as they are.
     """

@@ -216,7 +216,7 @@ class VectorParts:
     parts
         Slices of images.
     known
-        Vectors by image id. Vectors of finished slices are added.
+        Vectors by image id. Each finished slice adds its vectors.
     """
 
     def __init__(

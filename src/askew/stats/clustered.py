@@ -2,8 +2,8 @@
 
 Images of a cluster are not independent draws.
 
-Arrays are (clusters, members), NaN where a member gave no answer. Rows are independent of each
-other. If two arrays are compared, their rows form pairs. All functions raise NotEnoughData without
+Arrays have the shape (clusters, members). A member without an answer is NaN. Rows are independent
+of each other. If two arrays are compared, their rows form pairs. All functions raise NotEnoughData without
 answers, or without a pair of rows for a comparison, and ValueError for invalid arrays.
 """
 

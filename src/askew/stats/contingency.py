@@ -50,9 +50,9 @@ class PermutationTest:
     Attributes
     ----------
     exceedances : int
-        Permuted tables with a statistic at least as large as the observed one.
+        Number of permuted tables with a statistic at least as large as the observed one.
     draws : int
-        All permuted tables.
+        Number of permuted tables.
     """
 
     exceedances: int

@@ -62,7 +62,7 @@ def array_of(
     if x.ndim != axes.count(",") + 1:
         raise ValueError(f"{name} has {x.ndim} axes; {axes} is needed")
     if not x.size:
-        raise NotEnoughData(f"{name}: nothing there; at least one image with an answer is needed")
+        raise NotEnoughData(f"{name} is empty; at least one image with an answer is needed")
     if finite and not np.all(np.isfinite(x)):
         raise ValueError(f"{name} contains numbers that are not finite")
     return x

@@ -372,7 +372,7 @@ def _variances_of_mean(sets: Floats, coefficients: Floats) -> Floats:
 
 
 def _effective_pictures(sets: Floats) -> int:
-    """Return the number of independent images with the same precision as the mean share of sets (sets, m).
+    """Return the size of one set that is as precise as the mean share of sets (sets, m).
 
     Counts are smoothed, so that a set with a single value is not treated as exact.
     """
@@ -441,7 +441,7 @@ def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(pictures: int, stream: int) -> tuple[Floats, Floats]:
-        """Return gaps to the reference, and their variances, in samples of this size."""
+        """Simulate samples of this size. Return their gaps to the reference, and the variances."""
         answered = before.sampled(population, pictures, common, stream)
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)

@@ -37,7 +37,7 @@ WITHIN = Missing("not_asked", "no axis has a significant MAD")
 
 @record
 class ErrorRate:
-    """Changes of scores at a share of wrong answers: means over axes, with Student's interval.
+    """Mean changes of scores over axes, with Student's interval, at a share of wrong answers.
 
     Attributes
     ----------

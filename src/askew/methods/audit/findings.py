@@ -197,8 +197,12 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
 
         Parameters
         ----------
-        axis, value, prompt
-            Axis, value and prompt. By default the first prompt.
+        axis
+            Name of the axis.
+        value
+            Value of the axis.
+        prompt
+            Prompt of the audit. By default its first prompt.
         set_name
             "initial", or "AXIS: VALUE" of a counterfactual or condition.
 

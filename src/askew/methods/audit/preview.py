@@ -119,12 +119,12 @@ def _rejected(draft: PlanDraft) -> Iterator[str]:
 
 
 def _usable_answers(tally: object) -> Table:
-    """Return the number of usable answers by step, with the faults of the others."""
+    """Return the usable answers of each step, and the reasons why others were rejected."""
     if not isinstance(tally, AnswerTally):
         raise UsageError(
             "--report describes the answers of a language model. Name one with --llm openai/MODEL"
         )
-    table = _table("step", "usable", "of", "share", "95 % interval", "reasons of the others")
+    table = _table("step", "usable", "of", "share", "95 % interval", "reasons for rejection")
     for step, (usable, asked) in tally.steps.items():
         if not asked:
             continue

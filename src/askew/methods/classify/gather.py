@@ -90,7 +90,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     Returns
     -------
     ClassesGathered
-        All that the scores need.
+        Data from which the scores are computed.
 
     Raises
     ------

@@ -134,7 +134,7 @@ class ClassificationPlan(RunPlan):
         return classes
 
     def _class_of_gender(self, gender: str | None) -> str | None:
-        """Return the class that states a gender, or None unless exactly one does."""
+        """Return the class that states a gender, or None if no class or several classes do."""
         fitting = [word for word in self.classes if stated_value(word, GENDER) == gender]
         return fitting[0] if gender and len(fitting) == 1 else None
 

@@ -288,7 +288,7 @@ SCORES = (
     "identity",
     "target_seen",
 )
-"""Scores of --fail-if that are fields of `Editing`."""
+"""Fields of `Editing` that --fail-if accepts as scores."""
 
 
 def scores_of(field: str, findings: EditFindings) -> Iterator[LocatedEstimate]:

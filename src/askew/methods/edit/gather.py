@@ -113,7 +113,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     Returns
     -------
     EditsGathered
-        All that the scores need.
+        Data from which the scores are computed.
 
     Raises
     ------

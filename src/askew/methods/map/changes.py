@@ -84,7 +84,7 @@ def changes(
     Returns
     -------
     tuple of ModelChange
-        Changes by later model and concept, if both models have a prompt in common.
+        Changes by later model and concept, for models that share a prompt with the first model.
     """
     estimates = {(risk.model, risk.prompt, risk.axis): risk.estimate for risk in risks}
     by_concept = grouped(pairs, _model_and_concept)

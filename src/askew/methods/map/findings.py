@@ -153,7 +153,7 @@ class Gradient:
     b : str
         Word of the prompt.
     cosines : mapping of str to float
-        By concept, the cosine of its text embedding and that of `b`.
+        For each concept, the cosine of its text embedding and the text embedding of `b`.
     spearman : Estimate or Missing
         Correlation of the cosines with mIoU.
     """
@@ -220,7 +220,7 @@ class MapResult(Result[MapPlan, MapFindings]):
     def miou(
         self, concept: str, prompt: str | None = None, model: str | None = None
     ) -> Estimate | Missing:
-        """Return the mean IoU of a concept's masks and those of the word of the prompt.
+        """Return the mean IoU of the masks of a concept and of the prompt's word.
 
         Parameters
         ----------

@@ -64,8 +64,8 @@ class PromptAttention:
     observed : ObservedSet
         Labels of the images.
     cosines : mapping of str to float
-        By concept, the cosine of its text embedding and that of the word of the prompt. Empty for
-        few concepts.
+        For each concept, the cosine of its text embedding and the text embedding of the prompt's
+        word. Empty for few concepts.
     masks : mapping of str to sequence of Mask or Missing
         By word, the true masks of the usable images.
     """

@@ -104,13 +104,13 @@ def mine(
         VQA model that labels the axes of skew, and the details that images leave out. [default: the
         embedder]
     iterations
-        Iterations of each search. [default: 25]
+        Number of iterations of each search. [default: 25]
     population
-        Prompts in each iteration. [default: 15]
+        Number of prompts in each iteration. [default: 15]
     selected
-        Best prompts of an iteration, which are mutated. [default: 5]
+        Number of best prompts of an iteration that are mutated. [default: 5]
     mutations
-        Mutations of each selected prompt. Random prompts fill the population. [default: 2]
+        Number of mutations of each selected prompt. Random prompts fill the population. [default: 2]
     selection
         Rule that selects prompts. score: the measured score. learned: the score predicted from the
         prompt's words. [default: learned with --objective skew; score with other objectives]
@@ -128,7 +128,7 @@ def mine(
         Similarity of images and texts. cosine, unit: (1 + cosine) / 2, or auto: unit for the
         studio's embedder, else cosine. [default: auto]
     top
-        Best prompts of a search, which are scored with held-out seeds. [default: 5]
+        Number of best prompts of a search that are scored with held-out seeds. [default: 5]
     runs
         Independent searches. [default: 1]
     random_search

@@ -149,7 +149,7 @@ def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Edi
     model
         The model.
     settings
-        Settings that replace those of the model.
+        Settings that override the model's settings.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
     model
         The model. Its settings hold for edits, too, where edits have them.
     settings
-        Settings that replace those of the model: num_inference_steps, guidance_scale, …
+        Settings that override the model's settings: num_inference_steps, guidance_scale, …
 
     Raises
     ------

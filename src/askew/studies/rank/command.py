@@ -232,7 +232,7 @@ def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
 def _mined_prompts(
     searches: Sequence[MiningResult], names: Sequence[str]
 ) -> dict[str, _MinedPrompt]:
-    """Return the best prompts of all searches that can be scored again, in order."""
+    """Return the best prompts of all searches in order, except prompts that lack variations."""
     mined: dict[str, _MinedPrompt] = {}
     for search, name in zip(searches, names, strict=True):
         for prompt in search.findings.minethegap.best:

@@ -342,7 +342,10 @@ def _ranked(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[Ra
 
 
 def _by_axis(reading: ObjectiveReading | Missing) -> list[ObjectiveReading | Missing]:
-    """Return a measurement for each axis; no axis is selected, so no score is too large by chance."""
+    """Return a separate measurement for each axis.
+
+    If only the axis with the largest score were reported, its score would be too large by chance.
+    """
     if isinstance(reading, SkewReading) and reading.axes:
         return [replace(reading, axes=(axis,)) for axis in reading.axes]
     return [reading]
