@@ -21,7 +21,7 @@ from askew.store.files import read_text, write_file
 from askew.types import Estimate, Missing, Picture, grouped, record
 
 RESULTS_FILE = "results.json"
-FORMAT = 5
+FORMAT = 6
 """Format of results.json. It increases by one when askew can no longer read older files."""
 
 AGAIN = (
