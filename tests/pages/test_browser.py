@@ -48,12 +48,18 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
   }
   for (const e of page.querySelectorAll("td, th"))
     if (!e.closest(".hidden") && e.scrollWidth > e.clientWidth + 2) cut.push(e.textContent);
+  const outside = [...page.querySelectorAll(".bar line")].filter(e => {
+    const mark = e.getBoundingClientRect(), plot = e.closest("svg.bar").getBoundingClientRect();
+    return mark.left < plot.left - 2 || mark.right > plot.right + 2 ||
+      mark.top < plot.top - 1 || mark.bottom > plot.bottom + 1;
+  }).map(e => e.outerHTML);
   const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
     !e.closest(".wide, .fit, pre, .hidden, .part, .pin, .plane") &&
     e.getBoundingClientRect().right > width + 1);
   return {
-    width: page.documentElement.scrollWidth, window: width, small, narrow, cut, scrolled,
+    width: page.documentElement.scrollWidth, window: width, small, narrow, cut, outside,
+    scrolled,
     sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
     fetched: inner.performance.getEntriesByType("resource").map(r => r.name)
       .filter(n => !n.startsWith("data:")),
@@ -83,20 +89,20 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
 
 
 def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """Measure pages; assert that nothing overflows, is small, narrow, cut, fetched or broken."""
+    """Measure pages; assert that nothing overflows, is small, narrow, cut, outside, fetched or broken."""
     measured = measure(framed, folder)
     for k, ((_, width), page) in enumerate(zip(framed, measured, strict=True)):
         assert page["window"] == width
         assert page["width"] <= width, f"page {k} at {width}"
-        names = ("sticking", "small", "narrow", "cut", "fetched", "broken")
+        names = ("sticking", "small", "narrow", "cut", "outside", "fetched", "broken")
         faults = [page[name] for name in names]
-        assert faults == [[], [], [], [], [], 0], f"page {k} at {width}"
+        assert faults == [[], [], [], [], [], [], 0], f"page {k} at {width}"
     return measured
 
 
 def test_fits(tmp_path: Path) -> None:
     page = html.page(gallery())
-    widths = (360, 390, 800, 1200, 1920)
+    widths = (360, 390, 800, 1280, 1920)
     for measured in sound([(page, width) for width in widths], tmp_path):
         assert measured["scrolled"] == 0, measured["window"]  # plots are stacked before they scroll
         assert measured["images"] > 40

@@ -46,7 +46,7 @@ def test_bars_are_as_long_as_shares() -> None:
     pytest.importorskip("matplotlib")
     on = figures.figure(page(one_prompt())).axes[0]
     assert [round(patch.get_width(), 1) for patch in on.patches[:2]] == [12.5, 87.5]  # type: ignore[attr-defined]
-    assert [label.get_text() for label in on.get_yticklabels()][:2] == ["Gender", "Disability"]
+    assert [label.get_text() for label in on.get_yticklabels()][:2] == ["Gender", "Disability: fit"]
 
 
 def test_scores_have_interval_and_chance() -> None:

@@ -191,21 +191,25 @@ def test_the_mark_is_at_the_bias_corrected_value() -> None:
 
 
 def test_a_bar_names_values_that_do_not_fit() -> None:
-    parts = (
-        ShareSegment("fit", estimate(0.95), 95, 0.25),
-        ShareSegment("wheelchair", estimate(0.05), 5, 0.25),
-        ShareSegment("blind", estimate(0.0), 0, 0.25),
-        ShareSegment(LONG_WORD, estimate(0.0), 0, 0.25),
+    narrow = (
+        ShareSegment("male", estimate(0.95), 95, 0.5),
+        ShareSegment("female", estimate(0.05), 5, 0.5),
     )
-    page = shown(
-        ShareBars("c", (Bar("Disability", parts, 100, {"refused": 2}, "more fit than even", True),))
+    empty = (
+        ShareSegment("male", estimate(1.0), 100, 0.5),
+        ShareSegment(LONG_WORD, estimate(0.0), 0, 0.5),
     )
+    bars = (
+        Bar("Gender", narrow, 100, {"refused": 2}, "more male than even", True),
+        Bar("Other", empty, 100),
+    )
+    page = shown(ShareBars("c", bars))
     text = page.replace("\u00a0", " ")
-    note = "fit 95 of 100, 95 % [89, 100]; uniform: 25 %; 2 unlabeled: "
+    note = "male 95 of 100, 95 % [89, 100]; uniform: 50 %; 2 unlabeled: "
     assert f"{note}the model or instrument refused 2" in text
-    assert "<bdi>wheelchair 5</bdi>" in page
-    assert f"no images: blind and {LONG_WORD}" in page
-    assert len(re.findall('class="reference"', page)) == 3
+    assert "<bdi>female 5</bdi>" in page
+    assert f"no images: {LONG_WORD}" in page
+    assert len(re.findall('<line class="reference"', page)) == 2
 
 
 def test_bars_of_the_same_values_share_a_key() -> None:

@@ -2,16 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
+from typing import TypeVar
 
 from markupsafe import Markup
 
 from askew.pages import words
-from askew.pages.blocks import Scale
+from askew.pages.blocks import Bar, IntervalRow, Scale
 from askew.types import Estimate
 
+Row = TypeVar("Row", Bar, IntervalRow)
 Ids = Mapping[str, str]
 """Ids of elements by anchor."""
 
@@ -176,6 +179,28 @@ def region(name: str, table: Markup) -> Markup:
     return tag(
         "div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0
     )
+
+
+def table_bodies(
+    rows: Iterable[Row], width: int, draw: Callable[[Row], Markup]
+) -> Iterator[Markup]:
+    """Yield the rows of a chart in groups, with the name of each group above its rows.
+
+    Parameters
+    ----------
+    rows : iterable of Bar or IntervalRow
+        The rows.
+    width : int
+        Number of columns of the table.
+    draw : callable
+        Function that returns a row as an element.
+    """
+    for group, members in groupby(rows, key=lambda row: row.group):
+        title = None
+        if group:
+            name = tag("th", bdi(group), colspan=width, scope="rowgroup")
+            title = tag("tr", name, class_="group")
+        yield tag("tbody", title, *map(draw, members))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage
@@ -23,9 +24,11 @@ from askew.pages.blocks import (
     Scatter,
     Section,
     ShareBars,
+    ShareSegment,
 )
 from askew.pages.plain import ENDS, SENSITIVITY
-from askew.pages.plots import edge, lanes_axis, parted
+from askew.pages.plots import lanes_axis
+from askew.pages.share_bars import ShareMarks, is_stacked, stacked_marks, value_marks
 from askew.stats.intervals import ends
 from askew.types import Estimate
 
@@ -99,8 +102,18 @@ def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
 def _rows(plot: Plot) -> int:
     """Return the height of a plot in rows."""
     if isinstance(plot, ShareBars):
-        return len(plot.bars)
+        return sum(map(_bar_rows, plot.bars))
     return len(plot.rows) if isinstance(plot, IntervalChart) else 8
+
+
+def _bar_rows(bar: Bar) -> int:
+    return 1 if is_stacked(bar) else len(bar.parts)
+
+
+def _first_bars(bars: Sequence[Bar]) -> list[Bar]:
+    """Return the first bars, as many as fit into a plot, and always one."""
+    rows = accumulate(map(_bar_rows, bars))
+    return [bar for bar, row in zip(bars, rows, strict=True) if row <= ROWS] or list(bars[:1])
 
 
 def _draw(panel: Axes, plot: Plot) -> None:
@@ -109,7 +122,7 @@ def _draw(panel: Axes, plot: Plot) -> None:
     panel.tick_params(labelsize=7, length=2)
     panel.spines[["top", "right"]].set_visible(False)
     if isinstance(plot, ShareBars):
-        _draw_shares(panel, plot.bars[:ROWS])
+        _draw_shares(panel, _first_bars(plot.bars))
     elif isinstance(plot, IntervalChart):
         _draw_intervals(panel, plot)
     elif isinstance(plot, LineChart):
@@ -119,17 +132,27 @@ def _draw(panel: Axes, plot: Plot) -> None:
 
 
 def _draw_shares(panel: Axes, bars: Sequence[Bar]) -> None:
-    for row, bar in enumerate(bars):
-        _draw_bar(panel, row, bar)
-    _label_rows(panel, bars)
+    """Draw a row for each stacked bar, and for each value of the other bars."""
+    labels: list[str] = []
+    for bar in bars:
+        if is_stacked(bar):
+            _draw_stacked_bar(panel, len(labels), bar)
+            labels.append(_row_label(bar))
+            continue
+        for number, part in enumerate(bar.parts):
+            _draw_value_bar(panel, len(labels), number, part)
+            value = words.shorten(part.value, 18)
+            labels.append(f"{words.shorten(_row_label(bar), 22)}: {value}")
+    _label_rows(panel, labels)
     panel.set_xlim(0, 100)
     panel.set_xlabel(
-        "percent of images; marks: reference shares; lines: confidence interval of the leading share",
+        "percent of images; marks: reference shares; lines: confidence intervals, in bars of two "
+        "values of the leading value",
         fontsize=7,
     )
 
 
-def _draw_bar(panel: Axes, row: int, bar: Bar) -> None:
+def _draw_stacked_bar(panel: Axes, row: int, bar: Bar) -> None:
     """Draw a stacked bar, with the names of narrow parts at its right and its interval below."""
     start = 0.0
     small = []
@@ -145,11 +168,25 @@ def _draw_bar(panel: Axes, row: int, bar: Bar) -> None:
             small.append(text)
         start += share
     panel.text(101, row, textwrap.fill(", ".join(small), 36), va="center", fontsize=6)
-    boundaries = [100 * share for share in parted(bar.parts)]
-    panel.vlines(boundaries, row + 0.31, row + 0.47, color=INK, linewidth=1.2)
-    ends_of_part = edge(bar)
-    if ends_of_part is not None:
-        low, high = ends_of_part
+    _draw_marks(panel, row, stacked_marks(bar))
+
+
+def _draw_value_bar(panel: Axes, row: int, number: int, part: ShareSegment) -> None:
+    share = 0.0
+    if isinstance(part.share, Estimate):
+        share = 100 * part.share.value
+        panel.text(101, row, f"{share:.0f}", va="center", fontsize=6)
+    panel.barh(row, share, height=0.62, color=PARTS[number % len(PARTS)], edgecolor="white")
+    _draw_marks(panel, row, value_marks(part))
+
+
+def _draw_marks(panel: Axes, row: int, marks: ShareMarks) -> None:
+    """Draw a reference share and an interval below a bar."""
+    if marks.reference is not None:
+        x = 100 * marks.reference
+        panel.vlines([x], row + 0.31, row + 0.47, color=INK, linewidth=1.2)
+    if marks.interval is not None:
+        low, high = marks.interval
         panel.hlines(row + 0.39, 100 * low, 100 * high, color=INK, linewidth=0.8)
 
 
@@ -157,7 +194,7 @@ def _draw_intervals(panel: Axes, chart: IntervalChart) -> None:
     rows = chart.rows[:ROWS]
     for position, row in enumerate(rows):
         _draw_interval(panel, position, row)
-    _label_rows(panel, rows)
+    _label_rows(panel, list(map(_row_label, rows)))
     axis = lanes_axis(chart)
     panel.set_xticks(axis.ticks, axis.labels)
     panel.set_xlim(axis.low, axis.high)
@@ -215,9 +252,8 @@ def _draw_points(panel: Axes, plot: Scatter) -> None:
     panel.set(xlabel=plot.x[0], ylabel=plot.y[0])
 
 
-def _label_rows(panel: Axes, rows: Sequence[Bar | IntervalRow]) -> None:
-    """Write the group and the label of each row at its left."""
-    labels = [_row_label(row) for row in rows]
+def _label_rows(panel: Axes, labels: Sequence[str]) -> None:
+    """Write the label of each row at its left."""
     panel.set_yticks(range(len(labels)), labels)
     panel.set_ylim(len(labels) - 0.4, -0.6)
 

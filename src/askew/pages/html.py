@@ -11,7 +11,7 @@ from itertools import count
 
 from markupsafe import Markup
 
-from askew.pages import blocks, charts, plots, words
+from askew.pages import blocks, charts, plots, share_bars, words
 from askew.pages.blocks import (
     Block,
     Content,
@@ -213,7 +213,7 @@ class Renderer:
             case PictureGrid():
                 return self._pictures(block)
             case blocks.ShareBars():
-                return plots.shares(block, self.ids)
+                return share_bars.shares(block, self.ids)
             case blocks.IntervalChart():
                 return plots.lanes(block, self.ids)
             case _:
