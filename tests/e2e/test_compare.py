@@ -200,7 +200,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}"], "two or more runs"),
         (["{good}", "{same}"], "are the same run"),
         (["{good}", "{absent}"], "there is no run folder"),
-        (["{good}", "{empty}"], "is no run folder: it contains no plan.toml"),
+        (["{good}", "{empty}"], "is not a run folder: it contains no plan.toml"),
         (["{good}", "{unfinished}"], "name the folder of a finished run"),
         (["{good}", "{fewer}"], "images 6, not 12"),
         (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),

@@ -162,8 +162,8 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_planned(
     # three for each good prompt, and four times three for the failing prompt
     assert "45 calls" in errors
     assert (
-        "44 of 52 counterfactual prompts could be used; the others: it does not state its value (8)"
-        in errors
+        "44 of 52 counterfactual prompts could be used; faults of the others: it does not state "
+        "its value (8)" in errors
     )
     assert [prompt.text for prompt in read_plan(place).prompts] == [
         text for text in TWELVE if text != TWELVE[10]

@@ -126,7 +126,7 @@ def test_compare_names_the_command_for_searches(
 ) -> None:
     twin = shutil.copytree(blue.folder, tmp_path / "twin")
     assert command(["compare", str(blue.folder), str(twin)]) == 2
-    assert "`askew rank --mined` compares such runs" in capsys.readouterr().err
+    assert "`askew rank --mined` compares runs of `askew mine`" in capsys.readouterr().err
 
 
 def test_the_report_holds_the_prompts_and_their_images(blue: askew.MiningResult) -> None:

@@ -241,7 +241,7 @@ class TestRefusals:
             AttentionMaps(sd, "  ")
 
     def test_attribution_longer_than_the_window(self, sd: Any) -> None:
-        with pytest.raises(UsageError, match="has 102 tokens, but this model reads 77"):
+        with pytest.raises(UsageError, match="has 102 tokens, but this model accepts 77"):
             AttentionMaps(sd, "a" * 100)
 
     def test_a_word_that_is_not_there(self, sd: Any) -> None:

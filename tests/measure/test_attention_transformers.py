@@ -259,13 +259,13 @@ def test_unsupported_requests_are_errors() -> None:
     with pytest.raises(UsageError, match="SanaPipeline"):
         TransformerAttentionRecorder(tiny_pipelines.sana(), "a")
     with (
-        pytest.raises(UsageError, match="82 CLIP tokens, but this model reads 77"),
+        pytest.raises(UsageError, match="82 CLIP tokens, but this model accepts 77"),
         TransformerAttentionRecorder(pipeline("sd3"), "c" * 80),
     ):
         pass
     with (
         TransformerAttentionRecorder(pipe, "a nurse and perceived gender"),
-        pytest.raises(UsageError, match="reads 8"),
+        pytest.raises(UsageError, match="accepts 8"),
     ):
         draw("flux-dev", max_sequence_length=8)
 

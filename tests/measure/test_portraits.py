@@ -41,7 +41,7 @@ def test_a_similarity_transform_is_recovered(
 
 
 def test_landmarks_at_one_point_have_no_size() -> None:
-    with pytest.raises(ValueError, match="one point"):
+    with pytest.raises(ValueError, match="are the same point"):
         similarity(np.ones((3, 2)))
 
 

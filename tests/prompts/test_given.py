@@ -33,7 +33,7 @@ def test_comments_and_blank_lines_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a nurse\n\na nurse\n", r"line 3: the prompt 'a nurse' is a repetition of line 1"),
+        (b"a nurse\n\na nurse\n", r"line 3: the prompt 'a nurse' repeats line 1"),
         (b"# nothing\n\n", r"contains no prompt"),
         (b"a nurse\na \xff chef\n", r"line 2: byte 0xff is not UTF-8"),
     ],

@@ -249,7 +249,7 @@ def test_pairs_that_cannot_be_corrected_are_missing() -> None:
     blind = AxisPairSample([30, 10], [[20, 20]], [1, 1], confusion=[[60, 40], [58, 42]])
     (estimate,) = interactions([blind], rng=np.random.default_rng(0))
     assert isinstance(estimate, Missing)
-    assert "apart" in estimate.detail
+    assert "does not distinguish" in estimate.detail
     with pytest.raises(NotEnoughData):
         debiased_value(AxisPairSample([1, 1], [[1, 1]], [1, 1], confusion=[[5, 0], [0, 0]]))
     with pytest.raises(ValueError, match="values"):

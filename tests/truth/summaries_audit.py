@@ -20,6 +20,7 @@ from askew.prompts.axes import BIASCONNECT, find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.association import mad
 from askew.stats.fair_null import fair_histograms
+from askew.stats.intervals import benjamini_hochberg
 from askew.store.keys import picture_seed
 from askew.studies.compare.findings import axis_differences
 from askew.studies.compare.score import ComparedRun
@@ -75,40 +76,39 @@ def observed(
     )
 
 
-def judged(
-    bias: float, seed: int, by_mad: Sequence[str] = ("gender", "environment")
-) -> list[SetShares]:
-    """Return the verdicts of an audit of eight axes, with the MAD of the axes `by_mad`.
-
-    Of the MAD only its p-value is computed, without an interval.
-    """
+def judged(bias: float, seed: int) -> list[SetShares]:
+    """Return the verdicts of an audit of eight axes on 48 images."""
     prompt = plan().prompts[0]
     names = [axis.name for axis in prompt.axes]
-    initial, *others = [
-        observed(variant, names, 48, bias, seed)
-        for variant in prompt.prompts()
-        if variant.axis is None or variant.axis in by_mad
-    ]
-    axes = [axis.axis() for axis in prompt.axes]
+    initial = observed(Prompt(NURSE), names, 48, bias, seed)
     scoring = Scoring(READER, seed=seed, draws=100)
-    read = dict(
-        zip(
-            (s.name for s in (initial, *others)),
-            extract_concepts([initial, *others], axes, scoring),
-            strict=True,
-        )
-    )
-    counts = {name: entry.counts.counts.astype(float) for name, entry in read.items()}
-    mads = {}
-    for name in by_mad:
-        results = [counts[s.name] for s in others if s.prompt.axis == name]
-        null = cas_of(*fair_histograms(counts["initial"], results, 1000, scoring.rng(name)))
-        seen = cas_of(
-            counts["initial"].mean(axis=0), np.array([entry.mean(axis=0) for entry in results])
-        )
-        mads[NURSE, name] = float((1 + (mad(null.T) >= mad(seen) - 1e-12).sum()) / 1001)
-    counted = [shares(initial, axis, NURSE, scoring) for axis in prompt.axes]
-    return list(with_verdicts(counted, mads, READER)[0])
+    return list(with_verdicts(shares(initial, axis, NURSE, scoring) for axis in prompt.axes))
+
+
+def significant_mads(bias: float, seed: int) -> list[str]:
+    """Return the axes of gender and environment whose MAD is significant.
+
+    Only the p-value of a MAD is computed, without an interval.
+    """
+    axes = ("gender", "environment")
+    prompt = plan(axes).prompts[0]
+    initial, *others = [observed(variant, axes, 48, bias, seed) for variant in prompt.prompts()]
+    sets = [initial, *others]
+    scoring = Scoring(READER, seed=seed, draws=100)
+    extracted = extract_concepts(sets, [axis.axis() for axis in prompt.axes], scoring)
+    counts = {
+        observed_set.name: concepts.counts.counts.astype(float)
+        for observed_set, concepts in zip(sets, extracted, strict=True)
+    }
+    p_values = []
+    for axis in axes:
+        results = [counts[other.name] for other in others if other.prompt.axis == axis]
+        null = cas_of(*fair_histograms(counts["initial"], results, 1000, scoring.rng(axis)))
+        means = np.array([entry.mean(axis=0) for entry in results])
+        score = mad(cas_of(counts["initial"].mean(axis=0), means))
+        p_values.append((1 + (mad(null.T) >= score - 1e-12).sum()) / 1001)
+    q_values = benjamini_hochberg(p_values)
+    return [axis for axis, q in zip(axes, q_values, strict=True) if q < 0.05]
 
 
 def cas_of(initial: Array, others: Array) -> Array:
@@ -138,7 +138,7 @@ def changed_axes(bias: float, seed: int) -> set[str]:
     names = [axis.name for axis in prompt.axes]
     initial, *others = [observed(variant, names, 48, bias, seed) for variant in prompt.prompts()]
     scoring = Scoring(READER, seed=seed, draws=100)
-    entry = with_q([tibet(initial, others, [axis.axis() for axis in prompt.axes], scoring)], {})[0]
+    entry = with_q([tibet(initial, others, [axis.axis() for axis in prompt.axes], scoring)])[0]
     return {
         other
         for other, second_test in entry.axes["environment"].second_tests.items()
@@ -181,7 +181,6 @@ ROWS = (
             "over_representation",
             "under_representation",
             "diffuse_bias",
-            "concept_bias",
             "no_bias",
             "no_bias_after_correction",
             "no_bias_with_power",
@@ -190,14 +189,21 @@ ROWS = (
             "no_bias_headline",
             "power",
             "no_power",
-            "concept_headline",
-            "no_concept_headline",
-            "nearest_values",
         ),
         "48 images of a nurse, 8 axes. No bias: any significant bias. Planted bias 0.5: over-represented female.",
         reports_bias,
         names_gender,
         0.88,
+        400,
+    ),
+    Summary(
+        "Concept association",
+        ("concept_headline", "no_concept_headline", "nearest_values"),
+        "48 images of a nurse and of each counterfactual of gender and environment. No bias: any "
+        "significant MAD. Planted bias 0.5: gender.",
+        lambda seed: bool(significant_mads(0.0, seed)),
+        lambda seed: "gender" in significant_mads(0.5, seed),
+        0.75,
     ),
     Summary(
         "Associated axes",

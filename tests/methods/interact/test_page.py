@@ -95,8 +95,8 @@ def test_sentences_state_direction_and_size_of_effects() -> None:
     increase = "equalizing gender increases the deviation of perceived age from uniform"
     assert f"{increase}: IS −0.11 [−0.17, −0.05]" in sentences
     undetermined = (
-        "clothing is associated with gender, but equalizing gender changes its deviation in no "
-        "determined direction"
+        "clothing is associated with gender, but equalizing gender does not significantly change "
+        "its deviation"
     )
     assert any(undetermined in sentence for sentence in sentences)
     assert "3 of 6 pairs of axes are associated (χ²)" in answer(graph())
