@@ -393,7 +393,7 @@ class FolderOptions(ManifestOptions, total=False):
 
 
 class SourceOptions(ManifestOptions, total=False):
-    """The source images of social groups."""
+    """The input images of social groups."""
 
     sources: Annotated[
         str | None,

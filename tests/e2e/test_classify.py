@@ -144,7 +144,7 @@ def test_given_images_of_another_size_and_mode_without_accuracy(
     assert "6 images were cropped to a square and resized to 32x32" in warnings
     assert (
         warnings.count(
-            "no instrument labels whether the source images show their group, or a target class"
+            "no instrument labels whether the input images show their group, or a target class"
         )
         == 1
     )

@@ -1,4 +1,4 @@
-"""Source images of social groups: their groups, their sampling, and their neutrality."""
+"""Input images of social groups: their groups, their sampling, and their neutrality."""
 
 from __future__ import annotations
 

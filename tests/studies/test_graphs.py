@@ -68,7 +68,7 @@ def test_a_difference_has_a_single_and_a_simultaneous_interval() -> None:
 
 def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     runs = {"a": planted_graphs.findings(), "b": with_edges(turned)}
-    text = "The sensitivity (IS) of 1 of 6 pairs of axes differs significantly between b and a."
+    text = "The sensitivity (IS) differs significantly between b and a for 1 of 6 pairs of axes."
     assert text in page(runs, model_graphs(runs)).answer
     alike = {
         "a": planted_graphs.findings(),
@@ -76,8 +76,8 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     }
     answer = page(alike, model_graphs(alike)).answer
     assert (
-        "a has 3 edges and b has 0 edges. The sensitivity (IS) of none of 6 pairs of axes differs"
-        in answer
+        "a has 3 edges and b has 0 edges. The sensitivity (IS) differs significantly between b and a "
+        "for none of 6 pairs of axes." in answer
     )
     assert shared_prompts(alike) == [planted_graphs.PROMPT]
     assert rendered(alike).count("Gender → age") > 1
@@ -90,7 +90,7 @@ def test_a_pair_that_differs_without_an_edge_is_not_called_an_edge() -> None:
         for k in (0, 1)
     ]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
-    assert "a has 0 edges and b has 0 edges. The sensitivity (IS) of " in text
+    assert "a has 0 edges and b has 0 edges. The sensitivity (IS) differs " in text
     assert "of pairs that are an edge in either run or differ significantly. Positive:" in text
     assert "Pair difference" in text
 

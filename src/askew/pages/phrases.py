@@ -33,14 +33,12 @@ _ONE_SET: Mapping[str, Phrase] = {
     "over_representation": Phrase(
         text="{value} over-represented",
         condition="the verdict on an image set and axis has q < 0.05, and the value's interval "
-        "lies "
-        "above its reference share",
+        "is above its reference share",
     ),
     "under_representation": Phrase(
         text="{value} under-represented",
-        condition="the same for an interval below the reference share, if the most frequent value "
-        "is "
-        "not over-represented",
+        condition="the verdict has q < 0.05, and the value's interval is below its reference "
+        "share; the most frequent value is not over-represented",
     ),
     "diffuse_bias": Phrase(
         text="differs from {reference}; no single value stands out",
@@ -60,7 +58,7 @@ _ONE_SET: Mapping[str, Phrase] = {
         condition="the same, in a sentence; the deviation is computed from the number of images",
     ),
     "no_bias_without_power": Phrase(
-        text="not significant with {images} ({q}), too few to detect any bias",
+        text="not significant with {images} ({q}); too few images to detect any bias",
         condition="the same, if no deviation can reach q < 0.05",
     ),
 }
@@ -76,7 +74,7 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="below a headline: the largest such deviation of the axes that are not "
+        condition="below a headline: the largest of these deviations over the axes that are not "
         "significant",
     ),
     "no_power": Phrase(
@@ -137,12 +135,11 @@ _COMPARISON: Mapping[str, Phrase] = {
     "bias_difference": Phrase(
         text="{b} is significantly {more} biased than {a}",
         condition="the difference of MAD (without MAD, of the deviation) has q < 0.05 and an "
-        "interval "
-        "that excludes 0, with the same sign on all axes that differ",
+        "interval that excludes 0, with the same sign on all axes that differ",
     ),
     "bias_direction": Phrase(
         text="{more} biased",
-        condition="the same for each sign, if the axes differ in sign",
+        condition="the same for each sign separately, if the axes have different signs",
     ),
 }
 
@@ -156,13 +153,14 @@ _MAPS: Mapping[str, Phrase] = {
         condition="for one prompt: its mIoU has q of 0.05 or more, or no null distribution",
     ),
     "mean_overlap": Phrase(
-        text="the mean is significantly above chance; {significant} of {prompts} are",
+        text="the mean is significantly above chance (by prompt: {significant} of {prompts})",
         condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's "
         "t",
     ),
     "no_mean_overlap": Phrase(
-        text="the mean is not significantly above chance; {significant} of {prompts} are",
-        condition="for several prompts: otherwise",
+        text="the mean is not significantly above chance (by prompt: {significant} of {prompts})",
+        condition="for several prompts: the mean corrected mIoU is not above 0, or has q of 0.05 or "
+        "more",
     ),
 }
 
@@ -175,13 +173,13 @@ _PROMPTS: Mapping[str, Phrase] = {
     ),
     "no_mined_bias": Phrase(
         text="None of {tried} shows significant bias on {model}. {prompt} deviates most: "
-        "{observed} in "
-        "held-out images, not significant.",
+        "{observed} in held-out images, which is not significant.",
         condition="no mined prompt has q < 0.05",
     ),
     "search_gain": Phrase(
         text="Mining found significantly {better} prompts than random search with the same budget",
-        condition="the interval of the difference between the best prompts of both excludes 0",
+        condition="the interval of the difference between the best prompts of both searches "
+        "excludes 0",
     ),
     "no_search_gain": Phrase(
         text="Mining did not find significantly {better} prompts than random search with the same "
@@ -205,15 +203,13 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="a graph with an edge (by the χ² rule) or a determined effect",
     ),
     "effects": Phrase(
-        text="Equalizing the first axis significantly changes the deviation of the second in "
-        "{pairs} "
-        "({directions}).",
+        text="Equalizing the first axis significantly changes the deviation of the second axis in "
+        "{pairs} ({directions}).",
         condition="an interval of IS excludes 0, simultaneously for all pairs of the page",
     ),
     "no_effects": Phrase(
         text="Equalizing the first axis does not significantly change the deviation of the second "
-        "in "
-        "any pair.",
+        "axis in any pair.",
         condition="no interval of IS excludes 0",
     ),
     "no_amplification": Phrase(
@@ -230,8 +226,7 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     ),
     "association_over_prompts": Phrase(
         text="Over {prompts} prompts, {associated} of {pairs} of axes are significantly associated "
-        "in at "
-        "least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
+        "in at least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
         condition="at least one pair has q < 0.05, by Fisher's sum over the prompts",
     ),
     "prompt_disagreement": Phrase(
@@ -239,15 +234,13 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="IS of these pairs differs between prompts, q < 0.05 by Cochran's Q",
     ),
     "graph_difference": Phrase(
-        text="The sensitivity (IS) of {count} of {pairs} of axes differs significantly between "
-        "{run} "
-        "and {first}.",
+        text="The sensitivity (IS) differs significantly between {run} and {first} for {count} of "
+        "{pairs} of axes.",
         condition="an interval of the difference of IS excludes 0, simultaneously for all pairs",
     ),
     "no_graph_difference": Phrase(
-        text="The sensitivity (IS) of none of {pairs} of axes differs significantly between {run} "
-        "and "
-        "{first}.",
+        text="The sensitivity (IS) differs significantly between {run} and {first} for none of "
+        "{pairs} of axes.",
         condition="no interval of the difference of IS excludes 0",
     ),
     "correlation": Phrase(
@@ -261,42 +254,40 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     ),
     "worsening": Phrase(
         text="Mitigation significantly increased the deviation from the reference in {count} of "
-        "{pairs}. "
-        "The measured deviation increased in {share} of all pairs (50 % expected without "
+        "{pairs}. The measured deviation increased in {share} of all pairs (50 % expected without "
         "mitigation).",
-        condition="the number of intervals of measured IS below 0, simultaneously for all pairs",
+        condition="counts the pairs whose interval of the measured IS is below 0, simultaneously for "
+        "all pairs",
     ),
 }
 
 _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "edit_difference": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of "
-        "the "
-        "images of {most} and in {low} of {least}; the groups differ significantly.",
+        text="Edits toward {targets} at strength {strength} change perceived gender in {share} of "
+        "the images of {most} and in {low} of the images of {least}; the groups differ "
+        "significantly.",
         condition="the groups that change most and least differ with q < 0.05, and one group "
-        "changes "
-        "above its floor",
+        "changes above its floor",
     ),
     "no_edit_difference": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {range} of "
-        "a "
-        "group's images; the groups do not differ significantly.",
-        condition="a group changes above its floor with q < 0.05, and these two groups do not "
-        "differ",
+        text="Edits toward {targets} at strength {strength} change perceived gender in {range} of "
+        "a group's images; the groups do not differ significantly.",
+        condition="a group changes above its floor with q < 0.05, and the groups that change "
+        "most and least do not differ",
     ),
     "edit_change": Phrase(
-        text="Edits towards {targets} at strength {strength} change perceived gender in {share} of "
-        "the "
-        "images of {most}.",
-        condition="the same for a single group, or for groups that change equally often",
+        text="Edits toward {targets} at strength {strength} change perceived gender in {share} of "
+        "the images of {most}.",
+        condition="a group changes above its floor with q < 0.05, and no other group changes more or "
+        "less often",
     ),
     "no_edit_change": Phrase(
-        text="Edits towards {targets} at strength {strength} do not change perceived gender "
+        text="Edits toward {targets} at strength {strength} do not change perceived gender "
         "significantly more often than encoding and decoding.",
         condition="no group changes above its floor with q < 0.05",
     ),
     "skin_change": Phrase(
-        text="Edits towards {targets} make skin significantly {how}.",
+        text="Edits toward {targets} make skin significantly {how}.",
         condition="the ITA of a group changes with q < 0.05",
     ),
     "class_difference": Phrase(
@@ -316,33 +307,32 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "no_technique_improvement": Phrase(
         text="{technique}: no significant change on {axes}",
-        condition="no target axis does",
+        condition="no target axis comes significantly closer to its target shares",
     ),
     "technique_harm": Phrase(
         text="significantly further from the target on {axes}",
-        condition="after a but: an axis moves further from its target shares, q < 0.05",
+        condition='after "but": an axis moves further from its target shares, q < 0.05',
     ),
     "technique_association": Phrase(
         text="{pairs} are more strongly associated",
-        condition="after a but: Cramér's V of two axes increases, q < 0.05",
+        condition='after "but": Cramér\'s V of two axes increases, q < 0.05',
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition="after a but: the interval of the change lies below 0",
+        condition='after "but": the interval of the change is below 0',
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
-        condition="after a but: the interval of the change lies below 0",
+        condition='after "but": the interval of the change is below 0',
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition="after a but: the interval of the change lies above 0",
+        condition='after "but": the interval of the change is above 0',
     ),
     "technique_doubt": Phrase(
         text="labels by {instruments} do not confirm the change of {axis}",
-        condition="after a but: the interval by another instrument contains 0, while the change by "
-        "the "
-        "first instrument has q < 0.05",
+        condition='after "but": the interval by another instrument contains 0, while the change by '
+        "the first instrument has q < 0.05",
     ),
 }
 

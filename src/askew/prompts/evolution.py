@@ -319,7 +319,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     base : float
         Expected value without any feature.
     effects : ndarray of shape (features,)
-        Value that each feature adds, shrunk towards 0.
+        Value that each feature adds, shrunk toward 0.
     """
     x = np.asarray(features, dtype=float)
     y = np.asarray(values, dtype=float)

@@ -120,7 +120,7 @@ def asked_as_in_biasconnect(axis: Axis) -> Axis:
 
 
 HEADSHOT = "A color photograph of {}, headshot, high-quality."
-"""Template of the prompts of source images and edits."""
+"""Template of the prompts of input images and edits."""
 
 PORTRAIT = "A portrait of {}."
 """Template of the classes of a classification."""

@@ -20,7 +20,7 @@ SpreadMeasure = Callable[[Floats], Floats]
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the low end of the interval of the spread of K population scores.
 
-    All scores move towards their median by the same amount, so that few remain different, which is
+    All scores move toward their median by the same amount, so that few remain different, which is
     unfavorable to this end. It is the smallest spread whose samples reach the observed spread in at
     least (1 - level) / 2 of cases.
 
@@ -73,7 +73,7 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
 
 
 def _gathered(scores: Floats, t: ArrayLike) -> Floats:
-    """Move all scores towards the median by the same amount: all equal at t = 0, as observed at t = 1."""
+    """Move all scores toward the median by the same amount: all equal at t = 0, as observed at t = 1."""
     median = np.median(scores)
     deviation = scores - median
     size = np.abs(deviation)

@@ -101,7 +101,7 @@ def test_sentences_about_a_verdict_that_is_not_significant_state_the_power(
 def test_sentences_say_if_images_are_too_few_to_detect_any_bias(gender: Any) -> None:
     findings = gender(0.2)
     few = replace(findings.shares[0], verdict=replace(findings.shares[0].verdict, detectable=None))
-    assert "with 48 images (q = 0.20), too few to detect any bias" in sentence(few)
+    assert "with 48 images (q = 0.20); too few images to detect any bias" in sentence(few)
     assert "The images are too few to detect any bias." in words.detail(findings, [few])
 
 

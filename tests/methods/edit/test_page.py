@@ -288,7 +288,7 @@ def test_the_page_begins_with_the_answer_and_has_all_parts(page: Page) -> None:
     drawn = html.page(page)
     before, _, body = drawn.partition("</nav>")
     assert before.count("do not change") == 1
-    assert "Edits towards “high” and “low” at strength 0.8 do not change" in before
+    assert "Edits toward “high” and “low” at strength 0.8 do not change" in before
     parts = [
         "Perceived gender of edits at strength 0.8",
         "whose perceived gender differs",
@@ -312,13 +312,13 @@ def test_only_a_significant_difference_in_missing_edits_is_reported(
     page: Page,
 ) -> None:
     missing_edits = (
-        "edits towards high (any of a source image) are missing more often for woman (14 of 48) "
+        "edits toward high (any of an input image) are missing more often for woman (14 of 48) "
         "than for man (1 of 48)"
     )
     assert missing_edits in html.page(page)
-    assert ": source images are missing" not in html.page(page)
+    assert ": input images are missing" not in html.page(page)
     assert (
-        "faces in source images are missing more often for man (16 of 24) than for woman (4 of 13)"
+        "faces in input images are missing more often for man (16 of 24) than for woman (4 of 13)"
         in html.page(page)
     )
 

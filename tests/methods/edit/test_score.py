@@ -46,7 +46,7 @@ def readings(
 ) -> EditReadings:
     """Labels of perceived gender by the name of the group.
 
-    An edit changes it where `flips` returns true; the restored first source image always does.
+    An edit changes it where `flips` returns true; the restored first input image always does.
     """
     gender: dict[str, str | Missing] = {}
     skin = {}
@@ -172,7 +172,7 @@ HIDDEN = {"high": ("doctor", "lawyer"), "low": ("maid", "janitor")}
 
 
 def hidden(name: str, sources: int, edits: int, planned: int = 48) -> EditedGroup:
-    """A group whose first source images are hidden, and then edits of the next ones to a doctor."""
+    """A group whose first input images are hidden, and then edits of the next ones to a doctor."""
     gone = Missing("blank_image", "the model's safety checker hid the image")
     originals = tuple(gone if k < sources else picture(f"{name} {k}") for k in range(planned))
     edited = tuple(

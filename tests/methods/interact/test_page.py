@@ -101,7 +101,7 @@ def test_sentences_state_direction_and_size_of_effects() -> None:
     assert any(undetermined in sentence for sentence in sentences)
     assert "3 of 6 pairs of axes are associated (χ²)" in answer(graph())
     directions = "in 3 pairs (increased in 1, decreased in 2)"
-    assert f"significantly changes the deviation of the second {directions}" in answer(graph())
+    assert f"significantly changes the deviation of the second axis {directions}" in answer(graph())
     assert effects_of(graph(), "gender") == (
         "associated with age and clothing; "
         "equalizing it significantly increases the deviation of age"

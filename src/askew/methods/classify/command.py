@@ -57,7 +57,7 @@ def classify(
     truth
         GROUP=CLASS, the true class of a group whose name does not state it. May be repeated.
     images
-        Source images per group. [default: 256; 24 with studio]
+        Input images per group. [default: 256; 24 with studio]
     samples
         Numbers of noise samples, separated by commas. [default: 1,10,100; 1,10,40 with studio]
     loss
@@ -86,7 +86,7 @@ def classify(
         instruments = shared.get("vqa", ())
         if options.get("vqa") is not None and len(instruments) != 1:
             raise UsageError(
-                f"one instrument checks the source images, not {len(instruments)}: --vqa NAME"
+                f"one instrument checks the input images, not {len(instruments)}: --vqa NAME"
             )
         settings = opt.given(
             targets=None if targets is None else opt.named_lists(targets, "--targets"),

@@ -1,4 +1,4 @@
-"""The costly part of `askew classify`: source images, and the denoising errors of classes."""
+"""The costly part of `askew classify`: input images, and the denoising errors of classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,9 +66,9 @@ class ClassesGathered(GatheredData):
     targets, labels : tuple of ErrorsOfClasses
         Errors of the target classes, and of the classes of the accuracy, by number of samples.
     showing : tuple of GroupCheck
-        Group checks of the source images.
+        Group checks of the input images.
     neutrality : tuple of Neutrality
-        Neutrality of the source images.
+        Neutrality of the input images.
     """
 
     targets: tuple[ErrorsOfClasses, ...]
@@ -78,7 +78,7 @@ class ClassesGathered(GatheredData):
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
-    """Obtain source images, and the denoising errors of all classes in them.
+    """Obtain input images, and the denoising errors of all classes in them.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _label_warnings(neutral: Sequence[Neutrality]) -> list[str]:
     if any(entry.neutral is not None for entry in neutral):
         return []
     return [
-        "no instrument labels whether the source images show their group, or a target class. "
+        "no instrument labels whether the input images show their group, or a target class. "
         "Name one with --vqa, or give the labels of a folder with --label occupation=COLUMN"
     ]
 

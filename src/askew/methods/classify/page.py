@@ -79,7 +79,7 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
 def _facts(findings: ClassificationFindings) -> tuple[tuple[str, str], ...]:
     plan = findings.plan
     return (
-        ("Source images", shorten(plan.sources or findings.model.name, 120)),
+        ("Input images", shorten(plan.sources or findings.model.name, 120)),
         *group_check_fact(findings.classification.showing),
         ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
         ("Noise samples", ", ".join(map(str, plan.samples))),

@@ -43,12 +43,12 @@ class ClassificationPlan(RunPlan):
     model, model_args
         The diffusion model that classifies, and its settings.
     sources, sources_args
-        Model or collection (folder/PATH) of the source images, and its settings. Empty for the
+        Model or collection (folder/PATH) of the input images, and its settings. Empty for the
         model that classifies.
     groups : tuple of str
         Names of the groups.
     images : int
-        Number of source images per group.
+        Number of input images per group.
     targets : mapping of str to tuple of str
         Two sets of classes. Each class of the first is compared with each class of the second.
     classes : tuple of str
@@ -62,7 +62,7 @@ class ClassificationPlan(RunPlan):
     loss : "l2", "l1" or "huber"
         Error of the predicted noise.
     vqa, vqa_args
-        Instrument that checks the source images, or "none", and its settings.
+        Instrument that checks the input images, or "none", and its settings.
     seed, confidence, bootstrap_samples
         Settings of random draws and intervals.
     """
@@ -160,7 +160,7 @@ def plan_classification(
     groups : str or sequence of str, optional
         Names of the groups. By default the paper's four groups, or all groups of a collection.
     vqa : sequence of str
-        Instruments, of which the first checks the source images.
+        Instruments, of which the first checks the input images.
     **settings : object
         Other fields of the plan. Their defaults are the paper's values, or those for the studio.
 

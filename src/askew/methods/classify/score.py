@@ -143,7 +143,7 @@ def classification(
     scoring : Scoring
         Settings of the intervals.
     showing, neutrality
-        Checks of the source images.
+        Checks of the input images.
     """
     by_samples = [ClassDecisions.of(errors, plan.pairs) for errors in targets]
     most = by_samples[-1]

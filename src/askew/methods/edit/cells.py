@@ -1,4 +1,4 @@
-"""Groups with their edits, labels of all images, and measures of source images and edits."""
+"""Groups with their edits, labels of all images, and measures of input images and edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from askew.run.base import Answer, Outcome
 from askew.types import Missing, Picture
 
 Floats = NDArray[np.float64]
-"""Shape (sources, words). NaN where the source image or the edit has no measurement."""
+"""Shape (sources, words). NaN where the input image or the edit has no measurement."""
 
 PairMeasure = Callable[[Picture, Picture], float]
-"""A measure of a source image and an edit of it."""
+"""A measure of an input image and an edit of it."""
 
 SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
 """Measures of skin that are the first field of `SkinChange` minus the second."""
@@ -32,11 +32,11 @@ class EditedGroup:
     name : str
         Name of the group.
     sources : tuple of Outcome
-        The source images.
+        The input images.
     restored : tuple of Outcome
-        For each source image, the same image encoded and decoded without an edit.
+        For each input image, the same image encoded and decoded without an edit.
     edits : mapping of (word, strength) to tuple of Outcome
-        For each source image, its edit towards a word at a strength.
+        For each input image, its edit toward a word at a strength.
     """
 
     name: str
@@ -75,7 +75,7 @@ class EditReadings:
 
 @dataclass(frozen=True, slots=True)
 class EditCell:
-    """A group with its edits towards some words at one strength."""
+    """A group with its edits toward some words at one strength."""
 
     group: EditedGroup
     words: tuple[str, ...]
@@ -83,18 +83,18 @@ class EditCell:
 
     @property
     def rows(self) -> list[tuple[Outcome, ...]]:
-        """The edits towards each word."""
+        """The edits toward each word."""
         return [self.group.edits[word, self.strength] for word in self.words]
 
     def pairs(self, measure: PairMeasure, rows: Sequence[Sequence[Outcome]] = ()) -> Floats:
-        """Measure each source image with each of its edits.
+        """Measure each input image with each of its edits.
 
         Parameters
         ----------
         measure : callable
-            Function of a source image and an edit.
+            Function of an input image and an edit.
         rows : sequence of sequence of Outcome, optional
-            Images to use in place of the edits, with a row for each source image.
+            Images to use in place of the edits, with a row for each input image.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class EditCell:
     def changes(
         self, labels: Mapping[str, Answer], rows: Sequence[Sequence[Outcome]] = ()
     ) -> Floats:
-        """Return 1 where the label of an edit differs from that of its source image, 0 elsewhere.
+        """Return 1 where the label of an edit differs from that of its input image, 0 elsewhere.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class EditData:
     groups : sequence of EditedGroup
         The groups with their edits.
     edit_prompts : mapping of str to sequence of str
-        Words that images are edited towards, by the name of their set.
+        Words that images are edited toward, by the name of their set.
     strengths : sequence of float
         Strengths of the edits, in (0, 1].
     readings : EditReadings
@@ -193,12 +193,12 @@ class EditData:
     scoring: Scoring
 
     def gender_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return the changes of perceived gender, with a row for each source image."""
+        """Return the changes of perceived gender, with a row for each input image."""
         labels = self.readings.labels.get(GENDER, {})
         return np.concatenate([cell.changes(labels) for cell in cells])
 
     def tone_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return the changes of ITA in degrees, with a row for each source image."""
+        """Return the changes of ITA in degrees, with a row for each input image."""
         return np.concatenate([cell.skin(self.readings, "ita") for cell in cells])
 
 

@@ -61,19 +61,19 @@ def edit(
     model
         Model that edits: studio, diffusers/ID-OR-PATH. [default: studio]
     edit_prompts
-        Set of words to edit towards, such as high-paid=doctor,CEO. May be repeated. [default: the
+        Set of words to edit toward, such as high-paid=doctor,CEO. May be repeated. [default: the
         paper's professions]
     strengths
         Strengths of the edits, above 0 up to 1, separated by commas. [default: 0.6,0.8,1.0]
     images
-        Source images per group. [default: 25]
+        Input images per group. [default: 25]
     edit_args
         Setting of the model while it edits, such as guidance_scale=7.5.
     resize
-        Crop source images to a square, and resize them to this number of pixels. By default they
+        Crop input images to a square, and resize them to this number of pixels. By default they
         keep their size.
     axes
-        Axes to label in source images and edits, separated by commas. [default: the eight axes of
+        Axes to label in input images and edits, separated by commas. [default: the eight axes of
         BiasConnect]
     landmarks
         Face detector, for skin tone and average faces: faces, studio or none. [default: studio for

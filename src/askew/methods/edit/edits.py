@@ -34,7 +34,7 @@ class EditPictureRequest(PictureRequest):
     Attributes
     ----------
     of : Picture
-        The source image.
+        The input image.
     strength : float
         Strength of an edit, in (0, 1]. 0 for other images.
     """
@@ -71,7 +71,7 @@ def resized_sources(run: Run, sources: Outcomes, side: int) -> dict[str, tuple[O
     run : Run
         Run that stores the images.
     sources : mapping of str to sequence of Outcome
-        Source images by group.
+        Input images by group.
     side : int
         Width and height in pixels.
 
@@ -98,9 +98,9 @@ def resized_sources(run: Run, sources: Outcomes, side: int) -> dict[str, tuple[O
 def edited_groups(
     plan: EditPlan, run: Run, editor: Editor, sources: Outcomes
 ) -> tuple[EditedGroup, ...]:
-    """Encode and decode all source images, and make all edits, in a fixed order.
+    """Encode and decode all input images, and make all edits, in a fixed order.
 
-    Equal source images are edited separately, from different noise.
+    Equal input images are edited separately, from different noise.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def edited_groups(
     editor : Editor
         Model that edits.
     sources : mapping of str to sequence of Outcome
-        Source images by group.
+        Input images by group.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def edited_groups(
 
 
 def _restored(run: Run, editor: Editor, sources: Outcomes) -> dict[str, tuple[Outcome, ...]]:
-    """Encode and decode all source images without an edit."""
+    """Encode and decode all input images without an edit."""
     settings = {name: value for name, value in editor.settings.items() if name == "variant"}
 
     def request(_: str, number: int, source: Picture) -> EditPictureRequest:
@@ -179,11 +179,11 @@ def wanted_edit(
     editor : Editor
         Model that edits.
     source : Picture
-        The source image.
+        The input image.
     number : int
-        Number of the source image in its group, from 0.
+        Number of the input image in its group, from 0.
     word : str
-        Word to edit towards.
+        Word to edit toward.
     strength : float
         Strength of the edit, in (0, 1].
     seed : int
@@ -229,7 +229,7 @@ def _image(wanted: PictureRequest | Missing, images: Mapping[str, Outcome]) -> O
 
 
 def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return source images, cropped and resized to squares of `side` pixels."""
+    """Return input images, cropped and resized to squares of `side` pixels."""
     outputs = []
     for request in wanted:
         image = opened(request.of.path)
@@ -239,15 +239,15 @@ def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput
 
 
 def restored(editor: Editor, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return source images, encoded and decoded by the autoencoder of a model."""
+    """Return input images, encoded and decoded by the autoencoder of a model."""
     with provider(editor.name, "encoding and decoding images"):
         images = editor.encode_decode([opened(request.of.path) for request in wanted])
         return [MakerOutput(encoded(image)) for image in images]
 
 
 def edited(editor: Editor, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
-    """Return edits of source images by a model."""
-    with provider(editor.name, f"editing towards {wanted[0].prompt!r}"):
+    """Return edits of input images by a model."""
+    with provider(editor.name, f"editing toward {wanted[0].prompt!r}"):
         requests = [
             EditRequest(
                 picture=opened(request.of.path),

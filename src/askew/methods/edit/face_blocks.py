@@ -63,7 +63,7 @@ def _tones(findings: EditFindings) -> dict[FaceKey, b.E]:
 def _head(key: FaceKey) -> str:
     _, targets, strength = key
     if targets is None:
-        return "source images"
+        return "input images"
     return f"{shorten(targets, 30)} {strength:g}"
 
 
@@ -82,7 +82,7 @@ def _tone_chart(findings: EditFindings) -> b.IntervalChart:
     ]
     mask = "by skin color" if findings.plan.skin == "rule" else "on the cheeks"
     caption = (
-        "ITA of the average face of edits minus that of their source images, measured "
+        "ITA of the average face of edits minus that of their input images, measured "
         f"{mask}; before and after: ITA and class of both faces by the scheme {SCHEME} "
         "(tables 1 to 3 of the paper)"
     )

@@ -39,7 +39,7 @@ class AverageTone:
     ita : float or Missing
         ITA in degrees.
     draws : ndarray, shape (draws,)
-        ITA in bootstrap samples of the source images. NaN where a sample has no skin.
+        ITA in bootstrap samples of the input images. NaN where a sample has no skin.
     faces : int
         Number of averaged faces.
     """
@@ -52,9 +52,9 @@ class AverageTone:
 def average_tones(
     cell: EditCell, readings: EditReadings, rng: np.random.Generator, scoring: Scoring
 ) -> FaceTone | None:
-    """Compute the ITA of the average faces of source images and edits, and their difference.
+    """Compute the ITA of the average faces of input images and edits, and their difference.
 
-    Intervals come from a percentile bootstrap over source images with their edits. Samples without
+    Intervals come from a percentile bootstrap over input images with their edits. Samples without
     skin are left out.
 
     Parameters
@@ -116,7 +116,7 @@ def _estimate(tone: AverageTone, level: float, null: float | None = None) -> E:
 
 @dataclass(frozen=True, slots=True)
 class FaceSums:
-    """Sums of the aligned faces of each source image or of its edits.
+    """Sums of the aligned faces of each input image or of its edits.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face with weighted source images."""
+        """Return the ITA of the average face with weighted input images."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")
@@ -157,7 +157,7 @@ class FaceSums:
 def _average_tone(
     rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
 ) -> AverageTone:
-    """Return the ITA of the average face of rows of images, with a row for each source image."""
+    """Return the ITA of the average face of rows of images, with a row for each input image."""
     sums = _face_sums(rows, readings)
     thin = sums.thinned()
     draws = []

@@ -26,12 +26,12 @@ Strength = Annotated[float, IdentifyingField()]
 
 @record
 class EditSet(PictureSet):
-    """Source images of a group (no axis), restored images, or edits towards a word at a strength.
+    """Input images of a group (no axis), restored images, or edits toward a word at a strength.
 
     Attributes
     ----------
     target : str or None
-        Word that the images were edited towards.
+        Word that the images were edited toward.
     strength : float or None
         Strength of the edits, in (0, 1].
     """
@@ -47,9 +47,9 @@ class MissingEdits(MissingPictures):
     Attributes
     ----------
     targets : str or None
-        Name of a set of edit prompts. None for source images.
+        Name of a set of edit prompts. None for input images.
     of : "pictures" or "faces"
-        Missing images, or source images without a detected face.
+        Missing images, or input images without a detected face.
     """
 
     targets: str | None
@@ -65,7 +65,7 @@ class Coverage:
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     before, after : float or None
-        Mean share of source images and of edits, in [0, 1].
+        Mean share of input images and of edits, in [0, 1].
     """
 
     mask: Annotated[str, IdentifyingField(False)]
@@ -75,7 +75,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA of the average face of the source images and of all their edits, in degrees."""
+    """ITA of the average face of the input images and of all their edits, in degrees."""
 
     ita_before: E
     ita_after: E
@@ -84,7 +84,7 @@ class FaceTone:
 
 @record
 class Editing:
-    """Changes by the edits of a group towards a set of edit prompts at a strength.
+    """Changes by the edits of a group toward a set of edit prompts at a strength.
 
     Attributes
     ----------
@@ -101,14 +101,14 @@ class Editing:
     missing : mapping of reason to int
         Number of missing edits.
     gender_change : Estimate or Missing
-        Share of edits whose perceived gender differs from that of their source image. `null` is
+        Share of edits whose perceived gender differs from that of their input image. `null` is
         `floor`.
     floor : Estimate or Missing
         The same share of images that were only encoded and decoded.
     gender_table : mapping of label to mapping of label to int
-        Number of edits, by the label of the source image and of the edit.
+        Number of edits, by the label of the input image and of the edit.
     target_seen : Estimate or Missing
-        Share of edits that show the word that they were edited towards.
+        Share of edits that show the word that they were edited toward.
     ita_before, ita_after, ita_change : Estimate or Missing
         ITA of skin in degrees.
     lightness_change, background_change : Estimate or Missing
@@ -122,7 +122,7 @@ class Editing:
     other_axes, other_floors : mapping of axis to Estimate or Missing
         `gender_change` and `floor` of the other axes.
     identity : Estimate or Missing
-        Cosine similarity of source images and their edits.
+        Cosine similarity of input images and their edits.
     """
 
     group: str
@@ -211,14 +211,14 @@ class PooledChange:
 
 @record
 class AverageFace:
-    """Average face of a group's source images, or of its edits towards a set of edit prompts.
+    """Average face of a group's input images, or of its edits toward a set of edit prompts.
 
     Attributes
     ----------
     group : str
         Name of the group.
     targets : str or None
-        Name of the set of edit prompts. None for source images.
+        Name of the set of edit prompts. None for input images.
     strength : float or None
         Strength of the edits, in (0, 1].
     n : int
@@ -248,15 +248,15 @@ class EditFindings(Head):
     sets : tuple of EditSet
         All images.
     sources : Identity
-        Model or collection of the source images. `model` is the model that edited them.
+        Model or collection of the input images. `model` is the model that edited them.
     landmarks : str or None
         Fingerprint of the face detector.
     missing_pictures : tuple of MissingEdits
         Tests whether images are missing more often in some groups.
     showing : tuple of GroupCheck
-        Group checks of the source images.
+        Group checks of the input images.
     neutrality : tuple of Neutrality
-        Neutrality of the source images.
+        Neutrality of the input images.
     average_faces : tuple of AverageFace
         Average faces.
     editing : tuple of Editing
@@ -322,7 +322,7 @@ class EditingResult(Result[EditPlan, EditFindings]):
                 return entry
         strengths = ", ".join(f"{known:g}" for known in self.plan.strengths)
         raise UsageError(
-            f"this run has no edits of {group!r} towards {targets!r} at strength {strength:g}. "
+            f"this run has no edits of {group!r} toward {targets!r} at strength {strength:g}. "
             f"Groups: {', '.join(self.plan.groups)}. "
             f"Sets of edit prompts: {', '.join(self.plan.edit_prompts)}. Strengths: {strengths}"
         )

@@ -1,4 +1,4 @@
-"""The costly part of `askew edit`: source images, edits, labels and measurements."""
+"""The costly part of `askew edit`: input images, edits, labels and measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class EditsGathered(GatheredData):
     Attributes
     ----------
     sources : Identity
-        Model or collection of the source images.
+        Model or collection of the input images.
     landmarks : str or None
         Fingerprint of the face detector.
     groups : tuple of EditedGroup
@@ -59,9 +59,9 @@ class EditsGathered(GatheredData):
     readings : EditReadings
         Labels and measurements.
     showing : tuple of GroupCheck
-        Group checks of the source images.
+        Group checks of the input images.
     neutrality : tuple of Neutrality
-        Neutrality of the source images.
+        Neutrality of the input images.
     average_faces : tuple of AverageFace
         Average faces. Empty without a face detector.
     """
@@ -86,7 +86,7 @@ class EditTools:
     editor : Editor
         The editor that belongs to the model.
     source : Model or Collection
-        Model or collection of the source images.
+        Model or collection of the input images.
     embedder : Embedder or None
         Embedder of the images.
     finder : LandmarkFinder or None
@@ -101,7 +101,7 @@ class EditTools:
 
 
 def gather(plan: EditPlan, run: Run) -> EditsGathered:
-    """Obtain source images, edits, labels and measurements.
+    """Obtain input images, edits, labels and measurements.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def gather(plan: EditPlan, run: Run) -> EditsGathered:
     Raises
     ------
     UsageError
-        If the model cannot edit, or cannot edit the source images.
+        If the model cannot edit, or cannot edit the input images.
     """
     tools = _load_tools(plan)
     instruments = load_instruments(plan.vqa, tools.source, plan.aliases, plan.values, plan.vqa_args)
@@ -182,7 +182,7 @@ def _social_groups(plan: EditPlan) -> list[SocialGroup]:
 
 
 def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcomes) -> Outcomes:
-    """Return the source images, resized if the plan says so, after all checks."""
+    """Return the input images, resized if the plan says so, after all checks."""
     sources = resized_sources(run, drawn, plan.resize) if plan.resize else drawn
     check_filled(sources, f"{tools.source.name}, cropped and resized")
     _check_editable(plan, run, tools.editor, present(sources))
@@ -190,7 +190,7 @@ def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcome
 
 
 def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[Picture]) -> None:
-    """Raise UsageError unless the model can edit all source images at all strengths."""
+    """Raise UsageError unless the model can edit all input images at all strengths."""
     by_size: dict[tuple[int, int], Picture] = {}
     for picture, size in zip(sources, run.look(size_of, sources), strict=True):
         if not isinstance(size, Missing):
@@ -201,7 +201,7 @@ def _check_editable(plan: EditPlan, run: Run, editor: Editor, sources: Sequence[
             for (width, height), picture in list(by_size.items())[:LISTED_SIZES]
         ]
         raise UsageError(
-            f"the source images have {len(by_size)} different sizes, such as "
+            f"the input images have {len(by_size)} different sizes, such as "
             f"{', '.join(examples)}, but a model edits images of one size. Crop and resize them "
             "to the size of the model, as in --resize 512"
         )
@@ -233,7 +233,7 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
 
 
 def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:
-    """Return the image sets of all groups: source images, restored images and edits."""
+    """Return the image sets of all groups: input images, restored images and edits."""
     sets: list[EditSet] = []
     for group in groups:
         sets.append(_set(group, group.sources))

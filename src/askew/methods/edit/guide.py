@@ -9,7 +9,7 @@ TERMS = (
     (
         "Strength",
         "Share of the denoising steps that an edit repeats. At strength 0, an image does not change. Strength 1 "
-        "is text-to-image: an edit keeps nothing of its source image. The headline reports the "
+        "is text-to-image: an edit keeps nothing of its input image. The headline reports the "
         "largest strength below 1.",
     ),
     (
@@ -28,9 +28,9 @@ TERMS = (
     ),
     (
         "Similarity",
-        "Cosine of the embeddings of a source image and its edit. The gray value is the similarity "
-        "of the edit and the other source images of its group. If an edit is as similar to the "
-        "other source images, it no longer shows the same person.",
+        "Cosine of the embeddings of an input image and its edit. The gray value is the similarity "
+        "of the edit and the other input images of its group. If an edit is as similar to the "
+        "other input images, it no longer shows the same person.",
     ),
 )
 
@@ -41,7 +41,7 @@ LIMITS = (
 
 SOURCE = (
     "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image "
-    "Foundation Models”, 2023. Images are edited image-to-image towards “A color photograph of a "
+    "Foundation Models”, 2023. Images are edited image-to-image toward “A color photograph of a "
     "…, headshot, high-quality.” Images with the same number are edited with the same noise in "
     "all groups and at all strengths."
 )
@@ -54,11 +54,11 @@ METHOD = (
     ),
     (
         "Intervals of means",
-        "bootstrap over source images, with average faces for each sample",
+        "bootstrap over input images, with average faces for each sample",
     ),
     (
         "p",
-        "random flips of the signs of the source images' differences: (1 + draws at least as "
+        "random flips of the signs of the input images' differences: (1 + draws at least as "
         "extreme) / (1 + draws); q is corrected by score",
     ),
 )

@@ -10,7 +10,7 @@ from askew.types import Estimate
 
 
 def headline_strength(plan: EditPlan) -> float:
-    """Return the largest strength below 1, which keeps part of the source image, else 1."""
+    """Return the largest strength below 1, which keeps part of the input image, else 1."""
     return max((strength for strength in plan.strengths if strength < 1), default=1.0)
 
 
@@ -37,7 +37,7 @@ def answer(findings: EditFindings) -> str:
             sentences.append(gender_sentence(entries, findings.editing_contrasts, unchanged))
     sentences += [skin_sentence(entries) for entries in by_prompts.values()]
     if strength == 1:
-        sentences.append("Strength 1 is text-to-image: an edit keeps nothing of its source image.")
+        sentences.append("Strength 1 is text-to-image: an edit keeps nothing of its input image.")
     text = " ".join(filter(None, sentences))
     return text or "Nothing could be measured, because no image has a label."
 

@@ -19,7 +19,7 @@ from askew.parts.survey.sentences import missing_sentence
 from askew.types import Estimate
 
 FLOOR = ("floor", "share that changes after only encoding and decoding")
-OTHERS = ("others", "similarity of the edit and the other source images of the group")
+OTHERS = ("others", "similarity of the edit and the other input images of the group")
 
 
 def page(findings: EditFindings, media: Media) -> b.Page:
@@ -59,14 +59,14 @@ def page(findings: EditFindings, media: Media) -> b.Page:
 
 def _missing_subject(entry: MissingEdits) -> str:
     if entry.targets:
-        return f"edits towards {shorten(entry.targets, 30)} (any of a source image)"
-    return "faces in source images" if entry.of == "faces" else "source images"
+        return f"edits toward {shorten(entry.targets, 30)} (any of an input image)"
+    return "faces in input images" if entry.of == "faces" else "input images"
 
 
 def _facts(findings: EditFindings) -> tuple[tuple[str, str], ...]:
     plan = findings.plan
     return (
-        ("Source images", shorten(findings.sources.name, 120)),
+        ("Input images", shorten(findings.sources.name, 120)),
         ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'image')} each"),
         *group_check_fact(findings.showing),
         ("Edits", f"{sum(entry.n for entry in findings.editing):,}"),
@@ -86,7 +86,7 @@ def _sections(view: "EditView") -> tuple[b.Section, ...]:
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Skin tone", view.skin()),
         b.Section("Other axes", (view.axes(),), screen=False),
-        b.Section("Similarity of source image and edit", view.similarity(), screen=False),
+        b.Section("Similarity of input image and edit", view.similarity(), screen=False),
         b.Section("Differences", differences, screen=False),
         group_check_section(findings.showing),
         neutrality_section(findings.neutrality),
@@ -112,13 +112,13 @@ class EditView:
         """Yield the perceived gender before and after edits, and how often it changes."""
         strength = headline_strength(self.findings.plan)
         caption = (
-            f"Perceived gender of edits at strength {strength:g}, and of their source images "
+            f"Perceived gender of edits at strength {strength:g}, and of their input images "
             "(counted once per edit)"
         )
         bars = [bar for bar in self._gender_bars(strength) if bar.n]
         yield b.ShareBars(caption=caption, bars=tuple(bars), heading="Group")
         chart = b.IntervalChart(
-            caption="Edits towards {} whose perceived gender differs from their source image",
+            caption="Edits toward {} whose perceived gender differs from their input image",
             heading="Group",
             rows=(),
             name="change",
@@ -130,7 +130,7 @@ class EditView:
         yield self._pooled(GENDER, "gender_change", "share", caption)
 
     def _gender_bars(self, strength: float) -> Iterator[b.Bar]:
-        """Yield a bar of source images for each group, then a bar for each set of edit prompts."""
+        """Yield a bar of input images for each group, then a bar for each set of edit prompts."""
         plan = self.findings.plan
         values = next(axis.values for axis in plan.axes if axis.name == GENDER)
         first = next(iter(plan.edit_prompts))
@@ -144,7 +144,7 @@ class EditView:
     def skin(self) -> Iterator[b.Block]:
         """Yield the changes of skin tone."""
         chart = b.IntervalChart(
-            caption="Skin tone of edits towards {} minus that of their source images "
+            caption="Skin tone of edits toward {} minus that of their input images "
             "(ITA in degrees; positive: lighter)",
             heading="Group",
             rows=(),
@@ -162,7 +162,7 @@ class EditView:
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
         return b.Table(
-            caption="Edits whose label on an axis differs from the label of their source image. Bold: "
+            caption="Edits whose label on an axis differs from the label of their input image. Bold: "
             "significantly more often than after only encoding and decoding (q < 0.05). Prompt "
             "shown: edits that show their edit prompt",
             columns=(
@@ -177,9 +177,9 @@ class EditView:
         )
 
     def similarity(self) -> Iterator[b.IntervalChart]:
-        """Return the similarity of source images and their edits."""
+        """Return the similarity of input images and their edits."""
         chart = b.IntervalChart(
-            caption="Similarity of edits towards {} and their source images (cosine of embeddings)",
+            caption="Similarity of edits toward {} and their input images (cosine of embeddings)",
             heading="Group",
             rows=(),
             name="similarity",
@@ -217,11 +217,11 @@ class EditView:
         return b.Details(f"{w.capital(name)}: {significant} of {len(rows)} significant", (chart,))
 
     def pictures(self) -> Iterator[b.Details]:
-        """Yield the first source images of each group with their edits towards each word."""
+        """Yield the first input images of each group with their edits toward each word."""
         plan = self.findings.plan
         rows_per_word = len(plan.strengths) + 1
         most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
-        caption = f"Run seed {plan.seed}; below each source image its edits by strength"
+        caption = f"Run seed {plan.seed}; below each input image its edits by strength"
         places = product(plan.groups, plan.words)
         for number, (group, word) in enumerate(places):
             grid = b.PictureGrid(
@@ -236,7 +236,7 @@ class EditView:
             for edit_set in self.findings.sets
             if edit_set.prompt == group and edit_set.axis != "encode-decode"
         }
-        yield picture_row(self.media, sets[None, None], "source images", most)
+        yield picture_row(self.media, sets[None, None], "input images", most)
         for strength in sorted(self.findings.plan.strengths):
             label = f"strength {strength:g}"
             yield picture_row(self.media, sets[word, strength], label, most)
@@ -283,7 +283,7 @@ class EditView:
 
 def _source_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
     counts = {value: sum(entry.gender_table.get(value, {}).values()) for value in values}
-    return _bar("source images", counts, entry.group)
+    return _bar("input images", counts, entry.group)
 
 
 def _edit_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
@@ -293,7 +293,7 @@ def _edit_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
         counts[value] = sum(row.get(value, 0) for row in rows)
     significant = w.has_significant_q(entry.gender_change)
     return replace(
-        _bar(f"towards {shorten(entry.targets, 40)}", counts, entry.group),
+        _bar(f"toward {shorten(entry.targets, 40)}", counts, entry.group),
         verdict="significant change" if significant else "change not significant",
         strong=significant,
     )

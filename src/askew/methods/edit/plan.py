@@ -30,28 +30,28 @@ Skin = Literal["rule", "geometry"]
 class EditPlan(Plan):
     """A plan of edits of images of social groups (Saravanan et al., "downstream").
 
-    Each prompt is that of a group. All prompts have the same axes, which are labeled in source
+    The plan has a prompt for each group. All prompts have the same axes, which are labeled in input
     images and edits.
 
     Attributes
     ----------
     images : int
-        Number of source images per group.
+        Number of input images per group.
     groups : tuple of str
         Names of the groups.
     sources : str
-        Model or collection (folder/PATH) of the source images. Empty for the model that edits.
+        Model or collection (folder/PATH) of the input images. Empty for the model that edits.
     sources_args : mapping
         Settings of `sources`.
     edit_prompts : mapping of str to tuple of str
-        Words to edit towards, by the name of their set.
+        Words to edit toward, by the name of their set.
     strengths : tuple of float
-        Strengths of the edits, in (0, 1]. Strength 1 keeps nothing of the source image.
+        Strengths of the edits, in (0, 1]. Strength 1 keeps nothing of the input image.
     edit_args : mapping
         Settings of the model while it edits, in addition to the settings with which it generates
         images.
     resize : int
-        Width and height in pixels to which source images are cropped and resized. 0 keeps them.
+        Width and height in pixels to which input images are cropped and resized. 0 keeps them.
     landmarks : "faces", "studio" or "none"
         Face detector.
     skin : "rule" or "geometry"
@@ -119,7 +119,7 @@ def plan_editing(
     groups : str or sequence of str, optional
         Names of the groups. By default the paper's four groups, or all groups of a collection.
     edit_prompts : mapping of str to sequence of str, optional
-        Words to edit towards, by the name of their set. By default the paper's professions.
+        Words to edit toward, by the name of their set. By default the paper's professions.
     axes : sequence of str, optional
         Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
     landmarks : str, optional

@@ -1,4 +1,4 @@
-"""Labels and measurements of source images, restored images and edits."""
+"""Labels and measurements of input images, restored images and edits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -43,7 +43,7 @@ def read(
     Returns
     -------
     EditReadings
-        Skin and faces are measured in source images and edits, not in restored images.
+        Skin and faces are measured in input images and edits, not in restored images.
     """
     rows = [row for group in groups for row in (group.sources, *group.edits.values())]
     sources_and_edits = _distinct(rows)
@@ -98,7 +98,7 @@ def _skin(
     groups: Sequence[EditedGroup],
     faces: Mapping[str, Face | Missing],
 ) -> dict[tuple[str, str], SkinChange]:
-    """Compare the skin of each source image with that of its edits."""
+    """Compare the skin of each input image with that of its edits."""
     compared = [images for group in groups for images in _images_by_source(group, faces)]
     skin: dict[tuple[str, str], SkinChange] = {}
     all_changes = run.look(partial(skin_changes, plan.skin), compared)
@@ -114,7 +114,7 @@ def _skin(
 def _images_by_source(
     group: EditedGroup, faces: Mapping[str, Face | Missing]
 ) -> list[list[LocatedFace]]:
-    """Return each source image, followed by its edits, with the landmarks of their faces."""
+    """Return each input image, followed by its edits, with the landmarks of their faces."""
     compared = []
     for source, *edits in zip(group.sources, *group.edits.values(), strict=True):
         if isinstance(source, Picture):

@@ -75,9 +75,9 @@ def score(plan: EditPlan, gathered: EditsGathered, head: Head) -> EditFindings:
 
 
 def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
-    """Test whether source images, faces or edits are missing more often in some groups.
+    """Test whether input images, faces or edits are missing more often in some groups.
 
-    A source image counts once, even if several of its edits are missing, because these edits are
+    An input image counts once, even if several of its edits are missing, because these edits are
     not independent.
 
     Parameters
@@ -97,7 +97,7 @@ def missing_edits(data: EditData) -> tuple[MissingEdits, ...]:
         faces = {group.name: _missing_faces(group, data.readings) for group in data.groups}
         tables.append((names | {"of": "faces"}, faces))
     for name, words in data.edit_prompts.items():
-        edits = {group.name: _missing_edits_towards(words, group) for group in data.groups}
+        edits = {group.name: _missing_edits_toward(words, group) for group in data.groups}
         tables.append((names | {"targets": name}, edits))
     return uneven(MissingEdits, tables, data.scoring)
 
@@ -107,8 +107,8 @@ def _missing_faces(group: EditedGroup, readings: EditReadings) -> MissingCount:
     return MissingCount.of([readings.faces.get(source.id) for source in present])
 
 
-def _missing_edits_towards(words: Sequence[str], group: EditedGroup) -> MissingCount:
-    """Count the source images for which an edit towards the words is missing."""
+def _missing_edits_toward(words: Sequence[str], group: EditedGroup) -> MissingCount:
+    """Count the input images for which an edit toward the words is missing."""
     rows = [row for (word, _), row in group.edits.items() if word in words]
     planned = 0
     missing = 0
@@ -190,7 +190,7 @@ class RateAndFloor:
 
 @dataclass(frozen=True, slots=True)
 class CellScorer:
-    """Scores of a group's edits towards some words at one strength.
+    """Scores of a group's edits toward some words at one strength.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class CellScorer:
         return RateAndFloor(rate=rate, floor=floor)
 
     def share_of_shown_words(self) -> E:
-        """Estimate the share of edits that show the word that they were edited towards."""
+        """Estimate the share of edits that show the word that they were edited toward."""
         rows = []
         for word, row in zip(self.cell.words, self.cell.rows, strict=True):
             rows.append([self._shows(word, edit) for edit in row])
@@ -239,7 +239,7 @@ class CellScorer:
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
     def skin(self, measure: str, null: float | None = None) -> E:
-        """Estimate the mean of a measure of skin over source images."""
+        """Estimate the mean of a measure of skin over input images."""
         if self.readings.mask == "geometry" and not self.readings.faces:
             return NOT_SOUGHT
         return or_missing(
@@ -248,14 +248,14 @@ class CellScorer:
             rng=self.rng,
             null=null,
             reason="no_face",
-            detail="no source image shows a face in both the image and an edit",
+            detail="no input image shows a face in both the image and an edit",
             **self.scoring.interval_options,
         )
 
     def identity(self) -> E:
-        """Estimate the cosine similarity of source images and their edits.
+        """Estimate the cosine similarity of input images and their edits.
 
-        `null` is the mean similarity of edits and the other source images of the group.
+        `null` is the mean similarity of edits and the other input images of the group.
         """
         if not self.readings.vectors:
             return Missing("not_asked", "no embedder is set")
@@ -264,7 +264,7 @@ class CellScorer:
             self.cell.pairs(self._cosine),
             rng=self.rng,
             reason="error",
-            detail="no source image has an edit",
+            detail="no input image has an edit",
             **self.scoring.interval_options,
         )
         if isinstance(similarity, Missing):
@@ -285,7 +285,7 @@ class CellScorer:
         return float(vectors[source.id].astype(np.float64) @ vectors[edit.id])
 
     def _similarity_to_others(self) -> Floats:
-        """Return the mean cosine of each edit and the other source images."""
+        """Return the mean cosine of each edit and the other input images."""
         vectors = self.readings.vectors
         sources = {
             source.id: vectors[source.id]
@@ -320,7 +320,7 @@ def _coverage(cell: EditCell, readings: EditReadings) -> Coverage:
 
 
 def _label_table(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
-    """Count the edits by the label of their source image, then by their label."""
+    """Count the edits by the label of their input image, then by their label."""
     counts: dict[str, Counter[str]] = {}
     for row in cell.rows:
         for source, edit in zip(cell.group.sources, row, strict=True):

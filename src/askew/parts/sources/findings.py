@@ -1,4 +1,4 @@
-"""Findings about source images: the group check and neutrality."""
+"""Findings about input images: the group check and neutrality."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -9,7 +9,7 @@ from askew.types import record
 
 @record
 class GroupCheck:
-    """Number of source images of a group that show what the name of the group states.
+    """Number of input images of a group that show what the name of the group states.
 
     Attributes
     ----------

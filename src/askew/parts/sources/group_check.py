@@ -1,7 +1,7 @@
-"""Group check: comparison of source images with the group that they should show.
+"""Group check: comparison of input images with the group that they should show.
 
 A score of "men" is meaningless if the model ignored the word "man". askew therefore replaces images
-that show another group by further images. In the paper, CLIP confirmed the group of all source
+that show another group by further images. In the paper, CLIP confirmed the group of all input
 images.
 """
 

@@ -1,4 +1,4 @@
-"""Neutrality: whether source images show a target before they are edited."""
+"""Neutrality: whether input images show a target before they are edited."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from askew.studio.caption import NO_OCCUPATION, parse
 from askew.types import Estimate, Missing, Picture, Question
 
 OCCUPATION = Question(table_question("occupation"), (), "occupation")
-"""Question whose answers show whether a source image already shows a target."""
+"""Question whose answers show whether an input image already shows a target."""
 
 TOLERATED_SHARE = 0.05
 """Share above which the interval of a group's share must lie if the group is not neutral."""

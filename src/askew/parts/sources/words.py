@@ -1,4 +1,4 @@
-"""Sentences and sections of pages about the group check and the neutrality of source images."""
+"""Sentences and sections of pages about the group check and the neutrality of input images."""
 
 from collections.abc import Sequence
 
