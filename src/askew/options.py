@@ -380,11 +380,18 @@ class FolderOptions(ManifestOptions, total=False):
     condition: Annotated[str | None, _image_option(help="Manifest column of the condition.")]
     baseline_condition: Annotated[
         str | None,
-        _image_option(help="Condition of the baseline images, such as baseline."),
+        _image_option(
+            help="Condition of the baseline images, such as baseline.", allow_leading_hyphen=True
+        ),
     ]
     aliases: Annotated[
         PairsOption,
-        _image_option("--alias", help="Replace a label by another, such as both=missing."),
+        _image_option(
+            "--alias",
+            help="Replace a label by another, such as both=missing.",
+            # a label may begin with a sign: -1=female
+            allow_leading_hyphen=True,
+        ),
     ]
     values: Annotated[
         ListsOption,

@@ -228,3 +228,15 @@ def test_lookups_are_fast_once_the_table_is_read() -> None:
     for number in range(10_000):
         senses(f"man{number}")
     assert time.process_time() - start < 1
+
+
+def test_values_keep_their_signs() -> None:
+    values = ["-1", "1", "B", "B-", "B+"]
+    assert [words(value, phrases=values) for value in values] == [
+        ["-1"],
+        ["1"],
+        ["b"],
+        ["b-"],
+        ["b+"],
+    ]
+    assert words("-1") == ["1"], "a text that is not a value is punctuated"

@@ -12,8 +12,9 @@ from PIL import Image
 
 from askew.errors import ManifestError, UsageError
 from askew.measure.base import CAPTION, PERSON, VQA
-from askew.measure.labels import LabelVQA, Spelling
+from askew.measure.labels import LabelVQA
 from askew.measure.labels import create as labels
+from askew.measure.spelling import Spelling
 from askew.models.folder import FolderCollection, create
 from askew.types import Missing, Picture, Question
 
@@ -295,3 +296,32 @@ def test_an_absent_file_has_no_answer_and_does_not_affect_others(tmp_path: Path)
         "male",
         "male",
     ]
+
+
+def test_labels_of_a_new_axis_that_differ_only_in_spelling_are_refused(label: Label) -> None:
+    collection = label("Cap", "cap", "hat", "cap", axis="headgear")
+    with pytest.raises(ManifestError, match=r"'Cap' \(1\) and 'cap' \(2\).*--values headgear="):
+        labels(collection=collection)
+    vqa = labels(collection=collection, values={"headgear": "hat,cap"})
+    (axis,) = vqa.axes()
+    assert answers(vqa, collection, axis.questions[0]) == ["cap", "cap", "hat", "cap"]
+
+
+def test_values_of_a_new_axis_are_shown_as_written(label: Label) -> None:
+    collection = label("0-2", "3-9", "Teen_Age", "20-29", "n/a", axis="years")
+    vqa = labels(collection=collection, aliases="n/a=missing")
+    assert vqa.values == {"years": ("0-2", "20-29", "3-9", "Teen_Age")}
+
+
+def test_an_alias_of_a_known_axis_is_no_value_of_a_new_axis(tmp_path: Path) -> None:
+    lines = ["file,prompt,Male,mood"]
+    for shade, (male, mood) in enumerate([(1, 1), (-1, -1), (1, -2), (-1, 2)]):
+        Image.new("RGB", (4, 4), (shade, 0, 0)).save(tmp_path / f"{shade}.png")
+        lines.append(f"{shade}.png,p,{male},{mood}")
+    (tmp_path / "manifest.csv").write_text("\n".join(lines), encoding="utf-8")
+    collection = create(str(tmp_path), label="mood=mood,gender=Male")
+    vqa = labels(collection=collection, aliases="1=male,-1=female")
+    assert vqa.values == {"mood": ("-2", "-1", "1", "2"), "gender": ("male", "female")}
+    mood, gender = vqa.axes()
+    assert answers(vqa, collection, mood.questions[0]) == ["1", "-1", "-2", "2"]
+    assert answers(vqa, collection, gender.questions[0]) == ["male", "female", "male", "female"]

@@ -45,6 +45,9 @@ DENIED_UNTIL = frozenset("and but while only just".split())
 JOINT = "_"
 """Separator of the words of a phrase, which no word contains."""
 
+_SIGNED = re.compile(r"^[-+−]|[-+−]$")
+"""A sign before or after a label."""
+
 _WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
 
@@ -93,8 +96,10 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
         by "not", up to a comma or "but", are not concepts. "code" drops negations.
     phrases
         Values of an axis, which "paper" keeps together: "south asian" is one concept and not
-        "asian".
+        "asian". An answer that is a value with a sign, such as "-1" or "A-", keeps its sign.
     """
+    if variant == "paper" and text in phrases and _SIGNED.search(text.strip()):
+        return [text.strip().lower()]
     concepts: list[str] = []
     # after "no" or "without", up to the next concept or punctuation
     denied = False

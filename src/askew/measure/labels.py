@@ -3,17 +3,15 @@
 Spellings and aliases map each label, as it was written, to a value.
 """
 
-import difflib
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
+from askew.measure.spelling import MISSING, Spelling, aliases_of, key, ordered
 from askew.models.base import FiledPicture
 from askew.models.folder import FolderCollection
 from askew.models.manifest import (
@@ -29,25 +27,11 @@ from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import digest_of
 from askew.store.imagefile import read
-from askew.types import MISSING_REASONS, Axis, Missing, MissingReason, Picture, Question
+from askew.types import Axis, Missing, Picture, Question, grouped
 
 VERSION = 1
 SIGNIFICANCE_LEVEL = 0.05
 """q below which a warning reports that absent files depend on the label."""
-
-MISSING = "missing"
-NO_LABEL = Missing("not_asked", "no label")
-
-SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "gender": {"male": ("m", "man", "men", "boy"), "female": ("f", "w", "woman", "women", "girl")},
-    "age": {"young": ("youth",), "middle-aged": ("middle age",), "old": ("elderly", "senior")},
-    "ethnicity": {
-        "white": ("caucasian",),
-        "black": ("african american",),
-        "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
-    },
-}
-"""Other spellings of a value, by axis. Case, white space, hyphens and a plural s need no entry."""
 
 Answers = dict[str, str | Missing]
 """Answers about an image, by axis."""
@@ -194,7 +178,7 @@ def _axis(name: str, values: tuple[str, ...]) -> Axis:
     return Axis(name, values, catalogued.kind, catalogued.scale, (Question(text, values, name),))
 
 
-def _check_alias(label: str, target: str, spellings: "Mapping[str, Spelling]") -> None:
+def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> None:
     """Raise UsageError for an alias of an unknown axis, or an alias without a value."""
     axis, colon, _ = label.partition(":")
     if colon and axis not in spellings:
@@ -218,19 +202,29 @@ def _values(
         )
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
-    values: dict[str, tuple[str, ...]] = {}
+    known = _known_values(labeled, given)
+    values = dict(known)
     warnings = []
     for axis in labeled:
-        catalogued = AXES[axis].values if axis in AXES else ()
-        values[axis] = tuple(given.get(axis, catalogued))
-        if not values[axis]:
-            values[axis] = _values_from_labels(axis, pictures, aliases)
+        if axis not in known:
+            of_axis = _aliases_of_new_axis(axis, aliases, known)
+            values[axis] = _values_from_labels(axis, pictures, of_axis)
             warnings.append(
                 f"axis {axis!r} is not in the catalogue; its values are the labels: "
                 f"{', '.join(values[axis])}"
             )
+    values = {axis: values[axis] for axis in labeled}
     _check_number_of_values(values)
     return values, warnings
+
+
+def _known_values(
+    labeled: Sequence[str], given: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the values of the labeled axes that the user or the catalogue names."""
+    catalogued = {axis: AXES[axis].values for axis in labeled if axis in AXES}
+    named = catalogued | {axis: tuple(values) for axis, values in given.items()}
+    return {axis: values for axis, values in named.items() if values}
 
 
 def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
@@ -247,18 +241,56 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
         )
 
 
+def _aliases_of_new_axis(
+    axis: str, aliases: Mapping[str, str], known: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Return the aliases of an axis without known values, by key.
+
+    An alias without an axis is about other axes if their known values contain its target.
+    """
+    values_elsewhere = {key(value) for values in known.values() for value in values}
+    of_this_axis = {
+        label: target
+        for label, target in aliases.items()
+        if ":" in label or key(target) not in values_elsewhere
+    }
+    return aliases_of(axis, of_this_axis)
+
+
 def _values_from_labels(
-    axis: str, pictures: Sequence[FiledPicture], aliases: Mapping[str, str]
+    axis: str, pictures: Sequence[FiledPicture], aliases_by_key: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the labels of an axis and the targets of its aliases as values, in the singular."""
-    axis_aliases = aliases_of(axis, aliases)
-    labels = {key(picture.labels.get(axis, "")) for picture in pictures}
-    labels -= {key(label) for label in axis_aliases}
-    labels -= {""}
-    targets = {key(target) for target in axis_aliases.values()}
-    labels |= {target for target in targets if not target.startswith(MISSING)}
-    plurals = {label for label in labels if label.endswith("s") and label[:-1] in labels}
-    return tuple(sorted(labels - plurals))
+    values = {
+        plain: label
+        for plain, label in _labels_by_key(axis, pictures).items()
+        if plain not in aliases_by_key
+    }
+    for target in aliases_by_key.values():
+        if not key(target).startswith(MISSING):
+            values.setdefault(key(target), target)
+    plurals = {plain for plain in values if plain.endswith("s") and plain[:-1] in values}
+    return ordered(value for plain, value in values.items() if plain not in plurals)
+
+
+def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str]:
+    """Return the labels of a new axis by key; raise ManifestError if two labels share a key."""
+    counts = Counter(picture.labels.get(axis, "") for picture in pictures)
+    labels = {plain: written for plain, written in grouped(counts, key).items() if plain}
+    for spellings in labels.values():
+        if len(spellings) > 1:
+            raise ManifestError(_describe_spellings(axis, spellings, counts))
+    return {plain: written[0] for plain, written in labels.items()}
+
+
+def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str, int]) -> str:
+    """Return the error about labels of a new axis that differ only in spelling."""
+    labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
+    return (
+        f"the labels {labels} of axis {axis!r} differ only in spelling, so that askew would take "
+        f"them for one value. If they are one value, name all values of the axis with "
+        f"--values {axis}=VALUE,VALUE. If they are not, write them differently"
+    )
 
 
 def _content_of(answer: str | Missing) -> str:
@@ -268,19 +300,8 @@ def _content_of(answer: str | Missing) -> str:
     return repr(answer)
 
 
-def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """Return the aliases of an axis: "AXIS:LABEL" before aliases of all axes."""
-    of_all_axes = {label: target for label, target in aliases.items() if ":" not in label}
-    of_this_axis = {
-        label.partition(":")[2]: target
-        for label, target in aliases.items()
-        if label.startswith(f"{axis}:")
-    }
-    return of_all_axes | of_this_axis
-
-
 def _read(
-    pictures: Sequence[FiledPicture], spellings: "Mapping[str, Spelling]"
+    pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]
 ) -> dict[Path, Answers]:
     """Return the answers of each image. Raise a ManifestError that lists all labels of unknown meaning."""
     answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
@@ -299,14 +320,13 @@ def _read(
 
 
 def _describe_unknown(
-    unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: "Mapping[str, Spelling]"
+    unknown: Mapping[tuple[str, str], Sequence[Path]], spellings: Mapping[str, Spelling]
 ) -> str:
     lines = ["some labels are not a value of their axis:"]
     for (axis, label), paths in sorted(unknown.items()):
         nearest = spellings[axis].nearest(label)
-        if nearest:
-            hint = f"nearest value: {nearest!r}"
-        else:
+        hint = f"nearest value: {nearest!r}"
+        if not nearest:
             hint = f"values: {', '.join(spellings[axis].values)}"
         lines.append(f"  {axis} {label!r}, {len(paths)} in all, first in {paths[0]} ({hint})")
     label = min(unknown)[1]
@@ -403,68 +423,3 @@ def _label_counts(
         for value in values
         if listed[value]
     ]
-
-
-def key(label: str) -> str:
-    """Return a label without case, hyphens, underscores and repeated white space."""
-    return re.sub(r"[\s_-]+", " ", label).strip().casefold()
-
-
-class Spelling:
-    """Answers for the labels of an axis, by values, their other spellings, and aliases.
-
-    Parameters
-    ----------
-    axis
-        Name of the axis.
-    values
-        Its values.
-    aliases
-        By label, a value of the axis, "missing" (unparseable) or "missing:REASON". Aliases with
-        other targets are ignored, since they may belong to other axes.
-    """
-
-    def __init__(self, axis: str, values: Sequence[str], aliases: Mapping[str, str]) -> None:
-        self.values = tuple(values)
-        self._known: dict[str, str | Missing] = {}
-        spellings = SPELLINGS.get(axis, {})
-        for value in values:
-            self._known |= dict.fromkeys(spellings.get(value, ()), value)
-        self._known |= {key(value): value for value in values}
-        targets = {key(label): self.target(target) for label, target in aliases.items()}
-        self._known |= {label: answer for label, answer in targets.items() if answer is not None}
-
-    def read(self, label: str) -> str | Missing | None:
-        """Return the answer for a label, or None if its meaning is unknown."""
-        plain = key(label)
-        if not plain:
-            return NO_LABEL
-        answer = self._known.get(plain) or self._known.get(plain.removesuffix("s"))
-        if isinstance(answer, Missing):
-            # The detail is part of the instrument's fingerprint, so its spelling stays.
-            return Missing(answer.reason, f"labelled {plain!r}")
-        return answer
-
-    def target(self, target: str) -> str | Missing | None:
-        """Return the answer for the target of an alias, None for an unknown value.
-
-        Raises
-        ------
-        UsageError
-            If the target names an unknown reason.
-        """
-        word, _, reason = target.partition(":")
-        if key(word) != MISSING:
-            return next((value for value in self.values if key(value) == key(target)), None)
-        if reason and reason not in MISSING_REASONS:
-            unknown = UnknownName("reason", reason, MISSING_REASONS)
-            raise UsageError(f"--alias LABEL={target}: {unknown}")
-        return Missing(cast("MissingReason", reason or "unparseable"))
-
-    def nearest(self, label: str) -> str | None:
-        """Return the value with the most similar spelling; None if no spelling is similar."""
-        spellings = {
-            spelling: value for spelling, value in self._known.items() if isinstance(value, str)
-        }
-        near = difflib.get_close_matches(key(label), sorted(spellings), n=1)
-        return spellings[near[0]] if near else None
