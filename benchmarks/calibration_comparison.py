@@ -138,6 +138,46 @@ def share_and_distance(
     return tallies
 
 
+COUNTED: dict[str, tuple[Sequence[float], Sequence[float], Sequence[float]]] = {
+    ".3; .7, reference .5": ([0.3, 0.7], [0.7, 0.3], [0.5, 0.5]),
+    ".9; .6, reference .5": ([0.9, 0.1], [0.6, 0.4], [0.5, 0.5]),
+    "4 values, fair; one in excess": ([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4),
+    ".03; .03, reference .03": ([0.03, 0.97], [0.03, 0.97], [0.03, 0.97]),
+}
+"""Shares of an axis's values in two models and in the reference."""
+
+REFERENCE_SIZES = (12, 24, 48)
+"""Numbers of images in which a reference is counted."""
+
+
+def counted_reference(case: str, repeats: int, n: int = 12) -> tuple[Tally, Tally]:
+    """Return tallies of differences of the deviation from a counted reference, of 48 images.
+
+    The second tally takes the reference as exact.
+
+    Parameters
+    ----------
+    case
+        A case of COUNTED.
+    repeats
+        Number of comparisons.
+    n
+        Number of images of the reference.
+    """
+    first, second, reference = COUNTED[case]
+    rng = np.random.default_rng(10)
+    truth = float(total_variation(first, reference) - total_variation(second, reference))
+    tallies = (Tally(truth), Tally(truth))
+    for _ in range(repeats):
+        sets = PairedSets.of_counts(rng.multinomial(48, first), rng.multinomial(48, second))
+        counted = rng.multinomial(n, reference)
+        for tally, images in zip(tallies, (n, None), strict=True):
+            tally.add(
+                distance_difference(sets, counted, rng=rng, draws=DRAWS, reference_images=images)
+            )
+    return tallies
+
+
 def populations(share: float) -> list[Floats]:
     """Return frequencies of two values and twelve words in three populations.
 
@@ -196,7 +236,11 @@ def _paired_set(p: Floats, q: Floats, n: int, rho: float, rng: np.random.Generat
 
 
 def table(
-    title: str, cases: Sequence[str], names: Sequence[str], run: Callable[..., tuple[Tally, Tally]]
+    title: str,
+    cases: Sequence[str],
+    names: Sequence[str],
+    run: Callable[..., tuple[Tally, Tally]],
+    sizes: Sequence[int] = SIZES,
 ) -> None:
     """Print a Markdown table, row by row as it is computed.
 
@@ -210,10 +254,12 @@ def table(
         Names of the scores of the two tallies.
     run
         Function that returns two tallies, given a case and the number of images.
+    sizes
+        Numbers of images.
     """
     header = ("models", "images", "score", "truth", "mean value", "coverage", "width", "p < .05")
     print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
-    for n, case in product(SIZES, cases):
+    for n, case in product(sizes, cases):
         for name, tally in zip(names, run(case, n=n), strict=True):
             print(table_row(case, str(n), name, *tally.cells()), flush=True)
 
@@ -227,7 +273,17 @@ def main(repeats: int) -> None:
     def concepts(case: str, n: int) -> tuple[Tally, Tally]:
         return cas_and_mad(case, repeats // 3, n)
 
+    def references(case: str, n: int) -> tuple[Tally, Tally]:
+        return counted_reference(case, repeats, n)
+
     table("Shares and distances", list(ANSWERS), ("share", "distance"), answers)
+    table(
+        "Distances from a counted reference",
+        list(COUNTED),
+        ("allowing for its error", "as if exact"),
+        references,
+        REFERENCE_SIZES,
+    )
     table("CAS and MAD", list(BIASES), ("CAS", "MAD"), concepts)
 
 

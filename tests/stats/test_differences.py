@@ -49,6 +49,29 @@ def test_p_of_a_share_difference_is_near_other_exact_and_asymptotic_tests() -> N
     assert share_difference(PairedSets.of_counts([0, 5], [0, 9]), 0).p == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "reference"),
+    [
+        ([0.3, 0.7], [0.7, 0.3], [0.5, 0.5]),
+        ([0.9, 0.1], [0.6, 0.4], [0.5, 0.5]),
+        ([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4),
+    ],
+)
+def test_the_error_of_a_counted_reference_widens_the_difference_of_distances(
+    first: list[float], second: list[float], reference: list[float]
+) -> None:
+    """A reference of 12 images that is taken as exact covers only .5 to .8."""
+    rng = np.random.default_rng(3)
+    truth = total_variation(first, reference) - total_variation(second, reference)
+    covered = 0
+    for _ in range(100):
+        sets = PairedSets.of_counts(rng.multinomial(48, first), rng.multinomial(48, second))
+        counted = rng.multinomial(12, reference) / 12
+        entry = distance_difference(sets, counted, rng=rng, draws=100, reference_images=12)
+        covered += entry.low - 1e-9 <= truth <= entry.high + 1e-9
+    assert covered >= 87
+
+
 def test_type_one_error_of_the_share_difference() -> None:
     rng = np.random.default_rng(0)
     p = [

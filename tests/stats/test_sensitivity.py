@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from askew.errors import UnknownName
 from askew.stats.distance import DISTANCES, distance_for, sensitivity
-from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions, null_sizes
+from askew.stats.sensitivity import (
+    AxisPairSample,
+    change_of,
+    debiased_value,
+    interactions,
+    null_sizes,
+)
 from askew.types import Estimate, Missing
 
 FAIR = np.full(6, 1 / 6)
@@ -187,6 +193,44 @@ def test_a_reference_that_was_counted_widens_the_interval(name: str) -> None:
 
     assert width(10**9) == pytest.approx(width(None))
     assert width(None) < width(96) < width(24)
+
+
+@pytest.mark.parametrize("sets", [[[0, 24], [0, 24]], [[2, 22], [2, 22]]])
+def test_a_value_that_the_counted_reference_lacks_is_not_known_to_be_absent(
+    sets: list[list[int]],
+) -> None:
+    """The interval is not narrower than for a reference that showed the value in one image."""
+
+    def width(reference: list[int]) -> float:
+        pair = AxisPairSample([2, 22], sets, reference, reference_images=24)
+        (estimate,) = interactions([pair], rng=np.random.default_rng(3), draws=400)
+        assert isinstance(estimate, Estimate)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.low <= 0 <= estimate.high
+        return estimate.high - estimate.low
+
+    assert width([0, 24]) > 0.8 * width([1, 23])
+    counted = AxisPairSample([2, 22], sets, [0, 24], reference_images=24)
+    exact = AxisPairSample([2, 22], sets, [0, 24])
+    variances = [change_of(pair).before.variances for pair in (counted, exact)]
+    assert np.all(variances[0] > variances[1])
+
+
+def test_sensitivity_to_a_rare_value_of_a_counted_reference_rejects_at_its_level() -> None:
+    rng = np.random.default_rng(4)
+    shares = [0.03, 0.97]
+    pairs = [
+        AxisPairSample(
+            rng.multinomial(24, shares),
+            rng.multinomial(24, shares, 2),
+            rng.multinomial(24, shares),
+            reference_images=24,
+        )
+        for _ in range(150)
+    ]
+    estimates = interactions(pairs, rng=np.random.default_rng(0), draws=100)
+    assert np.mean([each.p < 0.05 for each in estimates]) <= 0.08
 
 
 @pytest.mark.parametrize("case", ["mirrored", "cured"])

@@ -268,3 +268,12 @@ def test_invalid_counts_are_refused() -> None:
         distance_estimate([1, 1], [1, 1, 1], rng=rng)
     with pytest.raises(ValueError, match="negative"):
         worst_case_bounds([1, 1], -1)
+
+
+@pytest.mark.parametrize("counts", [[0, 24], [24, 0]])
+def test_a_value_that_neither_set_shows_may_still_be_in_its_population(counts: list[int]) -> None:
+    entry = distance_estimate(
+        counts, counts, rng=np.random.default_rng(0), draws=200, reference_images=24
+    )
+    assert entry.low == 0
+    assert entry.high > 0.1, "of 24 images, none shows a share of a tenth once in twelve times"

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
-from askew.stats.distance_intervals import METHOD, SampledShares
+from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
@@ -111,6 +111,7 @@ def distance_difference(
     rng: np.random.Generator,
     draws: int = 1000,
     level: float = 0.95,
+    reference_images: int | None = None,
 ) -> Estimate:
     """Estimate the difference of two sets' distances from a reference distribution.
 
@@ -130,6 +131,9 @@ def distance_difference(
         Number of draws.
     level
         Level of the interval, in (0, 1).
+    reference_images
+        Number of images in which the reference was counted. The intervals of both distances then
+        allow for its error, as in `shares.distance_estimate`. None: it is exact.
     """
     shares = normalised(reference, "the reference")
     measure = distance_named(distance)
@@ -137,7 +141,7 @@ def distance_difference(
     correlation = float(correlations(resampled, len(sets))[0])
     p = _distance_difference_p(sets, shares, measure, rng=rng, draws=draws)
 
-    samples = _sampled_shares(sets, shares, measure)
+    samples = _sampled_shares(sets, shares, measure, reference_images)
     first, second = _debiased_distances(samples, draws, rng)
     first_ends, second_ends = _distance_ends(samples, draws, level, rng)
     low, _, high = joined(first_ends, second_ends, (first, second), correlation)
@@ -155,13 +159,11 @@ def distance_difference(
 
 
 def _sampled_shares(
-    sets: PairedSets, reference: Floats, measure: Distance
+    sets: PairedSets, reference: Floats, measure: Distance, reference_images: int | None
 ) -> tuple[SampledShares, SampledShares]:
     """Return the shares of both sets as samples."""
     first, second = (
-        SampledShares(
-            shares=rows.mean(axis=0), pictures=len(rows), reference=reference, measure=measure
-        )
+        sample_of(rows.sum(axis=0), reference, reference_images, measure)
         for rows in (sets.first, sets.second)
     )
     return first, second

@@ -29,14 +29,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.stats.distance import Distance
+from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
 """Number of pseudo-images of the reference that are added to the observed shares at the bend of `outward`."""
+PSEUDO_IMAGES = 1.0
+"""Images by which a counted reference is pulled to uniform shares, where samples are drawn."""
 CLEAR_Z = 1.0
 """Excess over the reference, in standard errors, from which a value is clearly in excess."""
 END = 3.0  # of the outward path
+TIES = 1e-9  # of values equally in excess, the outward path leads to the rarest
 METHOD = "test inversion"
 
 Bools = NDArray[np.bool_]
@@ -59,6 +62,65 @@ def as_exact_together(pictures: float, others: float | None) -> int:
     if others is None:
         return int(pictures)
     return max(round(pictures * others / (pictures + others)), 1)
+
+
+def sample_of(
+    counts: Floats, reference: Floats, reference_images: int | None, measure: Distance
+) -> "SampledShares":
+    """Return the shares of one set as a sample.
+
+    If the reference was counted, the sample is as small as errs like the difference of both sets.
+
+    Parameters
+    ----------
+    counts : array, (K,)
+        Images by value.
+    reference : array, (K,)
+        The reference shares.
+    reference_images
+        Number of images in which they were counted. None: they are exact.
+    measure
+        The distance.
+    """
+    n = float(counts.sum())
+    population = reference_population(reference, reference_images)
+    return SampledShares(
+        shares=shifted_shares(counts / n, reference, population),
+        pictures=as_exact_together(n, reference_images),
+        reference=population,
+        measure=measure,
+        uncut=None if reference_images is None else np.asarray(measure(counts, reference)),
+    )
+
+
+def reference_population(reference: Floats, images: int | None) -> Floats:
+    """Return the shares that samples are drawn from if a set has the reference shares.
+
+    A value that was not seen in a counted reference may be rare, so `PSEUDO_IMAGES` are added.
+
+    Parameters
+    ----------
+    reference : array, (K,)
+        The reference shares.
+    images
+        Number of images in which they were counted. None: they are exact.
+    """
+    if images is None:
+        return reference
+    return normalised(reference * images + PSEUDO_IMAGES / len(reference))
+
+
+def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Floats:
+    """Return shares whose gap to a reference population is that of shares to the reference.
+
+    Parameters
+    ----------
+    shares, reference, population : array, (K,)
+        The shares, their reference, and its `reference_population`.
+    """
+    if population is reference:
+        return shares
+    return normalised(np.maximum(population + shares - reference, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +154,9 @@ class SampledShares:
     measure : Distance
         The distance between them.
     uncut : array, (...), optional
-        Distance that samples are compared with, of shares that were corrected for an instrument's
-        errors and cut to the simplex.
+        Distance that samples are compared with, if it is not that of `shares` from `reference`: of
+        shares that were corrected for an instrument's errors and cut to the simplex, or from a
+        counted reference without pseudo-images.
     standard_errors : array, (..., K), optional
         Standard errors of corrected shares.
     """
@@ -194,7 +257,7 @@ class SampledShares:
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]
         turn = self.reference + gap * n / (n + PSEUDO_PICTURES)
-        corner = np.eye(gap.shape[-1])[np.argmax(gap, axis=-1)]
+        corner = np.eye(gap.shape[-1])[np.argmax(gap - TIES * self.reference, axis=-1)]
         clear = np.maximum(gap - CLEAR_Z * self.errors, 0)
         face = np.where(clear.any(axis=-1, keepdims=True), _scaled_to_one(clear), corner)
         stations = np.stack([np.broadcast_to(self.reference, gap.shape), turn, face, corner])

@@ -17,7 +17,9 @@ extrapolation from twice the variance.
 
 **Interval.** The population value of each distance is computed by test inversion
 (`distance_intervals`), with samples from tables of random numbers. The two intervals are combined
-by MOVER. A reference distribution that was counted in images is also treated as uncertain.
+by MOVER. A reference distribution that was counted in images is also treated as uncertain: samples
+are as small as errs like the difference of both sets, and a value that was not seen in the
+reference may be rare.
 
 **Reading errors.** If the confusion matrix of the instrument is known, both distributions are
 corrected for it. The same labeling errors are applied to each tested population before it is
@@ -43,6 +45,8 @@ from askew.stats.distance_intervals import (
     SampledShares,
     as_exact_together,
     distance_intervals,
+    reference_population,
+    shifted_shares,
 )
 from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
@@ -209,6 +213,8 @@ class TargetDistribution:
         Answers that were counted.
     reference : array, (m,)
         The reference shares.
+    reference_population : array, (m,)
+        Shares of samples that have the reference shares, see `distance_intervals`.
     distance : str
         Name of the distance.
     coefficients : array, (L, m)
@@ -224,6 +230,7 @@ class TargetDistribution:
     null_pictures: int
     answers: int
     reference: Floats
+    reference_population: Floats
     distance: str
     coefficients: Floats
     errors: ReadingErrors | None
@@ -235,10 +242,15 @@ class TargetDistribution:
             shares=self.shares.tobytes(),
             excess=self.excess.tobytes(),
             pictures=self.pictures,
-            reference=self.reference.tobytes(),
+            reference=self.reference_population.tobytes(),
             distance=self.distance,
             errors=b"" if self.errors is None else self.errors.key,
         )
+
+    @property
+    def shifted_shares(self) -> Floats:
+        """Shares whose gap to `reference_population` is the observed gap to the reference."""
+        return shifted_shares(self.shares, self.reference, self.reference_population)
 
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
@@ -341,12 +353,13 @@ def _target_distribution(
         shares = errors.shares(mean)
         coefficients = forms @ errors.inverse.T
 
+    population = reference_population(reference, reference_images)
     variances = _variances_of_mean(sets, coefficients)
     if errors is not None:
         variances = variances + errors.variances(shares, coefficients)
     if reference_images is not None:
         # Before and after share this error, so it would partly cancel. Counting it twice is safe.
-        variances = variances + form_variances(reference, forms) / max(reference_images - 1, 1)
+        variances = variances + form_variances(population, forms) / max(reference_images - 1, 1)
 
     pictures = as_exact_together(_effective_pictures(sets), reference_images)
     null_pictures = len(sets) ** 2 / float((1 / answers).sum())
@@ -358,6 +371,7 @@ def _target_distribution(
         null_pictures=rounded_pictures(null_pictures),
         answers=int(sets.sum()),
         reference=reference,
+        reference_population=population,
         distance=distance,
         coefficients=coefficients,
         errors=errors,
@@ -501,21 +515,18 @@ def _intervals_of_alike(
     """Invert the test for targets with equal numbers of images, distance, number of values and errors."""
     first = targets[0]
     forms, weight = linear_forms(first.distance, len(first.reference))
-    references = np.stack([target.reference for target in targets])
+    references = np.stack([target.reference_population for target in targets])
     reference_forms = (references @ forms.T)[:, None]
 
     sample = SampledShares(
-        shares=np.stack([target.shares for target in targets]),
+        shares=np.stack([target.shifted_shares for target in targets]),
         pictures=np.array([target.pictures for target in targets]),
         reference=references,
         measure=DISTANCES[first.distance],
+        uncut=np.array([weight * np.abs(target.excess).sum() for target in targets]),
     )
     if first.errors is not None:
-        sample = replace(
-            sample,
-            uncut=np.array([weight * np.abs(target.excess).sum() for target in targets]),
-            standard_errors=_standard_errors(targets, first.errors),
-        )
+        sample = replace(sample, standard_errors=_standard_errors(targets, first.errors))
 
     def sampled_distances(populations: Floats) -> Floats:
         answered = first.sampled(populations, first.pictures, common)

@@ -20,7 +20,7 @@ from askew.stats.distance import (
     distance_named,
     normalised,
 )
-from askew.stats.distance_intervals import METHOD, SampledShares, as_exact_together
+from askew.stats.distance_intervals import METHOD, sample_of
 from askew.stats.goodness_of_fit import (
     exact_law,
     law_with_errors,
@@ -39,8 +39,6 @@ from askew.types import Estimate
 BISECTIONS = 50
 DETECTION_DRAWS = 2_000
 POWER = 0.9  # of the test for a distance that is reported as detectable
-PSEUDO_IMAGES = 1.0
-"""Images by which a counted reference is pulled to uniform shares, where samples are drawn."""
 
 
 def share_intervals(
@@ -115,28 +113,18 @@ def distance_estimate(
     reference_images
         Number of images in which the reference was counted. Then both have sampling errors:
         interval and null are of as few images as err like their difference, and are drawn from the
-        reference with `PSEUDO_IMAGES`, since a value that was not seen there may be rare.
+        reference with pseudo-images, since a value that was not seen there may be rare.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")
     measure = distance_named(distance)
     n = int(c.sum())
     tested = reference_test(c, target, reference_images=reference_images)
-    observed = measure(c, target)
-    drawn_from = target
-    if reference_images is not None:
-        drawn_from = normalised(target * reference_images + PSEUDO_IMAGES / len(target))
-    sample = SampledShares(
-        shares=c / n,
-        pictures=as_exact_together(n, reference_images),
-        reference=drawn_from,
-        measure=measure,
-        uncut=None if reference_images is None else observed,
-    )
-    fair = sample.samples(drawn_from, draws, rng)
+    sample = sample_of(c, target, reference_images, measure)
+    fair = sample.samples(sample.reference, draws, rng)
     low, high = sample.interval(fair, level, rng)
     estimate = Estimate(
-        value=float(observed),
+        value=float(measure(c, target)),
         low=low,
         high=high,
         level=level,

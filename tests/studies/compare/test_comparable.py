@@ -58,6 +58,7 @@ def test_models_and_their_settings_may_differ() -> None:
             ".different counterfactuals",
         ),
         (plan(axes={"reference": {"male": 0.4, "female": 0.6}}), ".different reference"),
+        (plan(axes={"reference_images": 24}), ".different reference_images"),
         (
             plan(axes={"scale": "ordinal", "questions": [{"text": "Who?"}]}),
             "different scale and questions",

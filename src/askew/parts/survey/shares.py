@@ -330,6 +330,7 @@ def _difference(
         list(reference_of(plan).values()),
         distance=DISTANCE[axis.scale],
         rng=rng,
+        reference_images=plan.reference_images,
         **scoring.interval_options,
     )
     return SharesDifference(

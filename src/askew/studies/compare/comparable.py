@@ -23,7 +23,7 @@ LABEL_FIELDS = ("aliases", "values")
 person's labels.
 """
 
-AXIS_FIELDS = ("values", "scale", "reference", "questions", "counterfactuals")
+AXIS_FIELDS = ("values", "scale", "reference", "reference_images", "questions", "counterfactuals")
 """Fields of an axis that decide its scores."""
 
 UNPAIRED = (

@@ -268,6 +268,7 @@ class _PromptPair:
             list(reference_of(axis).values()),
             distance=DISTANCE[axis.scale],
             rng=scoring.rng(*names, "comparison of distances"),
+            reference_images=axis.reference_images,
             **scoring.interval_options,
         )
         shares = [
