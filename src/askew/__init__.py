@@ -104,5 +104,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Return all public names, whether they are loaded or not."""
-    return sorted({*globals(), *__all__})
+    """Return the public names, whether they are loaded or not."""
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__"]

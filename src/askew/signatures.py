@@ -5,6 +5,7 @@ public form lists these options individually, with the help texts of the command
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from textwrap import fill
@@ -14,6 +15,7 @@ from cyclopts import Parameter
 
 WIDTH = 96
 SECTION = "Parameters\n----------\n"
+NEXT_SECTION = re.compile(r"\n\n(?=\w+\n-+\n)")
 
 
 class Unset:
@@ -51,13 +53,18 @@ def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     public.__module__ = "askew"
     public.__doc__ = _documented(inspect.getdoc(function) or "", kind)
-    public.__signature__ = _listed(inspect.signature(function), kind)  # type: ignore[attr-defined]
+    public.__signature__ = _listed(function, kind)  # type: ignore[attr-defined]
     return public
 
 
-def _listed(signature: inspect.Signature, kind: type) -> inspect.Signature:
-    """Return the signature with the fields of `kind` in place of `**options`."""
-    parameters = list(signature.parameters.values())[:-1]
+def _listed(function: Callable[..., Any], kind: type) -> inspect.Signature:
+    """Return the signature with plain types, and the fields of `kind` in place of `**options`."""
+    signature = inspect.signature(function)
+    types = get_type_hints(function)
+    parameters = [
+        parameter.replace(annotation=types.get(parameter.name, parameter.annotation))
+        for parameter in list(signature.parameters.values())[:-1]
+    ]
     names = {parameter.name for parameter in parameters}
     for name, hint in get_type_hints(kind).items():
         if name not in names:
@@ -74,9 +81,10 @@ def _documented(text: str, kind: type) -> str:
     before, section, after = text.partition(SECTION)
     if not section:
         return text
-    parameters, raises, end = after.partition("\n\nRaises\n")
+    parameters, *_ = NEXT_SECTION.split(after, maxsplit=1)
+    others = after[len(parameters) :]
     options = "\n".join(_entries(kind, parameters))
-    return f"{before}{section}{parameters.rstrip()}\n{options}{raises}{end}"
+    return f"{before}{section}{parameters.rstrip()}\n{options}{others}"
 
 
 def _entries(kind: type, documented: str) -> Iterator[str]:

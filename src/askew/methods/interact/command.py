@@ -89,6 +89,11 @@ def interact(
     mitigated_args
         Setting of the mitigated model, such as equal={axis}.
 
+    Returns
+    -------
+    InteractionResult
+        The finished run.
+
     Raises
     ------
     UsageError

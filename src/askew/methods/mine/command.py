@@ -134,6 +134,11 @@ def mine(
     random_search
         Add a random search of the same size to each search. [default: yes]
 
+    Returns
+    -------
+    MiningResult
+        The finished run.
+
     Raises
     ------
     UsageError

@@ -60,6 +60,11 @@ def compare(
     json
         Print comparison.json instead of the table.
 
+    Returns
+    -------
+    Comparison
+        The differences of all pairs of runs.
+
     Raises
     ------
     UsageError

@@ -124,6 +124,11 @@ def rank(
         women per occupation. With several columns of shares, askew uses the column named after
         --value, else the first column. Without prompts, askew scores "photo portrait of a NAME".
 
+    Returns
+    -------
+    RankResult
+        The finished run.
+
     Raises
     ------
     UsageError
