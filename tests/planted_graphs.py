@@ -80,6 +80,7 @@ def graph(prompt: str | None = PROMPT) -> Graph:
         scope,
         prompt,
         "studio",
+        "paper",
         1e-4,
         0.0,
         tuple(axes),

@@ -201,7 +201,8 @@ def test_errors_create_no_sensitivity() -> None:
     estimate = estimates(pairs)
     assert abs(np.mean([e.value for e in estimate])) < 0.03
     assert covered(estimate, 0.0) >= 0.9
-    sizes = null_sizes(pairs[:20], rng=rng, draws=100)
+    graph = {(f"source {k}", "target"): pair for k, pair in enumerate(pairs[:20])}
+    sizes = [*null_sizes(graph, rng=rng, draws=100).values()]
     seen = np.mean([abs(float(debiased_value(pair))) for pair in pairs])  # type: ignore[arg-type]
     assert np.mean(sizes) == pytest.approx(seen, rel=0.4)  # type: ignore[arg-type]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +13,13 @@ from hypothesis import strategies as st
 
 from askew.errors import UnknownName
 from askew.stats.distance import DISTANCES, distance_for, sensitivity
+from askew.stats.interaction_graph import amplification
 from askew.stats.sensitivity import (
     AxisPairSample,
     change_of,
     debiased_value,
     interactions,
+    least_possible,
     null_sizes,
 )
 from askew.types import Estimate, Missing
@@ -135,9 +139,66 @@ def test_pure_noise_has_a_size() -> None:
         np.random.default_rng(9), np.array([0.7, 0.3]), np.tile([0.7, 0.3], (2, 1)), repeats=300
     )
     seen = np.mean([abs(debiased_value(pair)) for pair in pairs])
-    assert np.mean(
-        null_sizes(pairs[:40], rng=np.random.default_rng(0), draws=200)
-    ) == pytest.approx(seen, rel=0.15)
+    graph = {(f"source {k}", "target"): pair for k, pair in enumerate(pairs[:40])}
+    sizes = null_sizes(graph, rng=np.random.default_rng(0), draws=200)
+    assert np.mean([*sizes.values()]) == pytest.approx(seen, rel=0.15)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any), st.integers(1, 40))
+def test_an_axis_whose_counterfactuals_are_followed_has_no_negative_effect_on_itself(
+    initial: list[int], images: int
+) -> None:
+    """Noise in baseline images near the reference gave a negative effect."""
+    pair = AxisPairSample(initial, images * np.eye(3), [1, 1, 1])
+    (estimate,) = interactions([pair], rng=np.random.default_rng(0), draws=50)
+    assert least_possible(pair) == pytest.approx(0)
+    assert 0 <= estimate.low <= estimate.value <= estimate.high
+
+
+def test_the_bound_of_a_followed_axis_is_the_distance_of_its_reference_from_uniform() -> None:
+    skewed = AxisPairSample([9, 1], 10 * np.eye(2), [9, 1])
+    assert least_possible(skewed) == pytest.approx(-0.4)
+    (estimate,) = interactions([skewed], rng=np.random.default_rng(0), draws=100)
+    assert estimate.value < 0
+    assert least_possible(replace(skewed, counterfactual=[[9, 1], [0, 10]])) == -1
+
+
+def test_simulated_pairs_share_only_the_initial_set() -> None:
+    """Equal sets shared all draws, so all pairs of a graph were large in the same simulations."""
+    rng = np.random.default_rng(0)
+    sample = AxisPairSample([48, 48], [[48, 48], [48, 48]], [1, 1])
+    pairs = [(source, target) for source in "abc" for target in "abc" if source != target]
+    sizes = null_sizes(dict.fromkeys(pairs, sample), rng=rng, draws=4000)
+    assert abs(np.corrcoef(sizes["a", "b"], sizes["b", "c"])[0, 1]) < 0.06
+    assert 0.2 < np.corrcoef(sizes["a", "c"], sizes["b", "c"])[0, 1] < 0.8
+
+
+def test_amplification_is_rejected_at_its_level_in_fair_graphs_and_found_in_others() -> None:
+    """No fair graph was rejected, and graphs with an effect were not found."""
+    rejected = {}
+    for name, after in {"fair": [[0.5, 0.5]] * 2, "effect": [[0.4, 0.6], [0.2, 0.8]]}.items():
+        rng = np.random.default_rng(1)
+        rejections = [_amplification_p(np.array(after), rng) < 0.05 for _ in range(200)]
+        rejected[name] = np.mean(rejections)
+    assert 0.005 < rejected["fair"] < 0.09
+    assert rejected["effect"] > 0.8
+
+
+def _amplification_p(after: Any, rng: np.random.Generator) -> float:
+    """Return p of the amplification of a graph of three axes with uniform initial sets."""
+    graph = {}
+    for target in "abc":
+        initial = rng.multinomial(96, [0.5, 0.5])
+        for source in "abc":
+            if source != target:
+                counts = rng.multinomial(96, after)
+                graph[source, target] = AxisPairSample(initial, counts, [1, 1])
+    nulls = null_sizes(graph, rng=rng, draws=200)
+    effects = {names: Estimate(debiased_value(pair)) for names, pair in graph.items()}
+    estimate = amplification(effects, nulls)
+    assert estimate.low <= max(estimate.corrected, 0) <= estimate.high
+    return estimate.p
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ summaries are those of Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -81,10 +80,11 @@ def amplification(
     It is unbounded. Each pair without an effect still adds a small amount. The null is the sum
     of these contributions, and p the probability that their sum is as large as the value.
 
-    The interval is for the true sum. Its low end is the sum of the low ends of the pairs'
-    simultaneous intervals of |IS|. Its high end is the value, which is too large, plus its error.
-    Within a target axis, whose pairs share the baseline images, the pairs' errors are added. Errors
-    of different target axes are combined as independent errors.
+    The interval is for the true sum. Noise adds most to the value if the effects are in few pairs,
+    and least if all effects are equal in units of their standard errors. The low end assumes few
+    pairs. It is the value minus the 97.5 % quantile of the null (at the level .95), at least 0, so
+    it exceeds 0 if p is below .025. The high end assumes equal effects: it is the sum of these
+    effects at which 2.5 % of all values would be as low.
 
     Parameters
     ----------
@@ -100,21 +100,16 @@ def amplification(
     """
     if not effects:
         return Missing("not_asked", "no pair of axes has a sensitivity")
-    least = 0.0
-    error_of_target = defaultdict[str, float](float)
-    for (_, target), effect in effects.items():
-        low, high = simultaneous(effect, len(effects))
-        least += max(0.0, low, -high)
-        error_of_target[target] += max(map(abs, ends(effect))) - abs(effect.value)
     value = sum(abs(effect.value) for effect in effects.values())
     draws = np.sum([null_sizes[pair] for pair in effects], axis=0)
     null = float(draws.mean())
+    level = next(iter(effects.values())).level or 0.95
     return Estimate(
         value=value,
-        low=least,
-        high=value + math.hypot(*error_of_target.values()),
-        level=next(iter(effects.values())).level,
-        interval="sum of the pairs' intervals",
+        low=max(0.0, value - float(np.quantile(draws, 1 - tail(level)))),
+        high=_largest_amplification(value, draws, level),
+        level=level,
+        interval="test inversion, few or equal effects",
         n=max(effect.n or 1 for effect in effects.values()),
         null=null,
         corrected=value - null,
@@ -122,6 +117,33 @@ def amplification(
         debiased=value - null,
         p=p_value(value, draws),
     )
+
+
+def _largest_amplification(value: float, draws: Floats, level: float) -> float:
+    """Return the sum of equal effects at which few values are as low as `value`.
+
+    An effect of c standard errors is observed as |X| with X ~ N(c, 1). Its mean and its standard
+    deviation replace those at c = 0, which the null draws show.
+    """
+    mean = float(draws.mean())
+    deviation = float(draws.std())
+    if mean <= TOLERANCE:
+        return value
+    quantile = float(scipy.stats.norm.isf(tail(level)))
+    mean_without_effect = float(scipy.stats.foldnorm.mean(0))
+    deviation_without_effect = float(scipy.stats.foldnorm.std(0))
+
+    def gap(c: float) -> float:
+        """Return how far the low quantile of values exceeds the observed value."""
+        center = mean * float(scipy.stats.foldnorm.mean(c)) / mean_without_effect
+        spread = deviation * float(scipy.stats.foldnorm.std(c)) / deviation_without_effect
+        return center - quantile * spread - value
+
+    unit = mean / mean_without_effect  # sum of all standard errors
+    furthest = (value + quantile * deviation / deviation_without_effect) / unit + 1
+    if gap(0.0) >= 0 or gap(furthest) <= 0:
+        return value
+    return float(scipy.optimize.brentq(gap, 0.0, furthest)) * unit
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:

@@ -28,6 +28,7 @@ MOVER treats it as independent, which is conservative.
 """
 
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -160,26 +161,58 @@ def debiased_value(pair: AxisPairSample) -> float | Missing:
     return _debiased_sensitivity(change)
 
 
-def null_sizes(
-    pairs: Sequence[AxisPairSample], *, rng: np.random.Generator, draws: int = 1000
-) -> tuple[Floats, ...]:
-    """Simulate |IS| without an effect, which is the noise in the amplification of a graph (Eq. 14).
+def least_possible(pair: AxisPairSample) -> float:
+    """Return the least IS that the counterfactual sets allow.
 
-    Pairs with equally many images share their draws, so that sums over pairs vary more than sums
-    of independent values would.
+    IS is at least minus the distance after the intervention. Where every image of a counterfactual
+    set shows the same value, and labels have no known errors, that distance is known. An axis whose
+    counterfactual prompts are followed then cannot move away from a uniform reference.
 
     Returns
     -------
-    tuple of array, (draws,)
-        One array for every pair that is not missing, in the order of the pairs.
+    float
+        -1 where the distance is not known.
+    """
+    change = change_of(pair)
+    return -1.0 if isinstance(change, Missing) else _least_possible(change)
+
+
+def null_sizes(
+    pairs: Mapping[tuple[str, str], AxisPairSample],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+) -> dict[tuple[str, str], Floats]:
+    """Simulate |IS| without an effect, which is the noise in the amplification of a graph (Eq. 14).
+
+    Both distributions of a pair come from one population. All pairs of a target axis share the
+    random numbers of the initial set. The counterfactual sets of different pairs are independent.
+    If sets of equal size shared their draws, all pairs would be large in the same simulations, and
+    no graph would differ from the simulated graphs.
+
+    Parameters
+    ----------
+    pairs
+        Counts of the pairs of axes of a graph, by the intervened axis and the target axis.
+    rng
+        Source of the seed of all random draws.
+    draws
+        Number of simulated graphs.
+
+    Returns
+    -------
+    dict of array, (draws,)
+        An array for every pair that is not missing.
     """
     common = CommonDraws(seed=int(rng.integers(2**63)), draws=draws)
-    changes = [change_of(pair) for pair in pairs]
-    return tuple(
-        np.abs(_null_sensitivities(change, common))
-        for change in changes
-        if not isinstance(change, Missing)
-    )
+    sizes = {}
+    for (source, target), pair in pairs.items():
+        change = change_of(pair)
+        if not isinstance(change, Missing):
+            after = np.random.default_rng([common.seed, *map(_stream, (source, target))])
+            simulated = _null_sensitivities(change, common, stream=_stream(target), after=after)
+            sizes[source, target] = np.abs(simulated)
+    return sizes
 
 
 class DistributionKey(NamedTuple):
@@ -258,9 +291,23 @@ class TargetDistribution:
         """Simulate shares of answers, (..., draws, m), for images of populations, (..., m)."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
-        confusion = self.errors.drawn(common.draws, common.seed)
-        answered = np.einsum("...t,dto->...do", populations, confusion)
+        answered = self._answered(populations, self.errors, common)
         return common.counts_of_each(answered, pictures, stream) / pictures
+
+    def drawn(
+        self, population: Floats, pictures: int, common: CommonDraws, rng: np.random.Generator
+    ) -> Floats:
+        """Simulate shares of answers, (draws, m), without tables of random numbers."""
+        answered = population
+        if self.errors is not None:
+            answered = self._answered(population, self.errors, common)
+        return rng.multinomial(pictures, answered, size=common.draws) / pictures
+
+    @staticmethod
+    def _answered(populations: Floats, errors: ReadingErrors, common: CommonDraws) -> Floats:
+        """Return the shares of answers, (..., draws, m), with errors from the drawn matrices."""
+        confusion = errors.drawn(common.draws, common.seed)
+        return np.asarray(np.einsum("...t,dto->...do", populations, confusion))
 
 
 class Change(NamedTuple):
@@ -404,6 +451,8 @@ def _estimate(
     """Combine the sensitivity, its interval, its null and its p."""
     before, after = change
     low, centre, high = joined(intervals[before.key], intervals[after.key])
+    p = _p_of_interval(low, centre, high, level)
+    low = max(low, _least_possible(change))
     value = min(max(_debiased_sensitivity(change), low), high)
     null = float(_null_sensitivities(change, common).mean())
     return Estimate(
@@ -416,8 +465,17 @@ def _estimate(
         missing=missing,
         null=null,
         max=distance_max(before.reference, before.distance),
-        p=_p_of_interval(low, centre, high, level),
+        p=p,
     )
+
+
+def _least_possible(change: Change) -> float:
+    """Return the least IS of `least_possible`."""
+    after = change.after
+    if np.any(after.variances > TOLERANCE):
+        return -1.0
+    _, weight = linear_forms(after.distance, len(after.reference))
+    return 0.0 - weight * float(np.abs(after.excess).sum())
 
 
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
@@ -443,27 +501,52 @@ def _debiased_sensitivity(change: Change) -> float:
     return weight * float(difference)
 
 
-def _null_sensitivities(change: Change, common: CommonDraws) -> Floats:
-    """Return the debiased IS, (draws,), of samples from one population, which has no effect."""
+def _null_sensitivities(
+    change: Change,
+    common: CommonDraws,
+    stream: int = 0,
+    after: np.random.Generator | None = None,
+) -> Floats:
+    """Return the debiased IS, (draws,), of samples from one population, which has no effect.
+
+    The initial set has the random numbers of a stream. Without a generator for the counterfactual
+    sets, these sets have the random numbers of the next stream.
+    """
+    n = change.before.null_pictures
+    k = change.after.null_pictures
+    population = (n * change.before.shares + k * change.after.shares) / (n + k)
+    shares_before = change.before.sampled(population, n, common, stream)
+    if after is None:
+        shares_after = change.before.sampled(population, k, common, stream + 1)
+    else:
+        shares_after = change.before.drawn(population, k, common, after)
+    return _sensitivities_of_samples(change, population, shares_before, shares_after)
+
+
+def _sensitivities_of_samples(
+    change: Change, population: Floats, shares_before: Floats, shares_after: Floats
+) -> Floats:
+    """Return the debiased IS, (draws,), of simulated shares (draws, m) of labels."""
     before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
-    n = before.null_pictures
-    k = after.null_pictures
-    population = (n * before.shares + k * after.shares) / (n + k)
     matrix_variances: Floats | float = 0.0
     if before.errors is not None:
         matrix_variances = before.errors.variances(population, before.coefficients)
 
-    def simulated(pictures: int, stream: int) -> tuple[Floats, Floats]:
-        """Simulate samples of this size. Return their gaps to the reference, and the variances."""
-        answered = before.sampled(population, pictures, common, stream)
+    def simulated(answered: Floats, pictures: int) -> tuple[Floats, Floats]:
+        """Return gaps to the reference, and their variances, in samples of this size."""
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
         return gaps, variances + matrix_variances
 
-    gaps_before, variances_before = simulated(n, stream=0)
-    gaps_after, variances_after = simulated(k, stream=1)
+    gaps_before, variances_before = simulated(shares_before, before.null_pictures)
+    gaps_after, variances_after = simulated(shares_after, after.null_pictures)
     return weight * _debiased_difference(gaps_before, variances_before, gaps_after, variances_after)
+
+
+def _stream(target: str) -> int:
+    """Return the number of the random stream of a target axis, which depends only on its name."""
+    return zlib.crc32(target.encode())
 
 
 def _debiased_difference(

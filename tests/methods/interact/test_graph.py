@@ -16,6 +16,7 @@ from askew.methods.interact.graph import graphs
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import UNMITIGATED, counts_of_run, validation
 from askew.parts.scoring import Scoring
+from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import sensitivity
 from askew.stats.intervals import benjamini_hochberg
 from askew.studies.robustness import COLUMNS, simulated
@@ -29,6 +30,7 @@ NURSE = "a photo of a nurse"
 MECHANIC = "a photo of a mechanic"
 AXES = ("gender", "age", "clothing", "emotion")
 PLAN = planned([NURSE, MECHANIC], AXES)
+PAPER_PLAN = PLAN.model_copy(update={"edge_rule": "paper"})
 SCORING = Scoring.of(PLAN)
 
 
@@ -42,8 +44,8 @@ def entry(sets: dict[str, Any]) -> Graph:
     return graph(count_answers(sets[NURSE], PLAN.prompts[0].axes, INSTRUMENT), NURSE)
 
 
-def graph(counted: GraphCounts, prompt: str | None) -> Graph:
-    return graphs({prompt: counted}, PLAN, SCORING)[0]
+def graph(counted: GraphCounts, prompt: str | None, plan: InteractionPlan = PLAN) -> Graph:
+    return graphs({prompt: counted}, plan, SCORING)[0]
 
 
 def edge(entry: Graph, source: str, target: str) -> Edge:
@@ -133,14 +135,41 @@ def test_without_bias_there_are_only_direct_effects() -> None:
     assert fair_graph.most_influenced is None
 
 
-def test_pooling_adds_tables_and_uses_stricter_thresholds(sets: dict[str, Any]) -> None:
+def test_edges_are_those_with_a_small_q_or_by_the_papers_rule_with_a_small_p(
+    sets: dict[str, Any],
+) -> None:
+    few = [observed.picked(range(16)) for observed in sets[NURSE]]
+    counted = count_answers(few, PLAN.prompts[0].axes, INSTRUMENT)
+    by_q = graph(counted, NURSE)
+    by_p = graph(counted, NURSE, PAPER_PLAN)
+    between = [measured for measured in by_q.edges if not measured.direct]
+    assert all(measured.significant == ((measured.q or 0) < 0.05) for measured in between)
+    assert all(measured.significant == ((measured.p or 0) < 1e-4) for measured in by_p.edges)
+    assert [edge(by_q, e.source, e.target).significant for e in by_p.drawn] == [True] * len(
+        by_p.drawn
+    )
+    assert len(by_q.drawn) > len(by_p.drawn)
+    assert (by_q.edge_rule, by_q.alpha, by_p.edge_rule, by_p.alpha) == ("q", 0.05, "paper", 1e-4)
+
+
+def test_permutations_suffice_for_the_smallest_p_of_a_family() -> None:
+    """999 permutations reach p = .001, and q = .05 of 56 pairs needs p < .0009."""
+    table = np.array([[12, 0], [0, 12]])  # every expected count is 6
+    rare = np.array([[9, 0, 0], [0, 5, 4]])
+    for counts in (table, rare):
+        (test,) = chi_squares([counts], rng=np.random.default_rng(0), threshold=0.05 / 56)
+        assert isinstance(test, ChiSquare)
+        assert test.p < 0.05 / 56
+
+
+def test_pooling_adds_up_tables_and_has_stricter_edges(sets: dict[str, Any]) -> None:
     parts = [count_answers(sets[p.text], p.axes, INSTRUMENT) for p in PLAN.prompts]
     together = pooled(parts)
     assert (
         together.contingency("gender", "age").tolist()
         == sum(part.contingency("gender", "age") for part in parts).tolist()
     )
-    pooled_graph = graph(together, None)
+    pooled_graph = graph(together, None, PAPER_PLAN)
     assert pooled_graph.scope == "global"
     for measured in pooled_graph.edges:
         if measured.significant:
@@ -216,7 +245,7 @@ def test_open_answers_become_concepts_with_the_threshold_of_the_paper(sets: dict
     gender = next(axis for axis in counted.axes if axis.name == "gender")
     assert set(gender.values) == {"male", "female"}
     assert gender.reference == (0.5, 0.5)
-    open_graph = graph(counted, NURSE)
+    open_graph = graph(counted, NURSE, PAPER_PLAN)
     assert all(e.significant == (e.p < 0.05) for e in open_graph.edges)
 
 
@@ -266,7 +295,7 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
 
 def test_without_an_effect_only_the_correlation_of_the_paper_is_above_zero() -> None:
     """A mitigation without effect in a fair world, with each pair as an edge (appendix A.5)."""
-    plan = planned([NURSE], AXES, alpha=0.999999)
+    plan = planned([NURSE], AXES, edge_rule="paper", alpha=0.999999)
     prompt = plan.prompts[0]
     scoring = Scoring.of(plan)
     correlations = []

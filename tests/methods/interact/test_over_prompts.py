@@ -13,7 +13,11 @@ from scipy import stats
 from askew.methods.interact.findings import Graph
 from askew.methods.interact.graph import over_prompts
 from askew.methods.interact.page import page
-from askew.methods.interact.sentences import associated_pairs
+from askew.methods.interact.sentences import (
+    associated_pairs,
+    edge_sentence,
+    pooled_disagreements,
+)
 from askew.pages import terminal
 from askew.stats.interaction_graph import heterogeneity
 from askew.stats.intervals import simultaneous
@@ -111,3 +115,25 @@ def test_associated_pairs_are_sorted_by_number_of_prompts() -> None:
         ("gender", "clothing"),
     }
     assert [entry.edges for entry in associated] == [2, 2, 2]
+
+
+def test_a_pooled_effect_opposite_to_single_prompts_is_named() -> None:
+    """Women in one prompt and men in the other are even in pooled images: equalizing gender
+    decreases the deviation of each prompt, and not the deviation of pooled shares.
+    """
+    prompts = [with_age("a photo of a nurse", 0.3), with_age("a photo of a chef", 0.25)]
+    pooled = with_age("pooled", -0.2)
+    pooled = replace(pooled, prompt=None, scope="global")
+    entries = over_prompts([pooled, *prompts], 0.95)
+    assert pooled_disagreements(pooled, entries) == ["Gender → age"]
+    shown = findings(pooled, *prompts, over_prompts=entries)
+    console = Console(width=100, file=StringIO(), record=True)
+    console.print(terminal.screen(page(shown, None)))  # type: ignore[arg-type]
+    text = " ".join(console.export_text().split())
+    assert "pooled effects of Gender → age are opposite to the effects in some prompts" in text
+    moved = pooled.edge("gender", "age")
+    assert moved is not None
+    assert "perceived age, pooled over all prompts, from uniform" in edge_sentence(pooled, moved)
+    assert pooled_disagreements(graph(None), over_prompts([graph(None), NURSE, CHEF], 0.95)) == [
+        "Gender → age"
+    ]

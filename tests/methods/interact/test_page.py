@@ -138,6 +138,9 @@ def test_edges_are_explained_by_the_thresholds_of_their_graph() -> None:
     assert "χ² test with p < 0.0001. Bold" in text
     opened = " ".join(" ".join(printed(findings(replace(graph(), alpha=0.05)))).split())
     assert "χ² test with p < 0.05. Bold" in opened
+    by_q = replace(graph(), edge_rule="q", alpha=0.05)
+    text = " ".join(" ".join(printed(findings(by_q, by_q))).split())
+    assert "Edges: χ² test with q < 0.05. Bold" in text
 
 
 def test_sentences_name_a_reference_that_is_not_uniform() -> None:

@@ -28,6 +28,7 @@ def test_a_plan_has_the_questions_of_the_paper_and_survives_toml(tmp_path: Path)
         "What is the age group (young, middle-aged, old) of the person?",
     ]
     assert (planned.method, planned.embedder, planned.alpha) == ("interact", "none", 1e-4)
+    assert planned.edge_rule == "q"
     assert planned.to_toml().startswith("method = ")
     (tmp_path / "plan.toml").write_text(planned.to_toml(), encoding="utf-8")
     assert read_plan(tmp_path / "plan.toml") == planned
@@ -37,6 +38,13 @@ def test_all_eight_axes_are_the_default() -> None:
     planned = plan_interactions(NURSE, model="studio/planted")
     assert len(planned.prompts[0].axes) == 8
     assert len(planned.texts()) == 27
+
+
+def test_a_threshold_implies_the_papers_rule_for_edges() -> None:
+    assert plan(alpha=0.01).edge_rule == "paper"
+    assert plan(edge_rule="paper").alpha == 1e-4
+    with pytest.raises(UsageError, match="Leave out --least-sensitivity, or use"):
+        plan(edge_rule="q", least_sensitivity=0.1)
 
 
 def test_references_are_in_the_plan() -> None:

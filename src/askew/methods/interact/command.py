@@ -30,6 +30,7 @@ def interact(
     axes: shared.NamesOption = None,
     reference: shared.TextsOption = None,
     distance: Literal["auto", "ordinal", "nominal", "values"] | None = None,
+    edge_rule: Literal["q", "paper"] | None = None,
     alpha: float | None = None,
     open_threshold: float | None = None,
     global_threshold: float | None = None,
@@ -72,8 +73,12 @@ def interact(
     distance
         Distance from the reference: ordinal, nominal, values, or auto (by the scale of the axis).
         [default: auto]
+    edge_rule
+        Rule by which a pair of axes is an edge: q (q < 0.05 over the pairs of a graph), or paper
+        (p below the thresholds of the paper). [default: q]
     alpha
-        p below which a pair of axes is an edge in the graph of a prompt. [default: 0.0001]
+        p below which a pair of axes is an edge in the graph of a prompt. This and the next three
+        options imply --edge-rule paper. [default: 0.0001]
     open_threshold
         Like alpha, with --open-answers. [default: 0.05]
     global_threshold
@@ -104,6 +109,7 @@ def interact(
         fields = shared.given(
             images=images,
             distance=distance,
+            edge_rule=edge_rule,
             alpha=alpha,
             open_threshold=open_threshold,
             global_threshold=global_threshold,
@@ -138,6 +144,7 @@ def interact(
         mitigated_args=mitigated_args,
         images=images,
         distance=distance,
+        edge_rule=edge_rule,
         alpha=alpha,
         open_threshold=open_threshold,
         global_threshold=global_threshold,

@@ -168,8 +168,10 @@ class Graph:
         The prompt. None for all prompts together.
     instrument : str
         VQA model that labeled the images.
+    edge_rule : "q" or "paper"
+        Whether `alpha` is compared with q or with p of the chi-squared test.
     alpha : float
-        p of the chi-squared test below which a pair is an edge, in (0, 1).
+        Number below which q or p must be for a pair to be an edge, in (0, 1).
     least_sensitivity : float
         |IS| that an edge must exceed; 0 for no minimum.
     axes : tuple of GraphAxis
@@ -191,6 +193,7 @@ class Graph:
     scope: Annotated[Literal["prompt", "global"], IdentifyingField(False)]
     prompt: str | None
     instrument: str
+    edge_rule: Annotated[Literal["q", "paper"], IdentifyingField(False)]
     alpha: float
     least_sensitivity: float
     axes: tuple[GraphAxis, ...]

@@ -13,8 +13,10 @@ For every ordered pair of axes, including an axis with itself, this module answe
 labeling errors of the instrument. Contingency tables are not corrected.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -35,10 +37,14 @@ from askew.stats.contingency import ChiSquare, chi_squares
 from askew.stats.distance import normalised, sensitivity
 from askew.stats.interaction_graph import AxisPair, busiest, q_values
 from askew.stats.intervals import simultaneous
-from askew.stats.sensitivity import debiased_value, interactions, null_sizes
+from askew.stats.sensitivity import debiased_value, interactions, least_possible, null_sizes
+from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
 NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
+
+FEW_DRAWS = 99
+"""First permutations of a test whose p is not shown, which decide most pairs."""
 
 Sensitivities = Mapping[AxisPair, Estimate | Missing]
 Tests = Mapping[AxisPair, ChiSquare | Missing]
@@ -53,12 +59,16 @@ class EdgeRule:
 
     Attributes
     ----------
+    name : "q" or "paper"
+        Whether `alpha` is compared with q or with p of the chi-squared test. There is no q of an
+        axis with itself, so its p is compared.
     alpha : float
-        p of the chi-squared test below which the target depends on the source.
+        Number below which the target depends on the source.
     least_sensitivity : float
         |IS| that an edge must exceed; 0 for no minimum.
     """
 
+    name: Literal["q", "paper"]
     alpha: float
     least_sensitivity: float
 
@@ -66,14 +76,16 @@ class EdgeRule:
 def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
     """Return the rule for the edges of a graph.
 
-    Open answers have a separate alpha (appendix A.4). The graph of all prompts together has another
-    alpha, and a minimum |IS| (appendix A.8).
+    In the paper, open answers have a separate alpha (appendix A.4). The graph of all prompts
+    together has another alpha, and a minimum |IS| (appendix A.8).
     """
+    if plan.edge_rule == "q":
+        return EdgeRule(name="q", alpha=SIGNIFICANCE_LEVEL, least_sensitivity=0.0)
     least_sensitivity = plan.least_sensitivity if prompt is None else 0.0
     alpha = plan.global_threshold if prompt is None else plan.alpha
     if any(axis.open for axis in counts.axes):
         alpha = plan.open_threshold
-    return EdgeRule(alpha=alpha, least_sensitivity=least_sensitivity)
+    return EdgeRule(name="paper", alpha=alpha, least_sensitivity=least_sensitivity)
 
 
 def edges(
@@ -107,7 +119,7 @@ def edges(
     edges_of: dict[str | None, tuple[Edge, ...]] = {}
     for prompt, counts in counted.items():
         rule = edge_rule(counts, plan, prompt)
-        tests = _tests(counts, prompt, rule.alpha, scoring)
+        tests = _tests(counts, counts.pairs(), prompt, rule, scoring)
         test_q = q_values(_p_of_tests(tests))
         estimates = _with_q(sensitivities[prompt])
         edges_of[prompt] = tuple(
@@ -123,6 +135,56 @@ def edges(
             for pair in counts.pairs()
         )
     return edges_of
+
+
+@dataclass(frozen=True, slots=True)
+class PairPoint:
+    """A pair of different axes without an interval, which takes a hundredth of the time.
+
+    Attributes
+    ----------
+    is_edge : bool
+        Whether the pair is an edge of the graph.
+    sensitivity : float
+        Bias-corrected IS, NaN if it is missing.
+    """
+
+    is_edge: bool
+    sensitivity: float
+
+
+def pair_points(
+    counts: GraphCounts, plan: InteractionPlan, prompt: str | None, scoring: Scoring
+) -> dict[AxisPair, PairPoint]:
+    """Test every pair of different axes, and compute its sensitivity without an interval.
+
+    Permutation tests end as soon as it is likely whether the pair is an edge.
+
+    Parameters
+    ----------
+    counts
+        Counts of the prompt.
+    plan
+        The plan, for the rule of edges.
+    prompt
+        The prompt; None for all prompts together.
+    scoring
+        Instrument and seed.
+    """
+    rule = edge_rule(counts, plan, prompt)
+    pairs = [pair for pair in counts.pairs() if pair[0] != pair[1]]
+    tests = _tests(counts, pairs, prompt, rule, scoring, briefly=True)
+    test_q = q_values(_p_of_tests(tests))
+    points = {}
+    for pair in pairs:
+        value: float | Missing = NO_BASELINE
+        if counts.initial:
+            value = debiased_value(counts.pair(*pair))
+        number = math.nan if isinstance(value, Missing) else value
+        points[pair] = PairPoint(
+            is_edge=_is_edge(tests[pair], test_q.get(pair), number, rule), sensitivity=number
+        )
+    return points
 
 
 def _sensitivities(
@@ -156,13 +218,34 @@ def _known_between(sensitivities: Sensitivities) -> int:
 
 
 def _tests(
-    counts: GraphCounts, prompt: str | None, alpha: float, scoring: Scoring
+    counts: GraphCounts,
+    pairs: Sequence[AxisPair],
+    prompt: str | None,
+    rule: EdgeRule,
+    scoring: Scoring,
+    *,
+    briefly: bool = False,
 ) -> dict[AxisPair, ChiSquare | Missing]:
-    """Test every pair of axes for dependence."""
-    pairs = counts.pairs()
+    """Test pairs of axes for dependence.
+
+    Permutation tests are the more exact the nearer p is to the threshold. With q, it is the
+    smallest p that Benjamini and Hochberg's method compares with. Brief tests draw fewer tables.
+    """
+    threshold = rule.alpha
+    if rule.name == "q":
+        threshold /= max(sum(source != target for source, target in pairs), 1)
     rng = scoring.rng(prompt or "", scoring.instrument, "independence")
     contingencies = [counts.contingency(*pair) for pair in pairs]
-    tests = chi_squares(contingencies, rng=rng, threshold=alpha)
+    if briefly:
+        tests = chi_squares(
+            contingencies,
+            rng=rng,
+            threshold=threshold,
+            first_draws=FEW_DRAWS,
+            max_draws=math.ceil(2 / threshold),
+        )
+    else:
+        tests = chi_squares(contingencies, rng=rng, threshold=threshold)
     return dict(zip(pairs, tests, strict=True))
 
 
@@ -201,39 +284,61 @@ def _edge(
     rule: EdgeRule,
 ) -> Edge:
     """Combine the results of one pair of axes, and decide whether it is an edge."""
-    source, target = pair
-    tested = test if isinstance(test, ChiSquare) else None
-    known = estimate if isinstance(estimate, Estimate) else None
-    return Edge(
-        source=source,
-        target=target,
-        chi2=tested.statistic if tested else None,
-        dof=tested.dof if tested else None,
-        p=tested.p if tested else None,
-        draws=tested.draws if tested else None,
-        cramers_v=tested.cramers_v if tested else None,
+    value = estimate.value if isinstance(estimate, Estimate) else math.nan
+    edge = Edge(
+        source=pair[0],
+        target=pair[1],
+        chi2=None,
+        dof=None,
+        p=None,
+        draws=None,
+        cramers_v=None,
         untested=test if isinstance(test, Missing) else None,
         q=test_q,
         sensitivity=estimate,
-        simultaneous=_simultaneous_interval(known, pairs_at_once) if known else None,
-        plug_in=_plug_in(counts, pair) if known else None,
-        as_read=_value_as_read(counts, pair) if known else None,
-        significant=_is_edge(tested, known, rule),
+        simultaneous=None,
+        plug_in=None,
+        as_read=None,
+        significant=_is_edge(test, test_q, value, rule),
     )
+    if isinstance(test, ChiSquare):
+        edge = replace(
+            edge,
+            chi2=test.statistic,
+            dof=test.dof,
+            p=test.p,
+            draws=test.draws,
+            cramers_v=test.cramers_v,
+        )
+    if isinstance(estimate, Estimate):
+        edge = replace(
+            edge,
+            simultaneous=_simultaneous_interval(estimate, counts, pair, pairs_at_once),
+            plug_in=_plug_in(counts, pair),
+            as_read=_value_as_read(counts, pair),
+        )
+    return edge
 
 
-def _is_edge(test: ChiSquare | None, sensitivity: Estimate | None, rule: EdgeRule) -> bool:
-    if test is None or test.p >= rule.alpha:
+def _is_edge(
+    test: ChiSquare | Missing, q: float | None, sensitivity: float, rule: EdgeRule
+) -> bool:
+    if isinstance(test, Missing):
+        return False
+    compared = q if rule.name == "q" and q is not None else test.p
+    if compared >= rule.alpha:
         return False
     if not rule.least_sensitivity:
         return True
-    return sensitivity is not None and abs(sensitivity.value) > rule.least_sensitivity
+    return abs(sensitivity) > rule.least_sensitivity
 
 
-def _simultaneous_interval(estimate: Estimate, pairs: int) -> tuple[float, float]:
-    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously, within [-1, 1]."""
+def _simultaneous_interval(
+    estimate: Estimate, counts: GraphCounts, pair: AxisPair, pairs: int
+) -> tuple[float, float]:
+    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously, within bounds."""
     low, high = simultaneous(estimate, pairs)
-    return max(low, -1.0), min(high, 1.0)
+    return max(low, least_possible(counts.pair(*pair))), min(high, 1.0)
 
 
 def _plug_in(counts: GraphCounts, pair: AxisPair) -> float:
@@ -272,13 +377,12 @@ def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> 
     """
     rng = scoring.rng(scoring.instrument, "sensitivity")
     edges_of = edges(counted, plan, scoring, rng)
-    nulls = _null_sizes(counted, edges_of, scoring)
     return [
         _graph(
             prompt,
             counts=counted[prompt],
             edges_of_prompt=edges_of_prompt,
-            nulls=nulls[prompt],
+            nulls=_null_sizes(counted[prompt], edges_of_prompt, prompt, scoring),
             rule=edge_rule(counted[prompt], plan, prompt),
             instrument=scoring.instrument,
         )
@@ -287,23 +391,13 @@ def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> 
 
 
 def _null_sizes(
-    counted: CountsByPrompt, edges_of: Mapping[str | None, Iterable[Edge]], scoring: Scoring
-) -> dict[str | None, dict[AxisPair, NDArray[np.float64]]]:
-    """Simulate |IS| of every measured pair, by prompt, under the null of no effect."""
-    places = [
-        (prompt, (edge.source, edge.target))
-        for prompt, edges_of_prompt in edges_of.items()
-        for edge in edges_of_prompt
-        if isinstance(edge.sensitivity, Estimate)
-    ]
-    samples = [counted[prompt].pair(*pair) for prompt, pair in places]
-    rng = scoring.rng(scoring.instrument, "nothing happens")
-    sizes = null_sizes(samples, rng=rng, draws=scoring.draws)
-
-    by_prompt: dict[str | None, dict[AxisPair, NDArray[np.float64]]] = {key: {} for key in counted}
-    for (prompt, pair), size in zip(places, sizes, strict=True):
-        by_prompt[prompt][pair] = size
-    return by_prompt
+    counts: GraphCounts, edges_of_prompt: Iterable[Edge], prompt: str | None, scoring: Scoring
+) -> dict[AxisPair, NDArray[np.float64]]:
+    """Simulate |IS| of every measured pair of different axes under the null of no effect."""
+    effects = _effects_between(edges_of_prompt)
+    samples = {pair: counts.pair(*pair) for pair in effects}
+    rng = scoring.rng(prompt or "", scoring.instrument, "amplification")
+    return null_sizes(samples, rng=rng, draws=scoring.draws)
 
 
 def _graph(
@@ -322,15 +416,14 @@ def _graph(
         scope="global" if prompt is None else "prompt",
         prompt=prompt,
         instrument=instrument,
+        edge_rule=rule.name,
         alpha=rule.alpha,
         least_sensitivity=rule.least_sensitivity,
         axes=counts.axes,
         edges=tuple(edges_of_prompt),
         most_influenced=busiest((edge.target, edge.size) for edge in significant),
         most_influential=busiest((edge.source, edge.size) for edge in significant),
-        amplification=interaction_graph.amplification(
-            effects, {pair: nulls[pair] for pair in effects}
-        ),
+        amplification=interaction_graph.amplification(effects, nulls),
         negative_share=interaction_graph.negative_share(list(effects.values())),
         counts=_recorded(counts),
     )

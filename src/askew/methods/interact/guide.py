@@ -36,7 +36,8 @@ SOURCE = (
 DEPENDENCE = (
     "Association (section 3.3)",
     "Pearson's χ² test of the counts, with a row for each counterfactual prompt. If an expected count is below 5, "
-    "the test uses random tables with the same margins.",
+    "the test uses random tables with the same margins. q is p after correction for all pairs of "
+    "the graph (Benjamini and Hochberg). The paper's rule is p < 0.0001 (--edge-rule paper).",
 )
 EQUATION = (
     "Sensitivity (Eq. 1–4)",

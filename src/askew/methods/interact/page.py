@@ -21,6 +21,7 @@ from askew.methods.interact.sentences import (
     is_heterogeneous,
     mitigated_sentence,
     pair,
+    pooled_disagreements,
     rules,
     title,
     validation_sentences,
@@ -101,6 +102,13 @@ def _pooled_sentences(findings: InteractionFindings) -> str:
         text += (
             f" The effects of {pairs} differ significantly between prompts. In pooled counts, "
             "opposite effects may cancel out."
+        )
+    opposite = pooled_disagreements(findings.biasconnect[0], findings.over_prompts)
+    if opposite:
+        text += (
+            f" The pooled effects of {listing(opposite[:HETEROGENEOUS_PAIRS])} are opposite to the "
+            "effects in some prompts. Biases of single prompts may cancel out in pooled shares. The "
+            "deviation of pooled shares can then increase where it decreases in every prompt."
         )
     return text
 

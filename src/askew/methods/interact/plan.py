@@ -15,19 +15,26 @@ from askew.prompts.axes import table_question
 from askew.prompts.given import asked_as_in_biasconnect
 from askew.types import Axis, Question
 
+PAPER_THRESHOLDS = ("alpha", "open_threshold", "global_threshold", "least_sensitivity")
+"""Settings of the rule "paper" for edges, which they imply."""
+
 AXIS = "{axis}"
 """Placeholder for the mitigated axis in the names and settings of mitigated models and runs."""
 
 
 class InteractionPlan(Plan):
-    """A plan of how biases affect each other (BiasConnect), by default with the paper's thresholds.
+    """A plan of how biases affect each other (BiasConnect).
 
     Attributes
     ----------
     distance : str
         Distance between shares and the reference; "auto" chooses by the axis' scale.
+    edge_rule : "q" or "paper"
+        Rule for edges. "q" demands q < 0.05 by Benjamini and Hochberg's method over the pairs of a
+        graph. "paper" demands a p below the thresholds that follow.
     alpha : float
         p of the chi-squared test below which a pair is an edge in the graph of a prompt, in (0, 1).
+        All four thresholds are for the rule "paper".
     open_threshold : float
         alpha for axes with open answers.
     global_threshold : float
@@ -44,6 +51,7 @@ class InteractionPlan(Plan):
 
     method: Literal["interact"] = "interact"
     distance: Literal["auto", "ordinal", "nominal", "values"] = "auto"
+    edge_rule: Literal["q", "paper"] = "q"
     alpha: float = Field(default=1e-4, gt=0, lt=1)
     open_threshold: float = Field(default=0.05, gt=0, lt=1)
     global_threshold: float = Field(default=5e-5, gt=0, lt=1)
@@ -115,11 +123,25 @@ def plan_interactions(
         asked=_with_open_question if open_answers else asked_as_in_biasconnect,
         desk=context,
         draft=None,
-        **{**settings, "embedder": "none"},
+        **{**_with_edge_rule(settings), "embedder": "none"},
     )
     names = list(dict.fromkeys(axis.name for prompt in planned.prompts for axis in prompt.axes))
     sources = _mitigated_by_axis(mitigated, names, planned.mitigated_args)
     return InteractionPlan.checked({**planned.model_dump(), "mitigated": sources}, "this request")
+
+
+def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings with the rule "paper" if they contain a threshold of it."""
+    thresholds = [name for name in PAPER_THRESHOLDS if name in settings]
+    if not thresholds:
+        return dict(settings)
+    if settings.get("edge_rule", "paper") != "paper":
+        option = thresholds[0].replace("_", "-")
+        raise UsageError(
+            f"--{option} is a threshold of the paper's rule for edges, which --edge-rule q "
+            f"replaces. Leave out --{option}, or use --edge-rule paper"
+        )
+    return {**settings, "edge_rule": "paper"}
 
 
 def _with_open_question(axis: Axis) -> Axis:

@@ -90,10 +90,13 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
     score = measured(edge.simultaneous_estimate, "signed").replace(", ", ",\N{NO-BREAK SPACE}")
     source = axis_label(edge.source)
     target = perceived(edge.target)
+    if graph.prompt is None:
+        target = f"{target}, pooled over all prompts,"
     if edge.effect != "changed":
         verb = VERBS[edge.effect]
         reference = _reference_name(graph.axis(edge.target).reference)
         return f"equalizing {source} {verb} the deviation of {target} from {reference}: IS {score}"
+    target = perceived(edge.target)
     if edge.significant:
         direction = f"equalizing {source} does not significantly change its deviation"
         return f"{target} is associated with {source}, but {direction}: IS {score}"
@@ -148,6 +151,19 @@ def is_heterogeneous(entry: EdgeOverPrompts) -> bool:
     return entry.differ_q is not None and entry.differ_q < SIGNIFICANCE_LEVEL
 
 
+def pooled_disagreements(pooled: Graph, entries: Iterable[EdgeOverPrompts]) -> list[str]:
+    """Return the pairs whose pooled effect is opposite to that in some single prompt."""
+    pairs = []
+    for entry in entries:
+        edge = pooled.edge(entry.source, entry.target)
+        if edge is None:
+            continue
+        opposite = {"better": entry.worse, "worse": entry.better, "changed": 0}
+        if opposite[edge.effect]:
+            pairs.append(pair(entry.source, entry.target))
+    return pairs
+
+
 def answer_over_prompts(entries: Sequence[EdgeOverPrompts]) -> str:
     """Return the headline of several prompts: associated pairs, and where prompts differ."""
     prompts = f"{max(entry.prompts for entry in entries):,}"
@@ -191,11 +207,12 @@ def rules(findings: InteractionFindings) -> str:
     """Return the rules for edges, of all prompts together and of a single prompt."""
     texts = []
     for graph in findings.biasconnect[:2]:
-        text = f"χ² test with p < {np.format_float_positional(graph.alpha)}"
+        name = "q" if graph.edge_rule == "q" else "p"
+        text = f"χ² test with {name} < {np.format_float_positional(graph.alpha)}"
         if graph.least_sensitivity:
             text += f" and |IS| > {graph.least_sensitivity:g}"
         texts.append(text)
-    return "; in the graph of a single prompt, ".join(texts)
+    return "; in the graph of a single prompt, ".join(dict.fromkeys(texts))
 
 
 def validation_sentences(validation: Validation) -> Iterator[str]:
