@@ -65,9 +65,12 @@ class PermutationTest:
 
     def is_decided(self, threshold: float) -> bool:
         """Check whether the Clopper-Pearson interval of p is on one side of a threshold."""
-        test = scipy.stats.binomtest(self.exceedances, self.draws)
-        interval = test.proportion_ci(CERTAINTY)
-        return bool(interval.low > threshold or interval.high < threshold)
+        reached = self.exceedances
+        others = self.draws - reached
+        outer = (1 - CERTAINTY) / 2
+        is_above = reached > 0 and scipy.special.betainc(reached, others + 1, threshold) < outer
+        is_below = others > 0 and scipy.special.betaincc(reached + 1, others, threshold) < outer
+        return bool(is_above or is_below)
 
 
 def chi_square(
@@ -124,7 +127,7 @@ def chi_square(
     dof = (len(rows) - 1) * (len(columns) - 1)
     draws = None
     if expected.min() >= SMALL_EXPECTED:
-        p = float(scipy.stats.chi2.sf(statistic, dof))
+        p = float(scipy.special.chdtrc(dof, statistic))
     else:
         permutations = _permute(
             counts,
@@ -181,7 +184,12 @@ def _permute(
 
 
 def chi_squares(
-    tables: Sequence[ArrayLike], *, rng: Generator, threshold: float = 1e-4
+    tables: Sequence[ArrayLike],
+    *,
+    rng: Generator,
+    threshold: float = 1e-4,
+    first_draws: int = 999,
+    max_draws: int = 100_000,
 ) -> tuple[ChiSquare | Missing, ...]:
     """Test each table, in order, like `chi_square`.
 
@@ -193,7 +201,7 @@ def chi_squares(
         Tables of counts.
     rng
         Source of the seed of all permutations.
-    threshold
+    threshold, first_draws, max_draws
         As in `chi_square`.
     """
     seed = int(rng.integers(2**63))
@@ -201,7 +209,14 @@ def chi_squares(
     for table in tables:
         counts = np.asarray(table, dtype=np.int64)
         generator = np.random.default_rng([seed, *counts.shape, *counts.ravel().tolist()])
-        tests.append(chi_square(table, rng=generator, threshold=threshold))
+        test = chi_square(
+            table,
+            rng=generator,
+            threshold=threshold,
+            first_draws=first_draws,
+            max_draws=max_draws,
+        )
+        tests.append(test)
     return tuple(tests)
 
 

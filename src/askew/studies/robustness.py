@@ -5,7 +5,8 @@ The graph is computed again after images of all sets are left out, or answers ar
 Known labeling errors are not corrected.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +14,13 @@ from typing import Literal
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
 from askew.methods.interact.counts import count_answers
-from askew.methods.interact.findings import Edge
 from askew.methods.interact.gather import gather
-from askew.methods.interact.graph import edges
+from askew.methods.interact.graph import PairPoint, edges, pair_points
 from askew.methods.interact.plan import InteractionPlan
 from askew.options import Flag, PathOption
 from askew.pages.blocks import Scale, Table
@@ -31,6 +30,8 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed, seen_again
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
+from askew.stats.interaction_graph import AxisPair
+from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.store.store import default_store
@@ -120,13 +121,16 @@ class OriginalGraph:
         The prompt.
     sets : sequence of ObservedSet
         Its image sets.
-    edges : sequence of Edge
+    points : mapping of AxisPair to PairPoint
         Its pairs of different axes.
+    significant : set of AxisPair
+        Pairs with a significant sensitivity, without correction for the number of pairs.
     """
 
     prompt: PromptPlan
     sets: Sequence[ObservedSet]
-    edges: Sequence[Edge]
+    points: Mapping[AxisPair, PairPoint]
+    significant: Set[AxisPair]
 
 
 class Robustness(tuple[GraphChange, ...]):
@@ -227,8 +231,7 @@ def simulated(
     for prompt in plan.prompts:
         of_prompt = sets[prompt.text]
         if count_answers(of_prompt, prompt.axes, scoring.instrument).pairs():
-            original_edges = _edges_between(prompt, of_prompt, plan, scoring)
-            originals.append(OriginalGraph(prompt=prompt, sets=of_prompt, edges=original_edges))
+            originals.append(_original_graph(prompt, of_prompt, plan, scoring))
     if not originals:
         raise NotEnoughData("no prompt of the run has counterfactual sets, so it has no graph")
     changes = [
@@ -264,18 +267,36 @@ def _mean_change(
         for name in COLUMNS:
             values[name] += _known_values(simulations, name, averaged=over == "prompt")
     means = {name: _mean(values[name], name, scoring.level, over) for name in COLUMNS}
-    edge_count = sum(edge.significant for original in originals for edge in original.edges)
+    edge_count = sum(point.is_edge for original in originals for point in original.points.values())
     return GraphChange(kind=kind, size=size, edges=edge_count, over=over, **means)
 
 
-def _edges_between(
+def _original_graph(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
-) -> list[Edge]:
-    """Return the pairs of different axes of a prompt."""
+) -> OriginalGraph:
+    """Compute the graph of a prompt, and which of its sensitivities are significant."""
     counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
     rng = scoring.rng(prompt.text, "robustness")
-    of_prompt = edges({prompt.text: counts}, plan, scoring, rng)[prompt.text]
-    return [edge for edge in of_prompt if not edge.direct]
+    measured = edges({prompt.text: counts}, plan, scoring, rng)[prompt.text]
+    significant = set()
+    for edge in measured:
+        estimate = edge.sensitivity
+        if isinstance(estimate, Estimate) and (estimate.p or 0) < 1 - scoring.level:
+            significant.add((edge.source, edge.target))
+    return OriginalGraph(
+        prompt=prompt,
+        sets=sets,
+        points=pair_points(counts, plan, prompt.text, scoring),
+        significant=significant,
+    )
+
+
+def _points(
+    prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
+) -> Mapping[AxisPair, PairPoint]:
+    """Return the pairs of different axes of a prompt."""
+    counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
+    return pair_points(counts, plan, prompt.text, scoring)
 
 
 def _simulations(
@@ -297,8 +318,8 @@ def _simulations(
                 degraded.append(_with_fewer_images(observed, int(size), rng))
             else:
                 degraded.append(_with_errors(observed, prompt.axes, scoring.instrument, size, rng))
-        after = _edges_between(prompt, degraded, plan, scoring)
-        simulations.append(_changes(original.edges, after, scoring.level))
+        after = _points(prompt, degraded, plan, scoring)
+        simulations.append(_changes(original, after))
     return simulations
 
 
@@ -319,12 +340,15 @@ def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E
     return mean if np.ptp(values) else Estimate(mean.value, n=mean.n)
 
 
-def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> Changes:
+def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Changes:
     """Return the changes of a graph; NaN where a change is not defined."""
-    pairs = list(zip(before, after, strict=True))
-    remaining = [new.significant for old, new in pairs if old.significant]
-    x, y, significant = _known_sensitivities(pairs, level)
-    varied = len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0
+    remaining = [after[pair].is_edge for pair, point in original.points.items() if point.is_edge]
+    x = np.array([point.sensitivity for point in original.points.values()])
+    y = np.array([after[pair].sensitivity for pair in original.points])
+    known = np.isfinite(x) & np.isfinite(y)
+    significant = np.array([pair in original.significant for pair in original.points])[known]
+    x = x[known]
+    y = y[known]
     differences = np.abs(y - x)
     relative = np.nan
     if significant.any():
@@ -332,24 +356,16 @@ def _changes(before: Sequence[Edge], after: Sequence[Edge], level: float) -> Cha
     return {
         "edges_kept": float(np.mean(remaining)) if remaining else np.nan,
         "sensitivity_change": float(differences.mean()) if len(x) else np.nan,
-        "rank_correlation": float(scipy.stats.spearmanr(x, y).statistic) if varied else np.nan,
+        "rank_correlation": _rank_correlation(x, y),
         "paper_change": relative,
     }
 
 
-def _known_sensitivities(
-    pairs: Sequence[tuple[Edge, Edge]], level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return IS before and after, and the significance of IS before, for pairs that have both."""
-    before = []
-    after = []
-    significant = []
-    for old, new in pairs:
-        if isinstance(old.sensitivity, Estimate) and isinstance(new.sensitivity, Estimate):
-            before.append(old.sensitivity.value)
-            after.append(new.sensitivity.value)
-            significant.append((old.sensitivity.p or 0) < 1 - level)
-    return np.array(before), np.array(after), np.array(significant, dtype=bool)
+def _rank_correlation(x: Floats, y: Floats) -> float:
+    """Return Spearman's correlation; NaN for fewer than three pairs, or equal values."""
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
+    return float(scipy.stats.spearmanr(x, y).statistic)
 
 
 def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:
