@@ -18,7 +18,7 @@ from askew.models.base import Setting
 from askew.plan import RunPlan
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import read_text, write_file
-from askew.types import Estimate, Missing, Picture, grouped, record
+from askew.types import Estimate, Missing, Picture, grouped, is_copy, record
 
 RESULTS_FILE = "results.json"
 FORMAT = 6
@@ -106,7 +106,7 @@ class PictureSet:
     text
         The prompt from which the images were made.
     n
-        Number of images, with missing images.
+        Number of distinct images, with missing images.
     missing
         Number of missing images by reason.
     pictures
@@ -115,6 +115,8 @@ class PictureSet:
         Seeds of the images, None for missing images and for files.
     model
         Name of the model, if the run has several.
+    copies
+        Number of further images that are identical to one of `pictures`. They do not count.
     """
 
     prompt: str
@@ -126,6 +128,7 @@ class PictureSet:
     pictures: tuple[str | None, ...]
     seeds: tuple[int | None, ...]
     model: str | None = None
+    copies: int = 0
 
     @classmethod
     def of(
@@ -138,21 +141,23 @@ class PictureSet:
         model: str | None = None,
     ) -> Self:
         """Return the set of these images; `text` is the prompt unless given."""
-        reasons = [outcome.reason for outcome in pictures if isinstance(outcome, Missing)]
+        distinct = [outcome for outcome in pictures if not is_copy(outcome)]
+        reasons = [outcome.reason for outcome in distinct if isinstance(outcome, Missing)]
         return cls(
             prompt=prompt,
             axis=axis,
             value=value,
             text=prompt if text is None else text,
-            n=len(pictures),
+            n=len(distinct),
             missing={reason: reasons.count(reason) for reason in sorted(set(reasons))},
             pictures=tuple(
-                outcome.id if isinstance(outcome, Picture) else None for outcome in pictures
+                outcome.id if isinstance(outcome, Picture) else None for outcome in distinct
             ),
             seeds=tuple(
-                outcome.seed if isinstance(outcome, Picture) else None for outcome in pictures
+                outcome.seed if isinstance(outcome, Picture) else None for outcome in distinct
             ),
             model=model,
+            copies=len(pictures) - len(distinct),
         )
 
 

@@ -185,7 +185,7 @@ class Method(Generic[P, G, F, R_co]):
         with opened_run(plan, folder, store, **options) as live, remember_facts({}) as facts:
             gathered = self.gather(plan, live)
             live.settle()
-            live.warn(*missing_image_warnings(gathered.sets))
+            live.warn(*missing_image_warnings(gathered.sets), *copy_warnings(gathered.sets))
             scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
             live.claim()
             findings.write(scored, folder / RESULTS_FILE)
@@ -383,6 +383,44 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
             "Differences from the other sets may be caused by this"
         )
     return warnings
+
+
+def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
+    """Return warnings of identical images, which count as one image.
+
+    A model whose images of a prompt are all identical probably ignores its seeds.
+    """
+    repeated = [image_set for image_set in sets if image_set.copies]
+    ignoring = [image_set for image_set in repeated if _ignores_seeds(image_set)]
+    warnings = []
+    if ignoring:
+        warnings.append(
+            f"the pipeline gives the same image for every seed: {_distinct_counts(ignoring)}. "
+            "Identical images count once. Check that the pipeline uses the seed of each request"
+        )
+    others = [image_set for image_set in repeated if image_set not in ignoring]
+    if others:
+        warnings.append(f"some images are identical and count once: {_distinct_counts(others)}")
+    return warnings
+
+
+def _ignores_seeds(image_set: PictureSet) -> bool:
+    """Check whether all images of a set were generated from seeds and are one image."""
+    seeds = [seed for seed in image_set.seeds if seed is not None]
+    return len(seeds) == 1 and len(image_set.pictures) - image_set.pictures.count(None) == 1
+
+
+def _distinct_counts(sets: Sequence[PictureSet]) -> str:
+    """Return the numbers of distinct images of some sets, and the number of the other sets."""
+    counts = []
+    for image_set in sets[:LARGEST_LIST]:
+        distinct = sum(name is not None for name in image_set.pictures)
+        total = distinct + image_set.copies
+        counts.append(f"{distinct} distinct of {total} images of {_title(image_set)!r}")
+    more = len(sets) - LARGEST_LIST
+    if more > 0:
+        counts.append(f"and {more} more sets")
+    return ", ".join(counts)
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:

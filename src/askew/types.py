@@ -15,6 +15,7 @@ MissingReason = Literal[
     "blank_image",
     "corrupt_file",
     "absent_file",
+    "copy",
     "not_asked",
     "error",
 ]
@@ -87,6 +88,15 @@ class Missing:
         """Return a short text: "missing (no_face)"."""
         detail = f": {self.detail}" if self.detail else ""
         return f"missing ({self.reason}{detail})"
+
+
+COPY = Missing("copy", "identical to an earlier image of its set")
+"""Placeholder of a repeated image. It is neither an observation nor a missing one."""
+
+
+def is_copy(outcome: object) -> bool:
+    """Check whether an image or an answer is the placeholder of a repeated image."""
+    return isinstance(outcome, Missing) and outcome.reason == COPY.reason
 
 
 @dataclass(frozen=True, slots=True)

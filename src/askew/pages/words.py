@@ -32,6 +32,7 @@ _REASONS: Mapping[str, str] = {
     "blank_image": "image is blank",
     "corrupt_file": "file cannot be opened",
     "absent_file": "file does not exist",
+    "copy": "identical to an earlier image",
     "other_group": "shows another group",
     "no_face": "no face detected",
     "not_asked": "not asked",

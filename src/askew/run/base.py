@@ -16,7 +16,7 @@ from askew.errors import RESUME, AskewError, ModelError
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture, Model, Request, is_seeded
 from askew.run.progress import Stage, StageName
-from askew.run.work import SLICE, Work, wanted_pictures
+from askew.run.work import SLICE, Work, once_each, wanted_pictures
 from askew.store.completions import Completions
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.requests import PictureRequest
@@ -171,13 +171,16 @@ class Run(Protocol):
     def pictures(
         self, model: Model, texts: Sequence[str], images: int, seed: int
     ) -> dict[str, list[Outcome]]:
-        """Return `images` images of each prompt text, by text and in the order of their number."""
+        """Return `images` images of each prompt text, by text and in the order of their number.
+
+        An image that is identical to an earlier image of its prompt is `COPY`.
+        """
         wanted = wanted_pictures(model, texts, images, seed)
         outcomes = self.make(ModelMaker(model), wanted)
         by_text: dict[str, list[Outcome]] = {}
         for request in wanted:
             by_text.setdefault(request.prompt, []).append(outcomes[request.key])
-        return by_text
+        return {text: once_each(of_text) for text, of_text in by_text.items()}
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None

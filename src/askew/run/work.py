@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 from askew.models.base import Collection, FiledPicture, Model
 from askew.store.keys import file_key, picture_key, picture_seed, question_hash
 from askew.store.requests import PictureRequest
-from askew.types import Missing, Picture, Question, grouped, slices
+from askew.types import COPY, Missing, Picture, Question, grouped, slices
 
 R = TypeVar("R", bound=PictureRequest)
 
@@ -180,6 +180,23 @@ def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
     """Return the images that are not missing, in order and without duplicates."""
     by_id = {picture.id: picture for picture in pictures if isinstance(picture, Picture)}
     return list(by_id.values())
+
+
+def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
+    """Return the images of a set, with `COPY` in place of an image that occurred before.
+
+    Identical images are one observation. The other images keep their positions.
+    """
+    seen = set[str]()
+    distinct: list[Picture | Missing] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Picture) and outcome.id in seen:
+            distinct.append(COPY)
+            continue
+        distinct.append(outcome)
+        if isinstance(outcome, Picture):
+            seen.add(outcome.id)
+    return distinct
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:

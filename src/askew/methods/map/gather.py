@@ -29,7 +29,7 @@ from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import SurveyReader
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import MakerOutput, Outcome, Rows, Run, encoded, provider
-from askew.run.work import wanted_pictures
+from askew.run.work import once_each, wanted_pictures
 from askew.stats.overlap import Mask
 from askew.store.imagefile import opened, read
 from askew.store.requests import PictureRequest
@@ -324,7 +324,7 @@ def _map_model(
     for prompt, against in zip(plan.prompts, plan.against, strict=True):
         maps = readers[prompt.text]
         pictures = tuple(
-            outcomes[request.key] for request in wanted if request.prompt == prompt.text
+            once_each(outcomes[request.key] for request in wanted if request.prompt == prompt.text)
         )
         present = [picture for picture in pictures if isinstance(picture, Picture)]
         rows = run.read(maps, present)

@@ -22,7 +22,7 @@ from askew.stats.intervals import bootstrap_errors, percentile_interval
 from askew.store.files import sha256
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
-from askew.types import Estimate, Missing, Picture
+from askew.types import Estimate, Missing, Picture, is_copy
 
 PicturesOf = Callable[[str, int], Sequence[Outcome]]
 """A function from a prompt and a run seed to the prompt's images."""
@@ -257,6 +257,8 @@ def _lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
     needed = enough(len(pictures))
     if not present:
         return NO_PICTURE
+    if present < needed and any(map(is_copy, pictures)):
+        return Missing("copy", f"only {present} of {len(pictures)} images are distinct")
     if present < needed:
         return Missing("error", f"fewer than {needed} of {len(pictures)} images could be generated")
     return None

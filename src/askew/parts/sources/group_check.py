@@ -25,7 +25,7 @@ from askew.parts.survey.observed import axis_answers
 from askew.prompts.axes import find_axis
 from askew.prompts.given import stated_value
 from askew.run.base import Answer, ModelMaker, Outcome, Run
-from askew.run.work import Work, unmade, wanted_pictures
+from askew.run.work import Work, once_each, unmade, wanted_pictures
 from askew.stats.shares import share_intervals
 from askew.types import Axis, Missing, Picture, Question
 
@@ -269,7 +269,7 @@ def _draw_for(
     wanted = wanted_pictures(source, [pool.group.prompt], up_to, seed)[already:]
     outcomes = run.make(ModelMaker(source), wanted)
     pictures = [outcomes[picture.key] for picture in wanted]
-    pool.pictures += pictures
+    pool.pictures = once_each([*pool.pictures, *pictures])
     for axis, values in axis_values(run, labelers, axes, pictures).items():
         pool.labels[axis] |= values
 

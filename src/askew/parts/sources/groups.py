@@ -14,6 +14,7 @@ from askew.options import NamesOption
 from askew.plan import DEFAULT_MODEL, PlanFields
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
 from askew.run.base import Outcome, Run
+from askew.run.work import once_each
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
 from askew.types import Missing, Picture
@@ -103,7 +104,7 @@ def _collected_pictures(
     outcomes = iter([outcome for _, outcome in run.collect(source, all_files)])
     pictures = {}
     for name, of_group in files.items():
-        pictures[name] = [next(outcomes) for _ in of_group]
+        pictures[name] = once_each([next(outcomes) for _ in of_group])
     return pictures
 
 

@@ -15,7 +15,7 @@ from askew.parts.survey.observed import ObservedSet
 from askew.stats.contingency import ChiSquare, chi_square
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.significance import SIGNIFICANCE_LEVEL
-from askew.types import Missing, record
+from askew.types import Missing, is_copy, record
 
 
 @record
@@ -27,9 +27,10 @@ class MissingCount:
 
     @classmethod
     def of(cls, pictures: Sequence[object]) -> Self:
-        """Count the missing images in a sequence."""
-        missing = sum(isinstance(picture, Missing) for picture in pictures)
-        return cls(missing=missing, planned=len(pictures))
+        """Count the missing images in a sequence, without repeated images."""
+        distinct = [picture for picture in pictures if not is_copy(picture)]
+        missing = sum(isinstance(picture, Missing) for picture in distinct)
+        return cls(missing=missing, planned=len(distinct))
 
 
 @record

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from askew.types import Axis, Missing, MissingReason, Picture, Prompt
+from askew.types import Axis, Missing, MissingReason, Picture, Prompt, is_copy
 
 Answer = str | Missing
 AnswersByPicture = Mapping[str, Sequence[Answer]]
@@ -138,8 +138,13 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
-    """Count missing answers by reason, in the order of the reasons' names."""
-    reasons = Counter(answer.reason for answer in answers if isinstance(answer, Missing))
+    """Count missing answers by reason, in the order of the reasons' names.
+
+    Repeated images are not counted, because no answer about them is missing.
+    """
+    reasons = Counter(
+        answer.reason for answer in answers if isinstance(answer, Missing) and not is_copy(answer)
+    )
     return dict(sorted(reasons.items()))
 
 

@@ -21,6 +21,7 @@ from askew.plan import Plan, PromptPlan
 from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
 from askew.run.count import counted_run
+from askew.run.work import once_each
 from askew.types import Missing, Prompt, Question
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
@@ -115,7 +116,8 @@ def _collected(plan: Plan, source: Collection, run: Run) -> dict[str, list[Pictu
 
 
 def _baseline_first(sets: Mapping[Prompt, Sequence[Outcome]]) -> list[PicturesOfPrompt]:
-    return sorted(sets.items(), key=lambda item: item[0].axis is not None)
+    distinct = [(prompt, once_each(pictures)) for prompt, pictures in sets.items()]
+    return sorted(distinct, key=lambda item: item[0].axis is not None)
 
 
 def _generated(plan: Plan, source: Source, run: Run) -> dict[str, list[PicturesOfPrompt]]:
