@@ -154,6 +154,13 @@ def reference_test(
     return _fit_test(law, float(pearson(c, expected)))
 
 
+def smallest_p(n: int, reference: tuple[float, ...]) -> float:
+    """Return the smallest p that n images can have against an exact reference."""
+    law = exact_law(n, reference)
+    mid, _ = law.p(law.statistics[-1])
+    return float(mid)
+
+
 def _fit_test(law: NullLaw, statistic: float) -> FitTest:
     mid, usual = law.p(statistic)
     return FitTest(p=float(mid), exact_p=float(usual))

@@ -1,34 +1,282 @@
 """Shares of a value in the images of several prompts, which are clusters.
 
 Images of a prompt are alike, so that many images of few prompts say less about all prompts than as
-many images of many prompts do.
+many images of many prompts do. The design effect is the variance of the shares between prompts over
+that of independent images (Rao and Scott 1981). Tests and intervals use the number of independent
+images that err as much. Where prompts vary no more than independent images do, it is the number of
+images, so that one image of each prompt counts in full.
 """
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import clustered_rate
+from askew.stats.clustered import clustered_rate_difference
 from askew.stats.confusion import ReadingErrors
-from askew.stats.distance import distributions
+from askew.stats.distance import Distance, distance_max, distance_named, distributions
+from askew.stats.distance_intervals import as_exact_together, sample_of
 from askew.stats.goodness_of_fit import FitTest, pearson, reference_test
-from askew.stats.intervals import Floats
+from askew.stats.intervals import Floats, student_stretch
+from askew.stats.shares import sampled_distance, share_intervals, wilson
 from askew.types import Estimate
 
+FEWEST_PAIRS = 6
+"""Number of prompts from which exchanging the conditions of prompts can be significant."""
+LARGEST_SUM = 200_000  # of differences whose sign flips are enumerated
 
-def shares_over_prompts(counts: ArrayLike, *, level: float = 0.95) -> tuple[Estimate, ...]:
-    """Estimate the share of each value in the images of all prompts, by `clustered_rate`.
+
+@dataclass(frozen=True)
+class PromptCounts:
+    """Labels of the images of several prompts, and the reference of each prompt.
+
+    Attributes
+    ----------
+    counts : array, (prompts, K)
+        Images by prompt and label, at least one for each prompt.
+    references : array, (prompts, K)
+        Reference shares of each prompt.
+    """
+
+    counts: Floats
+    references: Floats
+
+    @classmethod
+    def of(cls, counts: ArrayLike, references: ArrayLike) -> Self:
+        """Return checked counts.
+
+        Raises
+        ------
+        NotEnoughData
+            If there are fewer than two prompts with images.
+        ValueError
+            If a prompt has no images, or numbers are not counts or shares.
+        """
+        c = _counts(counts)
+        _, q = distributions(c, references)
+        return cls(counts=c, references=q)
+
+    @property
+    def sizes(self) -> Floats:
+        """Number of images of each prompt."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def together(self) -> Floats:
+        """Number of images by label."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def reference(self) -> Floats:
+        """Mean reference shares, weighted by the number of images."""
+        return np.asarray(self.sizes @ self.references / self.sizes.sum())
+
+    def design_effect(self, errors: ReadingErrors | None = None) -> float:
+        """Return the design effect of the labels, at least 1."""
+        expected = self.expected(errors)
+        prompts, values = self.counts.shape
+        n = float(self.sizes.sum())
+        shares = self.together / n
+        gaps = self.counts - self.sizes[:, None] * (expected + shares - self.sizes @ expected / n)
+        variances = prompts / (prompts - 1) * np.square(gaps).sum(axis=0) / n
+        terms = np.divide(variances, shares, out=np.zeros(values), where=shares > 0)
+        return max(float(terms.sum()) / (int(values) - 1), 1.0)
+
+    def expected(self, errors: ReadingErrors | None) -> Floats:
+        """Return the shares (prompts, K) of the labels that are expected under the references."""
+        return self.references if errors is None else self.references @ errors.rates
+
+    def independent_images(self, level: float = 0.95) -> int:
+        """Return the number of independent images whose shares err as much, at least 1.
+
+        It is the number of images divided by the design effect, and reduced for few prompts (t for
+        z). It is the number of images if the design effect is 1.
+        """
+        n = int(self.sizes.sum())
+        effect = self.design_effect()
+        if effect <= 1:
+            return n
+        return max(round(n / effect / student_stretch(level, len(self.counts) - 1) ** 2), 1)
+
+
+def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[Estimate, ...]:
+    """Estimate the share of each value in the images of all prompts.
+
+    Interval: mid-P Clopper-Pearson if the images count as independent, else Wilson's with the
+    number of independent images.
 
     Parameters
     ----------
-    counts : array, (prompts, K)
-        Images by prompt and label.
+    prompts
+        Labels of the images.
     level
         Level of the intervals, in (0, 1).
     """
-    c = _counts(counts)
-    return tuple(clustered_rate(members(c, value), level=level) for value in range(c.shape[1]))
+    together = prompts.together
+    estimates = share_intervals(together, level=level)
+    independent = prompts.independent_images(level)
+    if independent == together.sum():
+        return estimates
+    clustered = []
+    for estimate in estimates:
+        low, high = wilson(estimate.value, independent, level)
+        clustered.append(
+            replace(estimate, low=low, high=high, interval="Wilson, independent images")
+        )
+    return tuple(clustered)
+
+
+def distance_over_prompts(
+    prompts: PromptCounts,
+    *,
+    p: float,
+    distance: str | Distance,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+    reference_images: int | None = None,
+) -> Estimate:
+    """Estimate the distance of the shares in all prompts from the mean reference.
+
+    Interval and null are those of `shares.distance_estimate` for the number of independent images.
+
+    Parameters
+    ----------
+    prompts
+        Labels of the images.
+    p
+        p of `over_prompts_test`.
+    distance
+        A name of `distance.DISTANCES`, or a function of two distributions.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    reference_images
+        Number of images in which the references were counted. None if they are exact.
+    """
+    measure = distance_named(distance)
+    together = prompts.together
+    reference = prompts.reference
+    sample = replace(
+        sample_of(together, reference, reference_images, measure),
+        pictures=as_exact_together(prompts.independent_images(level), reference_images),
+    )
+    estimate = sampled_distance(
+        sample,
+        value=float(measure(together, reference)),
+        maximum=distance_max(reference, measure),
+        p=p,
+        rng=rng,
+        draws=draws,
+        level=level,
+    )
+    return replace(estimate, n=int(together.sum()))
+
+
+def over_prompts_test(
+    prompts: PromptCounts,
+    *,
+    reference_images: int | None = None,
+    errors: ReadingErrors | None = None,
+) -> FitTest:
+    """Test whether the images of all prompts together have the reference shares.
+
+    The p of all images as if they were of one prompt, or the p of Pearson's statistic divided by
+    the design effect (Rao and Scott 1981), by an F law, whichever is larger.
+
+    Parameters
+    ----------
+    prompts
+        Labels of the images.
+    reference_images
+        Number of images in which the references were counted. None if they are exact.
+    errors
+        Known errors of the labels.
+    """
+    pooled = reference_test(
+        prompts.together, prompts.reference, reference_images=reference_images, errors=errors
+    )
+    if reference_images is not None:
+        errors = None
+    p = max(pooled.p, _clustered_p(prompts, errors, reference_images))
+    return FitTest(p=p, exact_p=max(pooled.exact_p, p))
+
+
+def _clustered_p(
+    prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
+) -> float:
+    """Return the p by Rao and Scott; 0 where prompts vary no more than independent images do."""
+    effect = prompts.design_effect(errors)
+    if effect <= 1:
+        return 0.0
+    number, values = prompts.counts.shape
+    n = int(prompts.sizes.sum())
+    statistic = float(pearson(prompts.together, prompts.sizes @ prompts.expected(errors)))
+    statistic *= as_exact_together(n, reference_images) / n
+    freedom = values - 1
+    return float(scipy.stats.f.sf(statistic / effect / freedom, freedom, freedom * (number - 1)))
+
+
+def share_difference_over_prompts(
+    first: ArrayLike,
+    second: ArrayLike,
+    value: int,
+    *,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the share of a value in `first` minus its share in `second`, paired by prompt.
+
+    The interval is that of `clustered_rate_difference`. p is the share of all exchanges of the
+    conditions of prompts with a mean difference as large. It is exact unless prompts have many
+    different numbers of images.
+
+    Parameters
+    ----------
+    first, second : array, (prompts, K)
+        Images by prompt and label, in two conditions of the same prompts.
+    value
+        Column of the value.
+    rng
+        Generator of random exchanges, where there are too many.
+    draws
+        Number of random exchanges.
+    level
+        Level of the interval, in (0, 1).
+    """
+    x = _counts(first)
+    y = _counts(second)
+    estimate = clustered_rate_difference(
+        members(x, value), members(y, value), rng=rng, draws=draws, level=level
+    )
+    p = _sign_flips(x[:, value], x.sum(axis=1), y[:, value], y.sum(axis=1))
+    return estimate if p is None else replace(estimate, p=p)
+
+
+def _sign_flips(x: Floats, x_sizes: Floats, y: Floats, y_sizes: Floats) -> float | None:
+    """Return the two-sided p of all sign flips of x / n - y / m; None if there are too many sums."""
+    multiple = math.lcm(*x_sizes.astype(int).tolist(), *y_sizes.astype(int).tolist())
+    if multiple > LARGEST_SUM:
+        return None
+    differences = np.rint(multiple * (x / x_sizes - y / y_sizes)).astype(int)
+    largest = int(np.abs(differences).sum())
+    if largest > LARGEST_SUM:
+        return None
+    law = np.zeros(2 * largest + 1)
+    law[largest] = 1.0
+    for difference in differences:
+        law = (np.roll(law, difference) + np.roll(law, -difference)) / 2
+    sums = np.arange(-largest, largest + 1)
+    return min(float(law[np.abs(sums) >= abs(int(differences.sum()))].sum()), 1.0)
 
 
 def members(counts: Floats, value: int) -> Floats:
@@ -38,58 +286,6 @@ def members(counts: Floats, value: int) -> Floats:
     shown = (places < counts[:, value : value + 1]).astype(float)
     shown[places >= totals] = np.nan
     return shown
-
-
-def over_prompts_test(
-    counts: ArrayLike,
-    references: ArrayLike,
-    *,
-    reference_images: int | None = None,
-    errors: ReadingErrors | None = None,
-) -> FitTest:
-    """Test whether the images of all prompts together have the reference shares.
-
-    The p of all images as if they were of one prompt, or the p of Pearson's statistic divided by
-    the design effect (Rao and Scott 1981), by an F law, whichever is larger. The design effect is
-    the variance of the shares between prompts over that of independent images, at least 1.
-
-    Parameters
-    ----------
-    counts : array, (prompts, K)
-        Images by prompt and label.
-    references : array, (prompts, K)
-        Reference shares of each prompt.
-    reference_images
-        Number of images in which the references were counted. None if they are exact.
-    errors
-        Known errors of the labels.
-    """
-    c = _counts(counts)
-    _, q = distributions(c, references)
-    sizes = c.sum(axis=1)
-    mean_reference = sizes @ q / sizes.sum()
-    pooled = reference_test(
-        c.sum(axis=0), mean_reference, reference_images=reference_images, errors=errors
-    )
-    expected = q if errors is None else q @ errors.rates
-    p = max(pooled.p, _clustered_p(c, expected))
-    return FitTest(p=p, exact_p=max(pooled.exact_p, p))
-
-
-def _clustered_p(counts: Floats, expected: Floats) -> float:
-    """Return the p by Rao and Scott; 0 where prompts vary no more than independent images do."""
-    prompts, values = counts.shape
-    sizes = counts.sum(axis=1)
-    n = sizes.sum()
-    shares = counts.sum(axis=0) / n
-    gaps = counts - sizes[:, None] * (expected + shares - sizes @ expected / n)
-    variances = prompts / (prompts - 1) * np.square(gaps).sum(axis=0) / n
-    terms = np.divide(variances, shares, out=np.zeros(values), where=shares > 0)
-    effect = float(terms.sum()) / (values - 1)
-    if effect <= 1:
-        return 0.0
-    statistic = float(pearson(counts.sum(axis=0), sizes @ expected)) / effect / (values - 1)
-    return float(scipy.stats.f.sf(statistic, values - 1, (values - 1) * (prompts - 1)))
 
 
 def _counts(counts: ArrayLike) -> Floats:

@@ -6,6 +6,7 @@ for invalid counts or shapes.
 """
 
 import math
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -20,7 +21,7 @@ from askew.stats.distance import (
     distance_named,
     normalised,
 )
-from askew.stats.distance_intervals import METHOD, sample_of
+from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
 from askew.stats.goodness_of_fit import (
     exact_law,
     law_with_errors,
@@ -120,20 +121,56 @@ def distance_estimate(
     measure = distance_named(distance)
     n = int(c.sum())
     tested = reference_test(c, target, reference_images=reference_images)
-    sample = sample_of(c, target, reference_images, measure)
+    estimate = sampled_distance(
+        sample_of(c, target, reference_images, measure),
+        value=float(measure(c, target)),
+        maximum=distance_max(target, measure),
+        p=tested.p,
+        rng=rng,
+        draws=draws,
+        level=level,
+    )
+    return replace(estimate, n=n, missing=missing)
+
+
+def sampled_distance(
+    sample: SampledShares,
+    *,
+    value: float,
+    maximum: float,
+    p: float,
+    rng: np.random.Generator,
+    draws: int,
+    level: float,
+) -> Estimate:
+    """Return the distance of sampled shares, with its interval, null and p.
+
+    Parameters
+    ----------
+    sample
+        The shares and their reference.
+    value, maximum
+        The observed distance, and the largest possible distance.
+    p
+        p of the test that the population has the reference shares.
+    rng
+        Generator of all draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    """
     fair = sample.samples(sample.reference, draws, rng)
     low, high = sample.interval(fair, level, rng)
     estimate = Estimate(
-        value=float(measure(c, target)),
+        value=value,
         low=low,
         high=high,
         level=level,
         interval=METHOD,
-        n=n,
-        missing=missing,
         debiased=sample.debiased(fair, rng.spawn(1)[0]),
     )
-    return corrected(estimate, float(fair.mean()), tested.p, distance_max(target, measure))
+    return corrected(estimate, float(fair.mean()), p, maximum)
 
 
 def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """Audit of prompts or images: shares of perceived values, and concept association (TIBET)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,12 +12,18 @@ from askew.methods.audit.gather import gather
 from askew.methods.audit.page import page
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.score import score
+from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
 
 def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield deviations of image sets with the p and q of their verdicts."""
-    for place, entry in enumerate(findings.shares):
+    """Yield deviations of image sets, and of all prompts together, with p and q of their verdicts."""
+    yield from _verdicts_of("shares", findings.shares)
+    yield from _verdicts_of("shares_over_prompts", findings.shares_over_prompts)
+
+
+def _verdicts_of(field: str, entries: Sequence[SetShares]) -> Iterator[LocatedEstimate]:
+    for place, entry in enumerate(entries):
         if entry.verdict and isinstance(entry.distance, Estimate):
             names = {
                 "prompt": entry.prompt,
@@ -26,7 +32,7 @@ def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
                 "instrument": entry.instrument,
             }
             deviation = replace(entry.distance, p=entry.verdict.p, q=entry.verdict.q)
-            yield LocatedEstimate("verdict", ("shares", place, "verdict"), names, deviation)
+            yield LocatedEstimate("verdict", (field, place, "verdict"), names, deviation)
 
 
 def _distances(findings: AuditFindings) -> Iterator[LocatedEstimate]:

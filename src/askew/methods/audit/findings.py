@@ -10,6 +10,7 @@ from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing_pictures import MissingPictures
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.types import Estimate, Kind, Missing, record
 
@@ -151,6 +152,9 @@ class AuditFindings(Head):
         Concept association of each prompt.
     domain : tuple of Domain
         Comparison of prompts.
+    shares_over_prompts, differences_over_prompts
+        Shares of all prompts together, and their differences between conditions. Empty with one
+        prompt.
     """
 
     plan: AuditPlan
@@ -160,6 +164,8 @@ class AuditFindings(Head):
     confusion: tuple[Confusion, ...]
     tibet: tuple[Tibet, ...]
     domain: tuple[Domain, ...]
+    shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
+    differences_over_prompts: tuple[SharesDifference, ...] = ()
 
 
 @dataclass(frozen=True)

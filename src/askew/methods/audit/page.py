@@ -54,14 +54,15 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
         sections=_sections(view),
         facts=(*skeleton.facts(findings), *_date(findings)),
         reading=texts.reading(findings),
-        notes=(*skeleton.notes(findings), *_note_on_intervals(len(view.leads))),
+        notes=(*skeleton.notes(findings), *_note_on_intervals(view.tests)),
         gaps=survey.gaps(findings.shares),
         uneven=missing_sentences(findings.missing_pictures),
     )
 
 
 def _sections(view: "AuditView") -> tuple[b.Section, ...]:
-    seen = survey.seen(view.seen, view.anchor)
+    together = view.findings.shares_over_prompts
+    seen = [*survey.together(together), *survey.seen(view.seen, view.anchor)]
     if not seen:
         seen = [b.Paragraph("No image has a label on an axis with known values.")]
     several = len(view.details) > 1
@@ -107,6 +108,8 @@ class AuditView:
         Prompts with details, in the same order.
     others : list of SetShares
         Shares of folders, and of axes without counterfactuals.
+    tests : int
+        Number of sets and axes with a verdict by the first instrument.
     """
 
     def __init__(self, findings: AuditFindings, media: Media) -> None:
@@ -120,6 +123,7 @@ class AuditView:
         order = list(dict.fromkeys(shares.prompt for shares in self.leads))
         self.tibet = sorted(findings.tibet, key=lambda entry: _place(entry.prompt, order))
         self.details = list(dict.fromkeys([*(entry.prompt for entry in self.tibet), *order]))
+        self.tests = len(self.leads) + len(survey.leads(findings.shares_over_prompts))
         self.others = [shares for shares in findings.shares if not self._has_scores(shares)]
         self._most_initial, self._most_other = _allowances(findings.sets)
 
@@ -229,14 +233,17 @@ class AuditView:
 
     def differences(self) -> Iterator[b.Block]:
         """Yield differences between baseline images and conditions."""
-        differences = self.findings.differences
+        together = self.findings.differences_over_prompts
+        differences = (*together, *self.findings.differences)
         if not differences:
             return
         sentences = []
         for difference in differences:
             text = difference_sentence(difference)
             if text is not None:
-                sentences.append(f"{quote(difference.prompt, 60)}. {text}")
+                prompt = shorten(difference.prompt, 60)
+                place = capital(prompt) if difference in together else f"“{prompt}”"
+                sentences.append(f"{place}. {text}")
         yield b.Paragraph(
             "" if sentences else format_phrase("no_condition_difference"), items=tuple(sentences)
         )
@@ -247,6 +254,8 @@ class AuditView:
 
     def prompts_and_axes(self) -> Iterator[b.Block]:
         """Yield the details of all axes, folded by prompt if there are several prompts."""
+        if self.findings.shares_over_prompts:
+            yield b.Details("All prompts together", self._together(), anchor=survey.TOGETHER)
         if len(self.details) == 1:
             yield from self._axes(self.details[0])
             return
@@ -254,6 +263,15 @@ class AuditView:
             rows = tuple(self._row(picture_set) for picture_set in self._own_sets(prompt))
             blocks = (b.PictureGrid("", rows), *self._axes(prompt))
             yield b.Details(quote(prompt, 160), blocks, anchor=prompt)
+
+    def _together(self) -> Iterator[b.Block]:
+        """Yield the shares of all prompts together."""
+        for shares in self.findings.shares_over_prompts:
+            axis_name = capital(perceived(shares.axis))
+            set_name = words.set_label(shares.set)
+            text = f"{axis_name} in {set_name} of {plural(shares.prompts, 'prompt')}"
+            yield b.Paragraph(f"{text}: {sentence(shares)}.")
+            yield survey.numbers(shares)
 
     def _axes(self, prompt: str) -> Iterator[b.Block]:
         """Yield the axes of a prompt with scores, then the axes with shares only."""

@@ -7,6 +7,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
+from askew.parts.survey.over_prompts import differences_over_prompts
 from askew.parts.survey.shares import (
     SetShares,
     SharesDifference,
@@ -14,7 +15,7 @@ from askew.parts.survey.shares import (
     shares,
     with_q_of_differences,
 )
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.verdicts import judged_shares
 from askew.plan import PromptPlan
 
 
@@ -41,14 +42,19 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         entries += _shares(plan, gathered, prompt)
         changes += _differences(plan, gathered, prompt)
     scores_with_q = with_q(scores)
+    judged = judged_shares(entries, plan, gathered.errors)
+    together = differences_over_prompts(entries, plan)
+    all_changes = with_q_of_differences([*changes, *together])
     return head.into(
         AuditFindings,
         missing_pictures=missing_pictures(gathered.observed, Scoring.of(plan)),
-        shares=with_verdicts(entries, gathered.errors),
-        differences=with_q_of_differences(changes),
+        shares=judged.of_sets,
+        differences=all_changes[: len(changes)],
         confusion=gathered.confusion,
         tibet=scores_with_q,
         domain=domain(scores_with_q, plan.confidence),
+        shares_over_prompts=judged.over_prompts,
+        differences_over_prompts=all_changes[len(changes) :],
     )
 
 

@@ -9,6 +9,7 @@ from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import format_phrase
 from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
+from askew.parts.survey.blocks import leads as survey_leads
 from askew.parts.survey.blocks import strongest_first
 from askew.parts.survey.sentences import LIMITS, most_seen, tests
 from askew.parts.survey.shares import SetShares
@@ -35,11 +36,45 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     if not measured_shares:
         return open_axes(findings) or _nothing_measured(findings)
     biased = [entry for entry in measured_shares if is_biased(entry)]
-    if not biased:
+    together = survey_leads(findings.shares_over_prompts)
+    biased_together = any(is_biased(entry) for entry in together)
+    if not biased and not biased_together:
         return _no_bias(findings, leads, measured_shares)
+    sentences = []
+    if biased_together:
+        sentences.append(_bias_over_prompts(together))
+    if biased:
+        sentences.append(_bias_of_sets(findings, leads, biased))
+    return " ".join(sentences)
+
+
+def _bias_of_sets(
+    findings: AuditFindings, leads: Sequence[SetShares], biased: Sequence[SetShares]
+) -> str:
+    """Return the bias of the only image set, or of the most biased set."""
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         return _bias_of_set(findings, biased)
-    return _most_biased(leads, measured_shares, biased[0])
+    return _most_biased(leads, biased[0])
+
+
+def _bias_over_prompts(together: Sequence[SetShares]) -> str:
+    """Return the shares of all prompts together on axes with bias, in all conditions."""
+    axes = list(dict.fromkeys(entry.axis for entry in together if is_biased(entry)))
+    parts = [_shares_of_axis(together, axis) for axis in axes[:MOST_NAMED]]
+    if len(axes) > MOST_NAMED:
+        parts.append(
+            f"significant bias on {plural(len(axes) - MOST_NAMED, 'more axis', 'more axes')}"
+        )
+    return f"All prompts together: {'; '.join(parts)}."
+
+
+def _shares_of_axis(entries: Sequence[SetShares], axis: str) -> str:
+    """Return the leading value on an axis in each condition: "perceived gender: 88 % …"."""
+    of_axis = [entry for entry in entries if entry.axis == axis]
+    shares = [most_seen(entry) for entry in of_axis]
+    if len(of_axis) > 1:
+        shares = [f"{words.set_label(entry.set)} {most_seen(entry)}" for entry in of_axis]
+    return f"{perceived(axis)}: {'; '.join(shares)}"
 
 
 def _model(findings: AuditFindings) -> str:
@@ -70,6 +105,8 @@ def _no_bias(
     prompt = quote(prompts[0])
     if len(prompts) > 1:
         prompt = f"each of {plural(len(prompts), 'prompt')}"
+    if findings.shares_over_prompts:
+        prompt += ", or of all prompts together,"
     return format_phrase(
         "no_bias_headline",
         axes=listing(axes) if len(axes) <= MOST_NAMED else f"any of {len(axes)} axes",
@@ -87,17 +124,16 @@ def _bias_of_set(findings: AuditFindings, biased: Sequence[SetShares]) -> str:
     return f"Images of {quote(biased[0].prompt)} by {_model(findings)}: {', '.join(parts)}."
 
 
-def _most_biased(leads: Sequence[SetShares], entries: Sequence[SetShares], first: SetShares) -> str:
+def _most_biased(leads: Sequence[SetShares], first: SetShares) -> str:
     """Return the shares of the most biased prompt and axis, in all of its conditions."""
-    of_axis = [
-        entry for entry in entries if (entry.prompt, entry.axis) == (first.prompt, first.axis)
+    of_prompt = [
+        entry
+        for entry in leads
+        if entry.prompt == first.prompt and isinstance(entry.distance, Estimate)
     ]
-    shares = [most_seen(entry) for entry in of_axis]
-    if len(of_axis) > 1:
-        shares = [f"{words.set_label(entry.set)} {most_seen(entry)}" for entry in of_axis]
     several_prompts = len({entry.prompt for entry in leads}) > 1
     place = f"{quote(first.prompt)}, " if several_prompts else ""
-    return f"Most biased: {place}{perceived(first.axis)}: {'; '.join(shares)}."
+    return f"Most biased: {place}{_shares_of_axis(of_prompt, first.axis)}."
 
 
 def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
@@ -105,18 +141,53 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     tested = [entry for entry in leads if is_biased(entry) is not None]
     if not tested:
         return "No share could be tested." if leads else ""
-    biased_count = sum(is_biased(entry) is True for entry in tested)
-    power = _power(tested)
-    if not biased_count:
+    together = [
+        entry
+        for entry in survey_leads(findings.shares_over_prompts)
+        if is_biased(entry) is not None
+    ]
+    places = _all_places(tested, together)
+    power = _power(tested) or _power_over_prompts(together)
+    if not places:
         sentences = [power or format_phrase("no_power"), open_axes(findings)]
         return " ".join(filter(None, sentences))
     headline = format_phrase(
-        "bias_headline",
-        where=_places(tested, biased_count),
-        instrument=shorten(leads[0].instrument, 40),
+        "bias_headline", where=places, instrument=shorten(leads[0].instrument, 40)
     )
-    others = f"On the other axes, {power[:1].lower()}{power[1:]}" if power else ""
+    others = ""
+    if power:
+        others = f"Where bias is not significant, {power[:1].lower()}{power[1:]}"
     return " ".join(filter(None, [headline, others, open_axes(findings)]))
+
+
+def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:
+    """Return the numbers of significant verdicts on sets and on all prompts together, or ""."""
+    places = []
+    of_sets = sum(is_biased(entry) is True for entry in tested)
+    if of_sets:
+        places.append(_places(tested, of_sets))
+    over_prompts = sum(is_biased(entry) is True for entry in together)
+    if over_prompts:
+        places.append(f"in all prompts together {_places_over_prompts(together, over_prompts)}")
+    return " and ".join(places)
+
+
+def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> str:
+    """Return the axes, or the number of conditions and axes, with bias in all prompts together."""
+    if len(together) == 1:
+        return f"on {perceived(together[0].axis)}"
+    count = f"{biased_count} of {len(together):,}"
+    if len({entry.set for entry in together}) == 1:
+        return f"on {count} axes"
+    if len({entry.axis for entry in together}) == 1:
+        return f"in {count} conditions on {perceived(together[0].axis)}"
+    return f"in {count} pairs of a condition and an axis"
+
+
+def _power_over_prompts(together: Sequence[SetShares]) -> str:
+    """Return the power of the tests of all prompts together."""
+    power = _power(together)
+    return f"For all prompts together, {power[:1].lower()}{power[1:]}" if power else ""
 
 
 def _power(tested: Sequence[SetShares]) -> str:

@@ -8,6 +8,7 @@ from askew.pages import words
 from askew.pages.skeleton import MissingNote
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, shorten
 from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.sentences import verdict
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.verdicts import is_biased
@@ -19,6 +20,9 @@ BARS_AT_HEAD = 10
 
 AXES_AT_HEAD = 2
 """Number of axes there. The page folds the rest."""
+
+TOGETHER = "all prompts together"
+"""Anchor of the details about all prompts together."""
 
 Link = Callable[[SetShares], str]
 
@@ -122,6 +126,36 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
     return blocks
 
 
+def together(entries: Sequence[SharesOverPrompts]) -> list[b.Block]:
+    """Return the shares of all prompts together as bars. Charts of further instruments are folded."""
+    blocks: list[b.Block] = []
+    several_sets = len({entry.set for entry in entries}) > 1
+    for instrument in dict.fromkeys(entry.instrument for entry in entries):
+        of_instrument = [entry for entry in entries if entry.instrument == instrument]
+        bars = [_bar_of_prompts(entry, several_sets) for entry in _by_axis(of_instrument)]
+        if blocks:
+            caption = f"Shares in all prompts together, labeled by {shorten(instrument, 60)}"
+            blocks += folded(caption, bars, "Axis", 0, rest=caption)
+        else:
+            blocks += folded(
+                "Shares in all prompts together, in percent", bars, "Axis", BARS_AT_HEAD
+            )
+    return blocks
+
+
+def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
+    """Return the entries of an instrument with the sets of each axis next to each other."""
+    axes = list(dict.fromkeys(entry.axis for entry in leads(entries)))
+    return sorted(entries, key=lambda entry: axes.index(entry.axis))
+
+
+def _bar_of_prompts(entry: SetShares, several_sets: bool) -> b.Bar:
+    axis = capital(axis_label(entry.axis))
+    if not several_sets:
+        return bar(entry, axis, link=TOGETHER)
+    return bar(entry, capital(words.set_label(entry.set)), group=axis, link=TOGETHER)
+
+
 def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) -> list[b.Block]:
     """Return the charts of an instrument."""
     if len({(entry.prompt, entry.set) for entry in entries}) > 1:
@@ -218,8 +252,11 @@ def numbers(entry: SetShares) -> b.IntervalChart:
         rows.append(b.IntervalRow(shorten(value, 60), share, columns.cells[value], marks=marks))
     shares = "Perceived shares" if words.reads_appearance(entry.axis) else "Shares"
     instrument = shorten(entry.instrument, 60)
+    image_set = words.set_label(entry.set)
+    if isinstance(entry, SharesOverPrompts):
+        image_set = f"{image_set} of {plural(entry.prompts, 'prompt')}"
     return b.IntervalChart(
-        f"{shares} in {words.set_label(entry.set)}, labeled by {instrument}",
+        f"{shares} in {image_set}, labeled by {instrument}",
         capital(axis_label(entry.axis)),
         tuple(rows),
         "share",

@@ -6,6 +6,7 @@ from askew.pages import words
 from askew.pages.phrases import format_phrase
 from askew.pages.words import capital, measured, perceived, percent, plural, quote, shorten
 from askew.parts.survey.missing_pictures import MissingPictures
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.verdicts import is_biased
 from askew.stats.intervals import ends
@@ -112,13 +113,25 @@ def _verdict_with_q(entry: SetShares) -> str:
     q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
     if is_biased(entry) is not False:
         return f"{verdict(entry)} ({q})" if q else verdict(entry)
-    images = plural(sum(entry.counts.values()), "image")
+    images = _labeled_images(entry)
     deviation = entry.verdict.detectable if entry.verdict else None
     if deviation is None:
         return format_phrase("no_bias_without_power", images=images, q=q)
     return format_phrase(
         "no_bias_with_power", images=images, q=q, deviation=words.number(deviation)
     )
+
+
+def _labeled_images(entry: SetShares) -> str:
+    """Return the number of labeled images: "48 images of 12 prompts"."""
+    labeled = sum(entry.counts.values())
+    images = plural(labeled, "image")
+    if not isinstance(entry, SharesOverPrompts):
+        return images
+    images += f" of {plural(entry.prompts, 'prompt')}"
+    if entry.independent_images < labeled:
+        images += f", which count as {entry.independent_images:,} since the prompts differ"
+    return images
 
 
 def difference_sentence(entry: SharesDifference) -> str | None:

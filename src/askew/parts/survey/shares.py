@@ -125,6 +125,11 @@ class SetShares:
         )
 
     @property
+    def tested_images(self) -> int:
+        """Number of labeled images that the test counts."""
+        return sum(self.counts.values())
+
+    @property
     def of_prompt(self) -> bool:
         """True for images of a prompt or a condition, False for counterfactuals of the axis."""
         return not self.set.startswith(f"{self.axis}: ")

@@ -1,24 +1,59 @@
 """Verdicts whether an image set is biased on an axis.
 
-All sets and axes of an instrument form one family of Benjamini-Hochberg, in every method. MAD is an
-estimate without a verdict.
+All sets and axes of an instrument form one family of Benjamini-Hochberg, in every method, with a
+row for all prompts together. Sets with so few images that no labels could be significant are left
+out of the family and have a q of 1: they would hide the others. MAD is an estimate without a
+verdict.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from askew.parts.survey.confusion import Errors
+from askew.parts.survey.over_prompts import SharesOverPrompts, over_prompts
 from askew.parts.survey.shares import DISTANCE, SetShares, usable_errors
+from askew.plan import Plan
 from askew.stats.distance_intervals import as_exact_together
+from askew.stats.goodness_of_fit import smallest_p
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.shares import detectable_distance
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate
 
-Errors = Mapping[tuple[str, str], NDArray[np.int64]]
-"""Known errors of instruments, by instrument and axis."""
+
+@dataclass(frozen=True)
+class JudgedShares:
+    """Shares with the verdicts of one family.
+
+    Attributes
+    ----------
+    of_sets : tuple of SetShares
+        Shares of the sets of each prompt.
+    over_prompts : tuple of SharesOverPrompts
+        Shares of all prompts together.
+    """
+
+    of_sets: tuple[SetShares, ...]
+    over_prompts: tuple[SharesOverPrompts, ...]
+
+
+def judged_shares(entries: Sequence[SetShares], plan: Plan, errors: Errors) -> JudgedShares:
+    """Return the shares of sets, and of all prompts together, with their verdicts.
+
+    Parameters
+    ----------
+    entries
+        Shares of all sets and instruments of a run.
+    plan
+        Plan of the run.
+    errors
+        Known errors of the instruments.
+    """
+    judged = with_verdicts([*entries, *over_prompts(entries, plan, errors)], errors)
+    return JudgedShares(
+        of_sets=tuple(entry for entry in judged if not isinstance(entry, SharesOverPrompts)),
+        over_prompts=tuple(entry for entry in judged if isinstance(entry, SharesOverPrompts)),
+    )
 
 
 def with_verdicts(
@@ -35,15 +70,38 @@ def with_verdicts(
     """
     judged = [entry if entry.of_prompt else replace(entry, verdict=None) for entry in entries]
     for instrument in dict.fromkeys(entry.instrument for entry in judged):
-        p_values = {
-            place: entry.verdict.p
+        places = [
+            place
             for place, entry in enumerate(judged)
             if entry.instrument == instrument and entry.verdict
-        }
-        q_values = benjamini_hochberg([*p_values.values()]).tolist()
-        for place, q in zip(p_values, q_values, strict=True):
-            judged[place] = _with_q(judged[place], q, len(p_values), known_errors or {})
+        ]
+        of_instrument = _with_q_values([judged[place] for place in places], known_errors or {})
+        for place, entry in zip(places, of_instrument, strict=True):
+            judged[place] = entry
     return tuple(judged)
+
+
+def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[SetShares]:
+    """Return the tested entries of an instrument with their q-values."""
+    q_values = [1.0] * len(entries)
+    p_values = {}
+    for place, entry in enumerate(entries):
+        if entry.verdict and _can_be_significant(entry):
+            p_values[place] = entry.verdict.p
+    corrected = benjamini_hochberg([*p_values.values()]).tolist()
+    for place, q in zip(p_values, corrected, strict=True):
+        q_values[place] = q
+    tests = max(len(p_values), 1)
+    return [
+        _with_q(entry, q, tests, known_errors) for entry, q in zip(entries, q_values, strict=True)
+    ]
+
+
+def _can_be_significant(entry: SetShares) -> bool:
+    """Check whether any labels of as many images could have a p below the significance level."""
+    if entry.reference_images is not None:
+        return True
+    return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL
 
 
 def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> SetShares:
@@ -55,7 +113,7 @@ def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> Set
     if verdict.corrected_for_errors:
         errors = usable_errors(known_errors.get((entry.instrument, entry.axis)))
     detectable = detectable_distance(
-        as_exact_together(sum(entry.counts.values()), entry.reference_images),
+        as_exact_together(entry.tested_images, entry.reference_images),
         tuple(entry.reference.values()),
         DISTANCE["nominal" if entry.total_variation is None else "ordinal"],
         level=SIGNIFICANCE_LEVEL / tests,

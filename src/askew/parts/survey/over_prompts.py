@@ -1,0 +1,245 @@
+"""Shares in the images of all prompts together, and their differences between conditions.
+
+A single image of each of many prompts is too little for a verdict on any prompt, but not for a
+verdict on all prompts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from askew.parts.scoring import Scoring
+from askew.parts.survey.confusion import Errors
+from askew.parts.survey.shares import (
+    DISTANCE,
+    SetShares,
+    SharesDifference,
+    Verdict,
+    usable_errors,
+)
+from askew.plan import Plan
+from askew.stats.goodness_of_fit import FitTest
+from askew.stats.over_prompts import (
+    FEWEST_PAIRS,
+    PromptCounts,
+    distance_over_prompts,
+    over_prompts_test,
+    share_difference_over_prompts,
+    shares_over_prompts,
+)
+from askew.types import Estimate, Missing, Scale, grouped, record
+
+NO_DEVIATIONS = "deviations of several prompts together are not compared"
+
+
+@record
+class SharesOverPrompts(SetShares):
+    """Labels of an instrument on an axis in the images of all prompts together.
+
+    `prompt` is a text such as "26 prompts together", `reference` the mean of the prompts'
+    references, and `set` the condition. The shares are clustered by prompt.
+
+    Attributes
+    ----------
+    prompts : int
+        Number of prompts with labeled images.
+    independent_images : int
+        Number of independent images whose shares err as much. It is lower than the number of
+        images if the shares of the prompts differ more than by chance.
+    """
+
+    prompts: int = 0
+    independent_images: int = 0
+
+    @property
+    def tested_images(self) -> int:
+        """Number of independent images."""
+        return self.independent_images
+
+
+def over_prompts(
+    entries: Iterable[SetShares], plan: Plan, errors: Errors
+) -> list[SharesOverPrompts]:
+    """Return the shares of all prompts together, for each condition, axis and instrument.
+
+    q-values are added later (`verdicts.with_verdicts`).
+
+    Parameters
+    ----------
+    entries
+        Shares of the sets of each prompt.
+    plan
+        Plan of the run.
+    errors
+        Known errors of the instruments.
+    """
+    scales = {axis.name: axis.scale for prompt in plan.prompts for axis in prompt.closed}
+    rows = []
+    for of_prompts in _by_condition(entries):
+        first = of_prompts[0]
+        scoring = Scoring.of(plan, first.instrument)
+        rows.append(_row(of_prompts, scales[first.axis], scoring, errors))
+    return rows
+
+
+def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
+    """Yield the measured entries of a condition, axis and instrument, if there are several prompts."""
+    measured = [
+        entry for entry in entries if entry.of_prompt and isinstance(entry.distance, Estimate)
+    ]
+    groups = grouped(
+        measured, lambda entry: (entry.set, entry.axis, entry.instrument, tuple(entry.reference))
+    )
+    for group in groups.values():
+        if len(group) > 1:
+            yield group
+
+
+def _row(
+    entries: Sequence[SetShares], scale: Scale, scoring: Scoring, errors: Errors
+) -> SharesOverPrompts:
+    """Return the shares of entries with the same condition, axis and instrument."""
+    first = entries[0]
+    counts = _prompt_counts(entries)
+    reference_images = _reference_images(entries)
+    test = over_prompts_test(
+        counts,
+        reference_images=reference_images,
+        errors=usable_errors(errors.get((first.instrument, first.axis))),
+    )
+    name = _name(entries)
+    rng = scoring.rng(name, first.set, first.axis, first.instrument, "over prompts")
+
+    def deviation(distance: str) -> Estimate:
+        return distance_over_prompts(
+            counts,
+            p=test.p,
+            distance=distance,
+            rng=rng,
+            reference_images=reference_images,
+            **scoring.interval_options,
+        )
+
+    values = list(first.counts)
+    estimates = shares_over_prompts(counts, level=scoring.level)
+    row = SharesOverPrompts(
+        prompt=name,
+        set=first.set,
+        axis=first.axis,
+        instrument=first.instrument,
+        reference=dict(zip(values, counts.reference.tolist(), strict=True)),
+        counts=dict(zip(values, counts.together.astype(int).tolist(), strict=True)),
+        missing=_missing(entries),
+        shares=dict(zip(values, estimates, strict=True)),
+        distance=deviation(DISTANCE[scale]),
+        bounds=None,
+        instrument_corrected=None,
+        reference_images=reference_images,
+        total_variation=deviation("total_variation") if scale == "ordinal" else None,
+        prompts=len(entries),
+        independent_images=counts.independent_images(scoring.level),
+    )
+    return replace(row, verdict=_verdict(row.leading, test, entries))
+
+
+def _name(entries: Sequence[SetShares]) -> str:
+    return f"{len(entries)} prompts together"
+
+
+def _prompt_counts(entries: Sequence[SetShares]) -> PromptCounts:
+    return PromptCounts.of(
+        [list(entry.counts.values()) for entry in entries],
+        [list(entry.reference.values()) for entry in entries],
+    )
+
+
+def _reference_images(entries: Iterable[SetShares]) -> int | None:
+    """Return the number of images in which the references were counted; None if they are exact."""
+    known = [entry.reference_images for entry in entries if entry.reference_images is not None]
+    return sum(known) if known else None
+
+
+def _missing(entries: Iterable[SetShares]) -> dict[str, int]:
+    """Return the numbers of images without a label by reason."""
+    missing: dict[str, int] = {}
+    for entry in entries:
+        for reason, count in entry.missing.items():
+            missing[reason] = missing.get(reason, 0) + count
+    return missing
+
+
+def _verdict(value: str, test: FitTest, entries: Iterable[SetShares]) -> Verdict:
+    corrected = any(entry.verdict and entry.verdict.corrected_for_errors for entry in entries)
+    return Verdict(
+        value=value,
+        p=test.p,
+        q=test.p,
+        exact_p=test.exact_p,
+        detectable=None,
+        corrected_for_errors=corrected,
+    )
+
+
+def differences_over_prompts(entries: Iterable[SetShares], plan: Plan) -> list[SharesDifference]:
+    """Return differences between conditions, paired by prompt. q-values are added later.
+
+    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts, since exchanges
+    of fewer prompts cannot be significant.
+
+    Parameters
+    ----------
+    entries
+        Shares of the sets of each prompt.
+    plan
+        Plan of the run.
+    """
+    differences = []
+    conditions = grouped(_by_condition(entries), lambda group: (group[0].axis, group[0].instrument))
+    for of_axis in conditions.values():
+        for first, second in combinations(of_axis, 2):
+            pairs = _pairs(first, second)
+            if len(pairs) >= FEWEST_PAIRS:
+                differences.append(_difference(pairs, plan))
+    return differences
+
+
+def _pairs(
+    first: Sequence[SetShares], second: Sequence[SetShares]
+) -> list[tuple[SetShares, SetShares]]:
+    """Return the entries of two conditions that have the same prompt and values."""
+    others = {entry.prompt: entry for entry in second}
+    pairs = []
+    for entry in first:
+        other = others.get(entry.prompt)
+        if other and list(other.counts) == list(entry.counts):
+            pairs.append((entry, other))
+    return pairs
+
+
+def _difference(pairs: Sequence[tuple[SetShares, SetShares]], plan: Plan) -> SharesDifference:
+    """Return the shares of the second minus those of the first condition."""
+    first = [before for before, _ in pairs]
+    second = [after for _, after in pairs]
+    values = list(first[0].counts)
+    sets = (first[0].set, second[0].set)
+    scoring = Scoring.of(plan, first[0].instrument)
+    name = _name(first)
+    rng = scoring.rng(name, *sets, first[0].axis, scoring.instrument, "differences over prompts")
+    before = np.array([list(entry.counts.values()) for entry in first])
+    after = np.array([list(entry.counts.values()) for entry in second])
+    shares = {
+        value: share_difference_over_prompts(
+            after, before, place, rng=rng, **scoring.interval_options
+        )
+        for place, value in enumerate(values)
+    }
+    return SharesDifference(
+        prompt=name,
+        axis=first[0].axis,
+        instrument=scoring.instrument,
+        sets=sets,
+        shares=shares,
+        distance=Missing("not_asked", NO_DEVIATIONS),
+    )
