@@ -89,6 +89,12 @@ def drawn_on(device: str) -> Iterator[None]:
         torch.set_default_dtype(previous)
 
 
+def scheduler(kind: type, **settings: Any) -> Any:
+    """Return a scheduler, whose numbers stay on the CPU in float32."""
+    with drawn_on("cpu"):
+        return kind(**settings)
+
+
 def clip_tokenizer() -> t.CLIPTokenizer:
     """Return the studio's tokenizer, with CLIP's length."""
     tokenizer = t.CLIPTokenizer.from_pretrained(weights("embedder"))
@@ -154,7 +160,8 @@ def stable_diffusion(tiny: bool) -> d.DiffusionPipeline:
         text_encoder=clip_text(CLIP_L, tiny),
         tokenizer=clip_tokenizer(),
         unet=unet,
-        scheduler=d.DDIMScheduler(
+        scheduler=scheduler(
+            d.DDIMScheduler,
             beta_start=0.00085,
             beta_end=0.012,
             beta_schedule="scaled_linear",
@@ -191,7 +198,7 @@ def stable_diffusion_xl(tiny: bool) -> d.DiffusionPipeline:
         tokenizer=clip_tokenizer(),
         tokenizer_2=clip_tokenizer(),
         unet=unet,
-        scheduler=d.EulerAncestralDiscreteScheduler(timestep_spacing="trailing"),
+        scheduler=scheduler(d.EulerAncestralDiscreteScheduler, timestep_spacing="trailing"),
     )
 
 
@@ -218,7 +225,7 @@ def stable_diffusion_35(tiny: bool) -> d.DiffusionPipeline:
     ).eval()
     return d.StableDiffusion3Pipeline(
         transformer=transformer,
-        scheduler=d.FlowMatchEulerDiscreteScheduler(shift=3.0),
+        scheduler=scheduler(d.FlowMatchEulerDiscreteScheduler, shift=3.0),
         vae=autoencoder(
             16, tiny, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.0609
         ),
@@ -245,7 +252,7 @@ def flux(tiny: bool) -> d.DiffusionPipeline:
         guidance_embeds=True,
     ).eval()
     return d.FluxPipeline(
-        scheduler=d.FlowMatchEulerDiscreteScheduler(shift=3.0),
+        scheduler=scheduler(d.FlowMatchEulerDiscreteScheduler, shift=3.0),
         vae=autoencoder(
             16, tiny, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.1159
         ),
@@ -295,7 +302,7 @@ def qwen_image(tiny: bool) -> d.DiffusionPipeline:
         axes_dims_rope=(4, 4, 8) if tiny else (16, 56, 56),
     ).eval()
     return d.QwenImagePipeline(
-        scheduler=d.FlowMatchEulerDiscreteScheduler(),
+        scheduler=scheduler(d.FlowMatchEulerDiscreteScheduler),
         vae=d.AutoencoderKLQwenImage(**({"base_dim": 8} if tiny else {})).eval(),
         text_encoder=t.Qwen2_5_VLForConditionalGeneration(config).eval(),
         tokenizer=tokenizer,
