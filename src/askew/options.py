@@ -182,6 +182,9 @@ Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 PathOption = Annotated[str | Path | None, Parameter(metavar="PATH")]
 """A file or a folder."""
 
+PathsOption = Annotated[str | Path | Sequence[str | Path] | None, repeated("PATH")]
+"""Files or folders."""
+
 
 class RunOptions(TypedDict, total=False):
     """Folder of a run, and options of how the run is carried out.
@@ -269,11 +272,14 @@ class SettingOptions(TypedDict, total=False):
 
 
 class MitigationOptions(TypedDict, total=False):
-    """The mitigation under which a model is measured."""
+    """The mitigations under which a model is measured."""
 
     mitigation: Annotated[
-        PathOption,
-        _model_option(help="Mitigation file of `askew mitigate`, applied to the model."),
+        PathsOption,
+        _model_option(
+            help="Mitigation file of `askew mitigate`, applied to the model. May be repeated: all "
+            "files change the same model.",
+        ),
     ]
 
 
@@ -513,8 +519,13 @@ def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setti
     if chosen.get("offload"):
         settings["offload"] = True
     if "mitigation" in chosen:
-        settings["mitigation"] = str(chosen["mitigation"])
+        settings["mitigation"] = _joined_paths(chosen["mitigation"])
     return {"model_args": settings, "sources_args": {}}
+
+
+def _joined_paths(paths: object) -> str:
+    """Return a path, or several paths with commas."""
+    return ",".join(map(str, paths)) if isinstance(paths, list | tuple) else str(paths)
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:

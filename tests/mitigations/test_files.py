@@ -78,7 +78,7 @@ def test_every_command_can_measure_a_mitigated_model(file: Path) -> None:
     requests = [Request(picture.prompt, picture.seed or 0, picture.number) for picture in wanted]
     together = mitigated.generate(requests)
     assert together == [mitigated.generate([request])[0] for request in requests]
-    texts = [mitigated.mitigation.part_for(request).text for request in requests]
+    texts = [mitigated.stack.mitigations[0].part_for(request).text for request in requests]
     assert together == plain.generate(
         [Request(text, request.seed) for text, request in zip(texts, requests, strict=True)]
     )
@@ -173,5 +173,5 @@ def test_a_mitigated_model_is_loaded_once_in_each_process(
     first = pickle.loads(task)
     second = pickle.loads(task)
     assert first.model is second.model
-    assert first.mitigation == model.mitigation
+    assert first.stack == model.stack
     assert first.settings == model.settings

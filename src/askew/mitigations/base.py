@@ -3,14 +3,12 @@
 Every command that measures a model then measures the mitigated model.
 """
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
-from itertools import accumulate
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import tomli_w
 from PIL import Image
@@ -20,25 +18,11 @@ from askew import registry
 from askew.errors import UsageError
 from askew.models.base import MITIGATION_SETTING, Collection, Model, Request, Setting
 from askew.plan import PlanPart, read_toml
-from askew.store.files import digest_of, sha256
+from askew.store.files import digest_of
 from askew.types import Missing
 
 TOLERANCE = 1e-6
 """Difference from 1 up to which shares are taken to sum to 1."""
-
-HALTON_BASES = (2, 3, 5, 7, 11, 13)
-"""Bases of Halton's sequence, a base for every axis whose values are requested separately."""
-
-HASH_DIGITS = 13
-HASH_VALUES = 16**13
-"""Hexadecimal digits of a hash that become a number in [0, 1): 52 bits, which a float holds."""
-
-Rule = Literal["quota", "independent"]
-"""Rule by which a value or prompt is assigned to an image.
-
-"quota" gives each part its share of n images to within a few, for every n. With "independent" each
-image draws by its seed, as a service would.
-"""
 
 
 class Mitigation(PlanPart):
@@ -52,8 +36,11 @@ class Mitigation(PlanPart):
         Name of the entry point.
     targets
         Wanted share of each value, by axis. Empty for a technique without target shares.
+    repeatable
+        True for techniques of which several mitigations can change the same model.
     """
 
+    repeatable: ClassVar[bool] = False
     method: str
     targets: dict[str, dict[str, float]] = Field(default_factory=dict)
 
@@ -79,18 +66,57 @@ class Mitigation(PlanPart):
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """Return the mitigated model.
+        """Return the mitigated model. A model that is mitigated already keeps its mitigations.
 
         Raises
         ------
         UsageError
-            If the technique cannot work on this model. The message names both.
+            If the technique cannot work on this model, or not with its other mitigations. The
+            message names both.
         """
-        return MitigatedModel(self, model)
+        if isinstance(model, MitigatedModel):
+            return MitigatedModel(model.stack.with_mitigation(self), model.model)
+        return MitigatedModel(MitigationStack((self,)), model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """Return a diffusers pipeline that is called as before and makes mitigated images."""
-        return MitigatedPipeline(self, pipeline)
+        """Return a diffusers pipeline that is called as before and makes mitigated images.
+
+        Raises
+        ------
+        UsageError
+            If the technique cannot work with the pipeline's other mitigations.
+        """
+        if isinstance(pipeline, MitigatedPipeline):
+            return MitigatedPipeline(pipeline.stack.with_mitigation(self), pipeline.pipeline)
+        return MitigatedPipeline(MitigationStack((self,)), pipeline)
+
+    @property
+    def requested_axes(self) -> set[str]:
+        """Names of the axes on which the mitigation requests a value of an image."""
+        return set()
+
+    def conflict_with(self, other: "Mitigation") -> str | None:
+        """Return why this mitigation and another cannot change the same model, or None.
+
+        Parameters
+        ----------
+        other
+            A mitigation that the model already has.
+
+        Returns
+        -------
+        str or None
+            Reason and remedy, as clauses of a sentence.
+        """
+        if self.method == other.method and not self.repeatable:
+            return "a model can have only a single mitigation of this technique; leave out a file"
+        axes = sorted(self.requested_axes & other.requested_axes)
+        if not axes:
+            return None
+        return (
+            f"both request values of {', '.join(axes)}, which may differ for the same image; "
+            "leave out a file, or give each technique axes that only this technique mitigates"
+        )
 
     def prompt_for(self, request: Request) -> str:
         """Return the prompt that is sent to the model for a requested image."""
@@ -100,8 +126,12 @@ class Mitigation(PlanPart):
         """Return all prompts that may be sent in place of a prompt."""
         return [prompt]
 
-    def steer(self, pipeline: Any, requests: Sequence[Request]) -> AbstractContextManager[None]:
+    def steer(
+        self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str] | None = None
+    ) -> AbstractContextManager[None]:
         """Return a context within which a pipeline makes mitigated images.
+
+        Contexts of several mitigations may be nested. All of them then change the images.
 
         Parameters
         ----------
@@ -109,6 +139,9 @@ class Mitigation(PlanPart):
             Diffusers pipeline that is called within the context.
         requests
             Requests of the images that the pipeline makes in one call, as the user sees them.
+        prompts
+            Prompts that the pipeline receives, which a policy may have changed. By default the
+            prompts of the requests.
         """
         return nullcontext()
 
@@ -121,6 +154,13 @@ class Mitigation(PlanPart):
         """Digest of everything in the mitigation that affects images."""
         return digest_of(self.model_dump(mode="json"))[:16]
 
+    def fingerprint_on(self, model: Model) -> str:
+        """Digest of everything in the mitigation that affects images of a model.
+
+        It differs from `fingerprint` where earlier versions of askew made other images.
+        """
+        return self.fingerprint
+
     def extra_files(self) -> Mapping[str, bytes]:
         """Return the contents of files written next to the TOML file, by suffix."""
         return {}
@@ -130,33 +170,103 @@ class Mitigation(PlanPart):
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
+@dataclass(frozen=True, slots=True)
+class MitigationStack:
+    """Mitigations that change the same model.
+
+    Policies change prompts in the order of the mitigations. Network techniques then steer the
+    images of the changed prompts.
+
+    Attributes
+    ----------
+    mitigations
+        One or more mitigations, in the order in which they were given.
+    """
+
+    mitigations: tuple[Mitigation, ...]
+
+    def with_mitigation(self, mitigation: Mitigation) -> "MitigationStack":
+        """Return the stack with a further mitigation.
+
+        Raises
+        ------
+        UsageError
+            If the mitigation conflicts with a mitigation of the stack.
+        """
+        for earlier in self.mitigations:
+            reason = mitigation.conflict_with(earlier)
+            if reason is not None:
+                raise UsageError(
+                    f"the mitigations {earlier.method} and {mitigation.method} cannot be "
+                    f"combined: {reason}"
+                )
+        return MitigationStack((*self.mitigations, mitigation))
+
+    def fingerprint_on(self, model: Model) -> str:
+        """Return a digest of everything in the mitigations that affects images of a model."""
+        fingerprints = [mitigation.fingerprint_on(model) for mitigation in self.mitigations]
+        if len(fingerprints) == 1:
+            return fingerprints[0]
+        return digest_of(fingerprints)[:16]
+
+    def prompt_for(self, request: Request) -> str:
+        """Return the prompt that is sent to the model for a requested image."""
+        for mitigation in self.mitigations:
+            request = replace(request, prompt=mitigation.prompt_for(request))
+        return request.prompt
+
+    def possible_prompts(self, prompt: str) -> list[str]:
+        """Return all prompts that may be sent in place of a prompt."""
+        prompts = [prompt]
+        for mitigation in self.mitigations:
+            prompts = [sent for text in prompts for sent in mitigation.possible_prompts(text)]
+        return prompts
+
+    def requested_values(self, request: Request) -> dict[str, str]:
+        """Return the value of each axis that the mitigations request of an image."""
+        values: dict[str, str] = {}
+        for mitigation in self.mitigations:
+            values.update(mitigation.requested_values(request))
+        return values
+
+    @contextmanager
+    def steer(
+        self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str]
+    ) -> Iterator[None]:
+        """Let all mitigations steer a pipeline while the context is open."""
+        with ExitStack() as contexts:
+            for mitigation in self.mitigations:
+                contexts.enter_context(mitigation.steer(pipeline, requests, prompts))
+            yield
+
+
 class MitigatedModel:
-    """Model under a mitigation, which decides the prompts and steers the network.
+    """Model under mitigations, which decide the prompts and steer the network.
 
     Other attributes, such as the device, are those of the wrapped model.
 
     Attributes
     ----------
-    mitigation, model
-        The mitigation and the wrapped model.
+    stack, model
+        The mitigations and the wrapped model.
     settings
-        The model's settings, with the mitigation's fingerprint.
+        The model's settings, with the fingerprint of the mitigations.
     watch
         Context that is entered while the pipeline makes images, or None. It receives the pipeline
-        and the requests before the mitigation changed their prompts.
+        and the requests before the mitigations changed their prompts.
     """
 
     watch: Any = None
 
-    def __init__(self, mitigation: Mitigation, model: Any) -> None:
-        self.mitigation = mitigation
+    def __init__(self, stack: MitigationStack, model: Any) -> None:
+        self.stack = stack
         self.model = model
         self.name = model.name
         self.revision = model.revision
         self.batch_size = model.batch_size
         self.settings: Mapping[str, Setting] = {
             **model.settings,
-            MITIGATION_SETTING: mitigation.fingerprint,
+            MITIGATION_SETTING: stack.fingerprint_on(model),
         }
 
     def __getattr__(self, name: str) -> Any:
@@ -167,10 +277,8 @@ class MitigatedModel:
         return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return the model's image under the mitigation, or the reason for none, per request."""
-        sent = [
-            replace(request, prompt=self.mitigation.prompt_for(request)) for request in requests
-        ]
+        """Return the model's image under the mitigations, or the reason for none, per request."""
+        sent = [replace(request, prompt=self.stack.prompt_for(request)) for request in requests]
         images: list[Image.Image | Missing]
         if getattr(self.model, "has_pipeline", False):
             originals = dict(zip(sent, requests, strict=True))
@@ -180,13 +288,18 @@ class MitigatedModel:
             images = self.model.generate(sent)
         return images
 
+    def requested_values(self, request: Request) -> Mapping[str, str]:
+        """Return the value of each axis that the mitigations request of an image."""
+        return self.stack.requested_values(request)
+
     @contextmanager
     def _steered_pipeline(self, originals: Mapping[Request, Request]) -> Iterator[None]:
         """Let the model call `steer` and `watch` with the original of each sent request."""
         watch = self.watch
 
         def steer(pipeline: Any, sent: Sequence[Request]) -> AbstractContextManager[None]:
-            return self.mitigation.steer(pipeline, [originals[request] for request in sent])
+            prompts = [request.prompt for request in sent]
+            return self.stack.steer(pipeline, [originals[request] for request in sent], prompts)
 
         def watch_originals(pipeline: Any, sent: Sequence[Request]) -> Any:
             return watch(pipeline, [originals[request] for request in sent])
@@ -202,20 +315,20 @@ class MitigatedModel:
     def unknown_words(self, prompt: str) -> list[str]:
         """Return the words of all prompts that may be sent which the model does not know."""
         words: set[str] = set()
-        for text in self.mitigation.possible_prompts(prompt):
+        for text in self.stack.possible_prompts(prompt):
             words.update(self.model.unknown_words(text))
         return sorted(words)
 
 
 class MitigatedPipeline:
-    """Diffusers pipeline under a mitigation.
+    """Diffusers pipeline under mitigations.
 
     The images of a prompt are numbered from 0, over all calls. Other attributes are those of the
     pipeline.
     """
 
-    def __init__(self, mitigation: Mitigation, pipeline: Any) -> None:
-        self.mitigation = mitigation
+    def __init__(self, stack: MitigationStack, pipeline: Any) -> None:
+        self.stack = stack
         self.pipeline = pipeline
         self._image_counts = Counter[str]()
 
@@ -246,8 +359,8 @@ class MitigatedPipeline:
             seed = 0 if image_generator is None else image_generator.initial_seed()
             requests.append(Request(text, seed, self._image_counts[text]))
             self._image_counts[text] += 1
-        sent = [self.mitigation.prompt_for(request) for request in requests]
-        with self.mitigation.steer(self.pipeline, requests):
+        sent = [self.stack.prompt_for(request) for request in requests]
+        with self.stack.steer(self.pipeline, requests, sent):
             return self.pipeline(sent, **arguments)
 
 
@@ -284,69 +397,43 @@ def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
     return technique.checked(data, source)
 
 
-def wrap_model(model: Model | Collection, path: str | Path) -> Model:
-    """Return a model under the mitigation in a file.
+def mitigation_files(setting: str) -> list[str]:
+    """Return the paths that the setting `mitigation` names: a path, or paths with commas."""
+    if Path(setting).exists():
+        return [setting]
+    return [path.strip() for path in setting.split(",") if path.strip()]
+
+
+def wrap_model(model: Model | Collection, setting: str) -> Model:
+    """Return a model under the mitigations of one or more files, in their order.
+
+    Parameters
+    ----------
+    model
+        The model.
+    setting
+        Path of a mitigation file, or several paths, separated by commas.
 
     Raises
     ------
     UsageError
-        If `model` is a collection of existing images, or the mitigation cannot work on it.
+        If `model` is a collection of existing images, a mitigation cannot work on it, or two
+        mitigations cannot be combined.
     """
-    mitigation = load_mitigation(path)
+    mitigations = [load_mitigation(path) for path in mitigation_files(setting)]
     if not isinstance(model, Model):
         raise UsageError(
-            f"{model.name} contains existing images, but the mitigation {path} needs a model that "
-            "makes images; leave out --mitigation"
+            f"{model.name} contains existing images, but the mitigation {setting} needs a model "
+            "that makes images; leave out --mitigation"
         )
-    return mitigation.wrap(model)
+    for mitigation in mitigations:
+        model = mitigation.wrap(model)
+    return model
 
 
-def choose_part(
-    shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
-) -> int:
-    """Return the index of the part that is assigned to an image.
+def requested_values(model: object, request: Request) -> Mapping[str, str]:
+    """Return the value of each axis that a model's mitigations request of an image.
 
-    By quota, the `number`-th point of Halton's sequence, shifted by the prompt, decides. Halves of
-    an even number of images are then exact at `axis` 0, and the points of several axes fill the
-    square evenly. Without a number, or by the rule "independent", the image's seed decides.
-
-    Parameters
-    ----------
-    shares
-        Share of each part. Shares sum to 1.
-    prompt
-        Text that decides the shift.
-    request
-        The requested image.
-    rule
-        Rule of assignment.
-    axis
-        Position of the axis, for which the sequence has a base.
-
-    Returns
-    -------
-    int
-        Index into `shares`.
+    A model without mitigations requests nothing.
     """
-    if request.number is None or rule == "independent":
-        point = _uniform(f"{prompt} {axis} {request.seed}")
-    else:
-        base = HALTON_BASES[axis % len(HALTON_BASES)]
-        point = _halton_point(request.number, base, shift=_uniform(prompt))
-    return min(bisect_right([*accumulate(shares)], point % 1.0), len(shares) - 1)
-
-
-def _halton_point(number: int, base: int, shift: float) -> float:
-    """Return the `number`-th point of Halton's sequence plus `shift`, in [0, 2)."""
-    point = shift
-    unit = 1.0
-    while number:
-        number, digit = divmod(number, base)
-        unit /= base
-        point += digit * unit
-    return point
-
-
-def _uniform(text: str) -> float:
-    """Return a number in [0, 1) that depends on a text only."""
-    return int(sha256(text.encode())[:HASH_DIGITS], 16) / HASH_VALUES
+    return model.requested_values(request) if isinstance(model, MitigatedModel) else {}

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigations.steering import NetworkCall, Steering, encode_text
+from askew.mitigations.steering import (
+    CHANGES_GUIDANCE,
+    REPLACES_TEXT,
+    NetworkCall,
+    Steering,
+    TextInputs,
+    has_pooled_vectors,
+)
+from askew.models.base import Model
+from askew.store.files import digest_of
 from askew.store.keys import derived_seed
 
 if TYPE_CHECKING:
@@ -27,7 +36,8 @@ class CADS(Steering):
 
     for standard normal n, where y' is rescaled to the mean and standard deviation of y. At times
     t = 1 - step / steps, gamma is 1 up to `begin`, falls linearly, and is 0 from `end` on. The
-    unconditional and the conditional states receive different noise, from the image's seed.
+    unconditional and the conditional states receive different noise, from the image's seed. The
+    pooled vectors of SDXL and SD3 receive noise in the same way, as they describe the prompt, too.
 
     Statistics are computed per row, so that no image depends on its batch. The public plug-in
     computes them over the batch.
@@ -42,6 +52,7 @@ class CADS(Steering):
         Weight of the rescaled states, in [0, 1].
     """
 
+    transformers: ClassVar[bool] = True
     method: Literal["cads"] = "cads"
     begin: float = Field(default=0.6, ge=0, le=1)
     end: float = Field(default=0.9, ge=0, le=1)
@@ -55,23 +66,37 @@ class CADS(Steering):
             return 1.0
         return 0.0 if t >= self.end else (self.end - t) / (self.end - self.begin)
 
-    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """Return the states with noise."""
-        import torch
+    def fingerprint_on(self, model: Model) -> str:
+        """Digest that differs from the file's where pooled vectors once received no noise."""
+        if has_pooled_vectors(model):
+            return digest_of([self.fingerprint, "pooled"])[:16]
+        return self.fingerprint
 
+    def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
+        """Return the texts with noise."""
         gamma = self.gamma(call.step, call.steps)
         if gamma == 1:
-            return states
-        seeds = [derived_seed(request.seed, "cads") for request in call.requests]
+            return texts
+        pooled = texts.pooled
+        if pooled is not None:
+            pooled = self._annealed(pooled, gamma, call, "cads", "pooled")
+        return TextInputs(states=self._annealed(texts.states, gamma, call, "cads"), pooled=pooled)
+
+    def _annealed(self, rows: Tensor, gamma: float, call: NetworkCall, *purpose: str) -> Tensor:
+        """Return rows (2 B, …) with noise from a generator of each image for a purpose."""
+        import torch
+
+        seeds = [derived_seed(request.seed, *purpose) for request in call.requests]
         generators = call.once(
-            "generators", lambda: [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
+            " ".join(purpose),
+            lambda: [torch.Generator("cpu").manual_seed(seed) for seed in seeds],
         )
-        # Each image draws two rows, for its unconditional and its conditional states.
+        # Each image draws two rows, for its unconditional and its conditional text.
         noises = [
-            torch.randn((2, *states.shape[1:]), generator=generator) for generator in generators
+            torch.randn((2, *rows.shape[1:]), generator=generator) for generator in generators
         ]
-        noise = torch.stack(noises, dim=1).reshape(states.shape).to(states)
-        return anneal(states, noise, gamma=gamma, scale=self.noise, mixing=self.mixing)
+        noise = torch.stack(noises, dim=1).reshape(rows.shape).to(rows)
+        return anneal(rows, noise, gamma=gamma, scale=self.noise, mixing=self.mixing)
 
 
 def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: float) -> Tensor:
@@ -80,7 +105,8 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
     Parameters
     ----------
     states
-        States y, (rows, tokens, d). Each row has its own mean and (unbiased) standard deviation.
+        States y, (rows, tokens, d), or pooled vectors, (rows, d). Each row has its own mean and
+        (unbiased) standard deviation.
     noise
         Standard normal noise n of the same shape.
     gamma
@@ -93,7 +119,7 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
     Returns
     -------
     Tensor
-        Annealed states, (rows, tokens, d).
+        Annealed states, in the shape of `states`.
     """
     noised = gamma**0.5 * states + scale * (1 - gamma) ** 0.5 * noise
     mean, deviation = _row_moments(states)
@@ -104,8 +130,9 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
 
 
 def _row_moments(states: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and standard deviation of every row, (rows, 1, 1) each."""
-    return states.mean(dim=(1, 2), keepdim=True), states.std(dim=(1, 2), keepdim=True)
+    """Return mean and standard deviation of every row, (rows, 1, …) each."""
+    sides = tuple(range(1, states.ndim))
+    return states.mean(dim=sides, keepdim=True), states.std(dim=sides, keepdim=True)
 
 
 class Guidance(Steering):
@@ -118,6 +145,8 @@ class Guidance(Steering):
     """
 
     transformers: ClassVar[bool] = True
+    stage: ClassVar[int] = CHANGES_GUIDANCE
+    steers_outputs: ClassVar[bool] = True
     method: Literal["guidance"] = "guidance"
     scale: float = Field(default=1.0, ge=0)
 
@@ -139,18 +168,25 @@ class NegativePrompt(Steering):
         The negative prompt.
     """
 
+    transformers: ClassVar[bool] = True
+    stage: ClassVar[int] = REPLACES_TEXT
     method: Literal["negative-prompt"] = "negative-prompt"
     words: str = ""
 
-    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """Return states whose unconditional half is the negative prompt."""
-        import torch
-
+    def check_class(self, pipeline_class: type, owner: str = "") -> None:
+        """Raise UsageError for a pipeline of another kind, and where the words are missing."""
+        super().check_class(pipeline_class, owner)
         if not self.words:
             raise UsageError(
                 'negative-prompt needs words; give them, as in --technique-arg words="a woman"'
             )
-        negative = call.once("words", lambda: encode_text(call.pipeline, self.words))
-        batch = len(call.requests)
-        unconditional = negative.states.to(states).expand(batch, -1, -1)
-        return torch.cat([unconditional, states[batch:]])
+
+    def fingerprint_on(self, model: Model) -> str:
+        """Digest that differs from the file's where the pooled vector was once that of no text."""
+        if has_pooled_vectors(model):
+            return digest_of([self.fingerprint, "pooled"])[:16]
+        return self.fingerprint
+
+    def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
+        """Return texts whose unconditional half is the negative prompt."""
+        return texts.with_unconditional(call.encoded_negative(self.words))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -93,6 +93,7 @@ class Entanglement(Steering):
         row, and a gradient of length 1 or more is ignored.
     """
 
+    steers_outputs: ClassVar[bool] = True
     method: Literal["entanglement"] = "entanglement"
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     against: str = ""
@@ -120,9 +121,10 @@ class Entanglement(Steering):
             limited = gradient / length.clamp(min=1)
         else:
             limited = gradient * (length < 1)
-        unconditional, conditional = out.chunk(2)
+        batch = len(call.requests)
+        conditional = out[batch : 2 * batch]
         changed = conditional + self.scale * noise_factor / call.scale * limited
-        return torch.cat([unconditional, changed])
+        return torch.cat([out[:batch], changed, out[2 * batch :]])
 
     def _overlap_gradient(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
@@ -136,16 +138,16 @@ class Entanglement(Steering):
         layers: list[LayerQueries] = []
 
         def record(attention: Any, out: Tensor) -> None:
-            layers.append(LayerQueries(attention=attention, rows=out[batch:]))
+            layers.append(LayerQueries(attention=attention, rows=out[batch : 2 * batch]))
 
         with torch.enable_grad(), ExitStack() as hooks:
-            latents = sample[batch:].detach().requires_grad_()
+            latents = sample[batch : 2 * batch].detach().requires_grad_()
             for _, layer in cross_attention(call.pipeline, middle=False):
                 hook = layer.attention.to_q.register_forward_hook(
                     lambda _, __, out, attention=layer.attention: record(attention, out)
                 )
                 hooks.callback(hook.remove)
-            out = network(torch.cat([sample[:batch], latents]))
+            out = network(torch.cat([sample[:batch], latents, sample[2 * batch :]]))
             overlap = sum(self._overlap(call, k, layers, sample.shape) for k in range(batch))
             (gradient,) = torch.autograd.grad(overlap, latents)  # type: ignore[arg-type]
         return out.detach(), gradient

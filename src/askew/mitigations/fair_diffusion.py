@@ -42,6 +42,9 @@ class FairDiffusion(TargetSteering):
     """
 
     transformers: ClassVar[bool] = True
+    encodes_texts: ClassVar[bool] = True
+    steers_outputs: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
     method: Literal["fair-diffusion"] = "fair-diffusion"
     words: dict[str, str] = Field(default_factory=dict)
     scale: float = Field(default=4.0, ge=0)

@@ -11,16 +11,22 @@ import base64
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigations.steering import NetworkCall, TargetSteering
+from askew.mitigations.steering import (
+    REPLACES_TEXT,
+    NetworkCall,
+    TargetSteering,
+    TextInputs,
+)
 from askew.store.files import sha256, write_file
 
 if TYPE_CHECKING:
@@ -63,6 +69,7 @@ class ITIGen(TargetSteering):
         Digest of the embeddings of the text encoder with which the tokens were learned.
     """
 
+    stage: ClassVar[int] = REPLACES_TEXT
     method: Literal["iti-gen"] = "iti-gen"
     tokens: dict[str, str]
     width: int = Field(ge=1)
@@ -95,30 +102,49 @@ class ITIGen(TargetSteering):
         metadata["encoder"] = self.encoder
         return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, metadata)}
 
-    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """Return states whose conditional half contains the learned tokens."""
+    def check_class(self, pipeline_class: type, owner: str = "") -> None:
+        """Raise UsageError for a pipeline of another kind, or with further text encoders."""
+        super().check_class(pipeline_class, owner)
+        if "text_encoder_2" in signature(pipeline_class.__init__).parameters:  # type: ignore[misc]
+            raise UsageError(
+                "iti-gen: the tokens were learned with another text encoder than those of "
+                f"{pipeline_class.__name__}{owner}, which has several; use --technique "
+                "fair-diffusion"
+            )
+
+    def check_call(self, rescale: float | None, clip_skip: int | None) -> None:
+        """Raise UsageError where layers of the text encoder are skipped."""
+        super().check_call(rescale, clip_skip)
+        if clip_skip:
+            raise UsageError(
+                "iti-gen learns tokens for all layers of the text encoder, but clip_skip="
+                f"{clip_skip} skips some; leave out clip_skip"
+            )
+
+    def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
+        """Return texts whose conditional half contains the learned tokens."""
         import torch
 
         learned = call.once("states", lambda: self._learned_states(call))
-        return torch.cat([states[: len(call.requests)], learned.to(states)])
+        unconditional = texts.states[: len(call.requests)]
+        states = torch.cat([unconditional, learned.to(texts.states)])
+        return TextInputs(states=states, pooled=texts.pooled)
 
     def _learned_states(self, call: NetworkCall) -> Tensor:
         """Return the states of every image's prompt with the tokens of its requested values."""
         import torch
 
         encoder = call.pipeline.text_encoder
-        if hasattr(call.pipeline, "text_encoder_2") or encoder_digest(encoder) != self.encoder:
+        if encoder_digest(encoder) != self.encoder:
             kind = type(call.pipeline).__name__
             raise UsageError(
                 f"iti-gen: the tokens were learned with another text encoder than that of {kind}"
             )
         rows = []
-        for request in call.requests:
+        for request, prompt in zip(call.requests, call.prompts, strict=True):
             added = torch.tensor(self._added_tokens(self.requested_values(request)))[None]
             with torch.inference_mode():
-                states, _ = states_with_tokens(
-                    encoder, call.pipeline.tokenizer, request.prompt, added
-                )
+                states, _ = states_with_tokens(encoder, call.pipeline.tokenizer, prompt, added)
             rows.append(states)
         return torch.cat(rows)
 

@@ -5,12 +5,13 @@ prompts to send from `PromptPolicy.draw`.
 """
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.mitigations.base import TOLERANCE, Mitigation, Rule, choose_part
+from askew.mitigations.assignment import Rule, choose_part
+from askew.mitigations.base import TOLERANCE, Mitigation
 from askew.models.base import Request
 from askew.plan import NonEmptyText, PlanPart
 
@@ -69,6 +70,7 @@ class PromptPolicy(Mitigation):
         A policy for each replaced prompt. Other prompts are sent unchanged.
     """
 
+    repeatable: ClassVar[bool] = True
     method: Literal["prompts"] = "prompts"
     rule: Rule = "quota"
     policies: tuple[Policy, ...] = Field(min_length=1)
@@ -98,6 +100,36 @@ class PromptPolicy(Mitigation):
             known = ", ".join(repr(policy.prompt) for policy in self.policies)
             raise UsageError(f"this policy is not for {prompt!r}; it is for: {known}")
         return self.prompt_for(Request(prompt, seed, number))
+
+    @property
+    def requested_axes(self) -> set[str]:
+        """Names of the axes that the prompts of the policies state."""
+        axes: set[str] = set()
+        for policy in self.policies:
+            axes.update(*(part.says for part in policy.parts))
+        return axes
+
+    def conflict_with(self, other: Mitigation) -> str | None:
+        """Return why another mitigation conflicts, such as a policy for the same prompt."""
+        if not isinstance(other, PromptPolicy):
+            return super().conflict_with(other)
+        shared = [
+            policy.prompt for policy in self.policies if policy.prompt in other.known_prompts()
+        ]
+        shared += [
+            policy.prompt for policy in other.policies if policy.prompt in self.known_prompts()
+        ]
+        if not shared:
+            return None
+        return (
+            f"both have {shared[0]!r} among their prompts; plan a single policy for all axes, "
+            "as in askew mitigate PROMPT --axes gender,age"
+        )
+
+    def known_prompts(self) -> set[str]:
+        """Return the prompts that the policies replace, and those that they send."""
+        prompts = {policy.prompt for policy in self.policies}
+        return prompts.union(part.text for policy in self.policies for part in policy.parts)
 
     def prompt_for(self, request: Request) -> str:
         """Return the text of the image's part."""

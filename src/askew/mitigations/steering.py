@@ -1,4 +1,9 @@
-"""Mitigations that change what a diffusion network receives and returns in each evaluation."""
+"""Mitigations that change what a diffusion network receives and returns in each evaluation.
+
+Several techniques steer a network together. Techniques that replace a text come first, then those
+that change the guidance scale, then all others in the order of their contexts. So no technique
+undoes another, and the order matters only by rounding.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from pydantic import Field
 
 from askew.errors import UsageError
-from askew.mitigations.base import Mitigation, Rule, choose_part
-from askew.models.base import Model, Request
+from askew.mitigations.assignment import Rule, choose_part
+from askew.mitigations.base import Mitigation
+from askew.models.base import Model, Request, Setting
+from askew.store.files import digest_of
 
 if TYPE_CHECKING:
     from diffusers import DiffusionPipeline
@@ -27,39 +34,10 @@ TRANSFORMER_FAMILY = "StableDiffusion3"
 POOLED = ("text_embeds", "pooled_projections")
 """Arguments with a pooled vector of the text, of the networks of SDXL and of SD3."""
 
-
-@dataclass(frozen=True, slots=True)
-class NetworkCall:
-    """One evaluation of the network for the images of a batch.
-
-    The network receives the unconditional rows of all images, then the conditional rows.
-
-    Attributes
-    ----------
-    pipeline
-        The pipeline whose network is evaluated.
-    requests
-        Requests of the B images of the batch.
-    step, steps
-        Position of the evaluation in the scheduler's list of timesteps, from 0, and its length.
-    scale
-        Guidance scale.
-    memory
-        Results of `once` for this batch, by name.
-    """
-
-    pipeline: DiffusionPipeline
-    requests: Sequence[Request]
-    step: int
-    steps: int
-    scale: float
-    memory: dict[str, object]
-
-    def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`, which is called in the batch's first evaluation only."""
-        if name not in self.memory:
-            self.memory[name] = make()
-        return cast("T", self.memory[name])
+REPLACES_TEXT = 0
+CHANGES_GUIDANCE = 1
+ADDS = 2
+"""Stages of techniques, in the order in which they change an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +56,97 @@ class TextStates:
     pooled: Tensor | None
 
 
+@dataclass(frozen=True, slots=True)
+class TextInputs:
+    """Texts of a batch as the network receives them: B unconditional, then B conditional rows.
+
+    Attributes
+    ----------
+    states
+        States of their tokens, (2 B, tokens, d).
+    pooled
+        Pooled vectors, (2 B, d), or None if the pipeline has none. SDXL and SD3 have them.
+    """
+
+    states: Tensor
+    pooled: Tensor | None
+
+    def with_unconditional(self, text: TextStates) -> TextInputs:
+        """Return inputs with a text in place of the unconditional text of every image."""
+        return TextInputs(
+            states=_with_first_half(self.states, text.states),
+            pooled=None if self.pooled is None else _with_first_half(self.pooled, text.pooled),
+        )
+
+
+def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
+    """Return rows (2 B, …) with a row (1, …) in all places of the first half."""
+    import torch
+
+    if row is None:
+        raise UsageError("the pipeline's text encoders return no pooled vector of a text")
+    batch = len(rows) // 2
+    return torch.cat([row.to(rows).expand(batch, *rows.shape[1:]), rows[batch:]])
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCall:
+    """One evaluation of the network for the images of a batch.
+
+    The network receives the unconditional rows of all images, then the conditional rows.
+
+    Attributes
+    ----------
+    pipeline
+        The pipeline whose network is evaluated.
+    requests
+        Requests of the B images of the batch.
+    prompts
+        Prompts of the B images that the pipeline received.
+    step, steps
+        Position of the evaluation in the scheduler's list of timesteps, from 0, and its length.
+    scale
+        Guidance scale.
+    tokens
+        Number of states of a text.
+    memory
+        Results of `once` for this batch and technique, by name.
+    """
+
+    pipeline: DiffusionPipeline
+    requests: Sequence[Request]
+    prompts: Sequence[str]
+    step: int
+    steps: int
+    scale: float
+    tokens: int
+    memory: dict[str, object]
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return the result of `make`, which is called in the batch's first evaluation only."""
+        if name not in self.memory:
+            self.memory[name] = make()
+        return cast("T", self.memory[name])
+
+    def encoded(self, text: str) -> TextStates:
+        """Return a text as the pipeline encodes its prompts. It is encoded once for the batch."""
+        clip_skip = getattr(self.pipeline, "_clip_skip", None)
+        return self._encoded_once(f"text {text}", text, clip_skip)
+
+    def encoded_negative(self, text: str) -> TextStates:
+        """Return a text as the pipeline encodes negative prompts, for which it skips no layer."""
+        return self._encoded_once(f"negative text {text}", text, None)
+
+    def _encoded_once(self, name: str, text: str, clip_skip: int | None) -> TextStates:
+        return self.once(
+            name, partial(encode_text, self.pipeline, text, self.tokens, clip_skip=clip_skip)
+        )
+
+
 class Steering(Mitigation):
     """Mitigation of pipelines with classifier-free guidance.
 
-    A technique overrides some of the four steps of an evaluation: `change_states`,
+    A technique overrides some of the four steps of an evaluation: `change_texts`,
     `further_texts`, `evaluate` and `change_outputs`. It stores values between steps by `call.once`.
     Each batch starts without stored values, and images of a batch do not affect each other.
     """
@@ -89,13 +154,23 @@ class Steering(Mitigation):
     transformers: ClassVar[bool] = False
     """True for techniques that also work on the transformer of Stable Diffusion 3."""
 
+    stage: ClassVar[int] = ADDS
+    """Stage at which the technique changes an evaluation."""
+
+    encodes_texts: ClassVar[bool] = False
+    """True for techniques that encode texts as the pipeline encodes its prompts."""
+
+    steers_outputs: ClassVar[bool] = False
+    """True for techniques that change what the network returns for the conditional rows."""
+
     def wrap(self, model: Model) -> Model:
         """Return the model with its network steered.
 
         Raises
         ------
         UsageError
-            If the model has no accessible network, or a network of another kind.
+            If the model has no accessible network, a network of another kind, or settings with
+            which the technique does not work.
         """
         pipeline_class = getattr(model, "pipeline_class", None)
         if pipeline_class is None:
@@ -103,24 +178,66 @@ class Steering(Mitigation):
                 f"{self.method} works inside a diffusion network, but {model.name} gives no access "
                 "to a network; use --technique prompts"
             )
-        self._check(pipeline_class, f" of {model.name}")
+        self.check_class(pipeline_class, f" of {model.name}")
+        self._check_settings(pipeline_class, model.settings)
         return super().wrap(model)
 
-    def _check(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError for a pipeline whose network this technique cannot steer."""
+    def check_class(self, pipeline_class: type, owner: str = "") -> None:
+        """Raise UsageError for a pipeline whose network this technique cannot steer.
+
+        Parameters
+        ----------
+        pipeline_class
+            Class of the pipeline.
+        owner
+            Words behind the name of the class, such as " of studio".
+        """
         name = pipeline_class.__name__
         is_known_transformer = self.transformers and name.startswith(TRANSFORMER_FAMILY)
-        parts = signature(pipeline_class.__init__).parameters  # type: ignore[misc]
-        if not is_known_transformer and "unet" not in parts:
+        if not is_known_transformer and "unet" not in _parts(pipeline_class):
             also = " and on Stable Diffusion 3" if self.transformers else ""
             raise UsageError(
                 f"{self.method} works on pipelines with a UNet{also}, but {name}{owner} has none; "
                 "use --technique prompts"
             )
 
-    def change_states(self, states: Tensor, call: NetworkCall) -> Tensor:
-        """Return the text states (2 B, tokens, d) that this evaluation receives."""
-        return states
+    def _check_settings(self, pipeline_class: type, settings: Mapping[str, Setting]) -> None:
+        """Raise UsageError for settings of a model with which the technique does not work."""
+        defaults = signature(pipeline_class.__call__).parameters
+        values: dict[str, Any] = {}
+        for name in ("guidance_scale", "guidance_rescale", "clip_skip"):
+            default = defaults[name].default if name in defaults else None
+            values[name] = settings.get(name, default)
+        scale = values["guidance_scale"]
+        if isinstance(scale, int | float) and scale <= 1:
+            raise UsageError(f"{self.method} needs guidance; set a guidance_scale above 1")
+        self.check_call(rescale=values["guidance_rescale"], clip_skip=values["clip_skip"])
+
+    def check_call(self, rescale: float | None, clip_skip: int | None) -> None:
+        """Raise UsageError for settings of a pipeline's call with which the technique fails.
+
+        Parameters
+        ----------
+        rescale
+            The setting guidance_rescale, which rescales the guided output to the conditional one.
+        clip_skip
+            The setting clip_skip.
+        """
+        if self.steers_outputs and rescale:
+            raise UsageError(
+                f"{self.method} changes the output to which guidance_rescale={rescale:g} would "
+                "rescale the guided output; leave out guidance_rescale"
+            )
+
+    def fingerprint_on(self, model: Model) -> str:
+        """Digest that differs from the file's where texts were once encoded without clip_skip."""
+        if self.encodes_texts and model.settings.get("clip_skip"):
+            return digest_of([self.fingerprint, "clip_skip"])[:16]
+        return self.fingerprint
+
+    def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
+        """Return the texts that this evaluation receives."""
+        return texts
 
     def further_texts(self, call: NetworkCall) -> list[str]:
         """Return further texts for which the network is evaluated, for every image."""
@@ -129,7 +246,11 @@ class Steering(Mitigation):
     def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """Return the network's outputs for all rows of `sample`."""
+        """Return the network's outputs for all rows of `sample`.
+
+        Rows are 2 B unconditional and conditional ones, then those of further texts, which may be
+        texts of other techniques.
+        """
         return network(sample)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
@@ -147,14 +268,28 @@ class Steering(Mitigation):
         return out
 
     @contextmanager
-    def steer(self, pipeline: DiffusionPipeline, requests: Sequence[Request]) -> Iterator[None]:
+    def steer(
+        self,
+        pipeline: DiffusionPipeline,
+        requests: Sequence[Request],
+        prompts: Sequence[str] | None = None,
+    ) -> Iterator[None]:
         """Evaluate the pipeline's network under this mitigation while the context is open."""
-        self._check(type(pipeline))
+        self.check_class(type(pipeline))
         network = getattr(pipeline, "unet", None) or pipeline.transformer
+        steered = getattr(network.forward, "__self__", None)
+        if isinstance(steered, _SteeredNetwork):
+            with steered.joined_by(self):
+                yield
+            return
         plain_forward = network.forward
-        network.forward = _SteeredNetwork(self, pipeline, network, requests).forward
+        if prompts is None:
+            prompts = [request.prompt for request in requests]
+        steered = _SteeredNetwork(pipeline, network, requests, prompts)
+        network.forward = steered.forward
         try:
-            yield
+            with steered.joined_by(self):
+                yield
         finally:
             del network.forward
             # An offloading hook may have replaced the method of the class by its own function.
@@ -162,23 +297,82 @@ class Steering(Mitigation):
                 network.forward = plain_forward
 
 
+def _parts(pipeline_class: type) -> Mapping[str, object]:
+    """Return the parts of a pipeline by name."""
+    return signature(pipeline_class.__init__).parameters  # type: ignore[misc]
+
+
+def has_pooled_vectors(model: Model) -> bool:
+    """Check whether a model's network receives pooled vectors, as those of SDXL and SD3 do."""
+    pipeline_class = getattr(model, "pipeline_class", None)
+    return pipeline_class is not None and "text_encoder_2" in _parts(pipeline_class)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steered:
+    """A technique's part of an evaluation.
+
+    Attributes
+    ----------
+    steering
+        The technique.
+    call
+        The evaluation, with the technique's memory.
+    texts
+        Its further texts.
+    first
+        Position of its first further text among those of all techniques.
+    """
+
+    steering: Steering
+    call: NetworkCall
+    texts: Sequence[TextStates]
+    first: int
+
+    def evaluate(self, network: Callable[[Tensor], Tensor], sample: Tensor) -> Tensor:
+        """Return the outputs for all rows, of which the first 2 B are changed."""
+        import torch
+
+        out = self.steering.evaluate(network, sample, self.call)
+        batch = len(self.call.requests)
+        start = (2 + self.first) * batch
+        stop = start + len(self.texts) * batch
+        # The gradient of entanglement needs no outputs.
+        with torch.no_grad():
+            rows = out.detach()
+            others = rows[start:stop].reshape(len(self.texts), batch, *out.shape[1:])
+            changed = self.steering.change_outputs(rows[: 2 * batch], others, self.call)
+            return torch.cat([changed, rows[2 * batch :]])
+
+
 class _SteeredNetwork:
-    """A network's `forward` under a steering, for one batch."""
+    """A network's `forward` under one or more steerings, for one batch."""
 
     def __init__(
         self,
-        steering: Steering,
         pipeline: DiffusionPipeline,
         network: Any,
         requests: Sequence[Request],
+        prompts: Sequence[str],
     ) -> None:
-        self.steering = steering
         self.pipeline = pipeline
         self.requests = requests
+        self.prompts = prompts
         self.plain_forward = network.forward
         # A compiled network hides the parameters of the original one.
         self.signature = signature(getattr(network, "_orig_mod", network).forward)
-        self.memory: dict[str, object] = {}
+        self.steerings: list[tuple[Steering, dict[str, object]]] = []
+
+    @contextmanager
+    def joined_by(self, steering: Steering) -> Iterator[None]:
+        """Let a technique steer the network while the context is open."""
+        entry: tuple[Steering, dict[str, object]] = (steering, {})
+        self.steerings.append(entry)
+        self.steerings.sort(key=lambda item: item[0].stage)
+        try:
+            yield
+        finally:
+            self.steerings = [other for other in self.steerings if other is not entry]
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         """Return what the network returns, with changed inputs and outputs."""
@@ -187,13 +381,11 @@ class _SteeredNetwork:
 
         given = dict(self.signature.bind(*arguments, **named).arguments)
         sample_name = "sample" if "sample" in given else "hidden_states"
-        batch = len(self.requests)
-        if len(given[sample_name]) != 2 * batch:
-            raise UsageError(f"{self.steering.method} needs guidance; set a guidance_scale above 1")
+        self._check(given, len(given[sample_name]))
         timestep = torch.as_tensor(given["timestep"]).flatten()[0]
-        call = self._call_at(timestep)
-        texts = self._further_texts(call)
-        changed = given | self._text_arguments(given, call, texts)
+        techniques = self._techniques_at(timestep, given["encoder_hidden_states"].shape[1])
+        texts = [text for technique in techniques for text in technique.texts]
+        changed = given | self._text_arguments(given, techniques, texts)
         changed["return_dict"] = False
         sample = self._join(given[sample_name], [None] * len(texts))
         if torch.is_tensor(given["timestep"]) and given["timestep"].ndim:
@@ -203,50 +395,72 @@ class _SteeredNetwork:
             output: Tensor = self.plain_forward(**{**changed, sample_name: rows})[0]
             return output
 
-        out = self.steering.evaluate(network, sample, call)
-        others = out[2 * batch :].reshape(len(texts), batch, *out.shape[1:])
-        result = self.steering.change_outputs(out[: 2 * batch], others, call)
+        for technique in techniques:
+            network = partial(technique.evaluate, network)
+        result = network(sample)[: 2 * len(self.requests)]
         if given.get("return_dict", True):
             return UNet2DConditionOutput(sample=result)
         return (result,)
 
-    def _call_at(self, timestep: Tensor) -> NetworkCall:
-        """Describe the evaluation at a timestep."""
-        timesteps = self.pipeline.scheduler.timesteps
-        return NetworkCall(
-            pipeline=self.pipeline,
-            requests=self.requests,
-            step=int((timesteps - float(timestep)).abs().argmin()),
-            steps=len(timesteps),
-            scale=float(self.pipeline.guidance_scale),
-            memory=self.memory,
-        )
+    def _check(self, given: Mapping[str, Any], rows: int) -> None:
+        """Raise UsageError for a call with which a technique does not work."""
+        for steering, _ in self.steerings:
+            if given.get("skip_layers"):
+                raise UsageError(
+                    f"{steering.method} does not work with skip-layer guidance; leave out "
+                    "skip_guidance_layers"
+                )
+            if rows < 2 * len(self.requests):
+                raise UsageError(f"{steering.method} needs guidance; set a guidance_scale above 1")
+            if rows > 2 * len(self.requests):
+                raise UsageError(
+                    f"{steering.method} needs two evaluations for each image, but "
+                    f"{type(self.pipeline).__name__} makes {rows} for {len(self.requests)} images"
+                )
+            steering.check_call(
+                rescale=getattr(self.pipeline, "_guidance_rescale", None),
+                clip_skip=getattr(self.pipeline, "_clip_skip", None),
+            )
 
-    def _further_texts(self, call: NetworkCall) -> list[TextStates]:
-        """Encode the further texts of the steering, once for the batch."""
-        return [
-            call.once(f"text {text}", partial(encode_text, self.pipeline, text))
-            for text in self.steering.further_texts(call)
-        ]
+    def _techniques_at(self, timestep: Tensor, tokens: int) -> list[_Steered]:
+        """Describe the evaluation at a timestep for each technique."""
+        timesteps = self.pipeline.scheduler.timesteps
+        step = int((timesteps - float(timestep)).abs().argmin())
+        techniques: list[_Steered] = []
+        count = 0
+        for steering, memory in self.steerings:
+            call = NetworkCall(
+                pipeline=self.pipeline,
+                requests=self.requests,
+                prompts=self.prompts,
+                step=step,
+                steps=len(timesteps),
+                scale=float(self.pipeline.guidance_scale),
+                tokens=tokens,
+                memory=memory,
+            )
+            texts = [call.encoded(text) for text in steering.further_texts(call)]
+            techniques.append(_Steered(steering=steering, call=call, texts=texts, first=count))
+            count += len(texts)
+        return techniques
 
     def _text_arguments(
-        self, given: Mapping[str, Any], call: NetworkCall, texts: Sequence[TextStates]
+        self, given: Mapping[str, Any], techniques: Sequence[_Steered], texts: Sequence[TextStates]
     ) -> dict[str, Any]:
         """Return the network's arguments that describe texts, with rows for the further texts."""
         # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
         nested = given.get("added_cond_kwargs") or {}
-        conditions = nested or {
-            name: given[name] for name in ("pooled_projections",) if name in given
-        }
-        pooled = [text.pooled for text in texts]
-        joined = {}
-        for name, rows in conditions.items():
-            further = pooled if name in POOLED else [None] * len(texts)
-            joined[name] = self._join(rows, further)
-        states = self._join(
-            self.steering.change_states(given["encoder_hidden_states"], call),
-            [text.states for text in texts],
+        conditions = nested or {name: given[name] for name in POOLED if name in given}
+        pooled_name = next((name for name in POOLED if name in conditions), None)
+        inputs = TextInputs(
+            states=given["encoder_hidden_states"], pooled=conditions.get(pooled_name)
         )
+        for technique in techniques:
+            inputs = technique.steering.change_texts(inputs, technique.call)
+        states = self._join(inputs.states, [text.states for text in texts])
+        joined = {name: self._join(rows, [None] * len(texts)) for name, rows in conditions.items()}
+        if pooled_name is not None and inputs.pooled is not None:
+            joined[pooled_name] = self._join(inputs.pooled, [text.pooled for text in texts])
         changed = {"added_cond_kwargs": joined} if nested else joined
         return {"encoder_hidden_states": states, **changed}
 
@@ -278,6 +492,25 @@ class TargetSteering(Steering):
     targets: dict[str, dict[str, float]] = Field(min_length=1)
     rule: Rule = "quota"
 
+    @property
+    def requested_axes(self) -> set[str]:
+        """Names of the target axes."""
+        return {*self.targets}
+
+    def conflict_with(self, other: Mitigation) -> str | None:
+        """Return why another mitigation conflicts.
+
+        Two techniques with the same targets request the same value of each image.
+        """
+        is_same_request = (
+            isinstance(other, TargetSteering)
+            and [*self.targets.items()] == [*other.targets.items()]
+            and self.rule == other.rule
+        )
+        if is_same_request and self.method != other.method:
+            return None
+        return super().conflict_with(other)
+
     def requested_values(self, request: Request) -> Mapping[str, str]:
         """Return the value of every target axis that is requested of an image."""
         requested = {}
@@ -293,15 +526,36 @@ class TargetSteering(Steering):
         return requested
 
 
-def encode_text(pipeline: DiffusionPipeline, text: str) -> TextStates:
-    """Encode a text by the pipeline's text encoders, without guidance."""
+def encode_text(
+    pipeline: DiffusionPipeline, text: str, tokens: int, clip_skip: int | None
+) -> TextStates:
+    """Encode a text by the pipeline's text encoders, without guidance.
+
+    Parameters
+    ----------
+    pipeline
+        The pipeline, whose settings of the current call hold.
+    text
+        The text.
+    tokens
+        Number of states of its prompts, which the states of the text have, too.
+    clip_skip
+        Number of last layers of CLIP that are skipped.
+    """
     parameters = signature(pipeline.encode_prompt).parameters
-    other_prompts = [name for name in ("prompt_2", "prompt_3") if name in parameters]
+    arguments: dict[str, Any] = dict.fromkeys(
+        name for name in ("prompt_2", "prompt_3") if name in parameters
+    )
+    if "clip_skip" in parameters:
+        arguments["clip_skip"] = clip_skip
+    if "max_sequence_length" in parameters and hasattr(pipeline, "tokenizer_max_length"):
+        # States of CLIP come first, then those of T5.
+        arguments["max_sequence_length"] = tokens - pipeline.tokenizer_max_length
     encoded = pipeline.encode_prompt(
         prompt=text,
         device=pipeline._execution_device,
         num_images_per_prompt=1,
         do_classifier_free_guidance=False,
-        **dict.fromkeys(other_prompts),
+        **arguments,
     )
     return TextStates(states=encoded[0], pooled=encoded[2] if len(encoded) > 2 else None)

@@ -19,7 +19,8 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.plan import PROMPTS, TOKENS, MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
-from askew.mitigations.base import Mitigation, parse_mitigation
+from askew.mitigations.base import Mitigation, parse_mitigation, requested_values
+from askew.mitigations.prompts import Policy, PolicyPart, PromptPolicy
 from askew.models.base import Model, Request
 from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import calibrations
@@ -124,6 +125,7 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
         )
     for technique in plan.techniques:
         _check_settings(plan, technique)
+        _check_technique(plan, technique, model)
     embedder = None
     if plan.embedder != "none":
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)
@@ -148,6 +150,27 @@ def _check_settings(plan: MitigationPlan, technique: str) -> None:
     unknown = plan.settings_of(technique).keys() - known
     if unknown:
         raise UnknownName(f"setting of {technique}", min(unknown), known)
+
+
+def _check_technique(plan: MitigationPlan, technique: str, model: Model) -> None:
+    """Raise UsageError for a technique that cannot change the model, before images are made.
+
+    Policies and tokens do not exist yet, so a draft without them is tried.
+    """
+    draft: type[Mitigation] = registry.named("mitigation", technique)
+    if technique == PROMPTS:
+        policies = [_draft_policy(prompt, plan) for prompt in plan.prompts]
+        PromptPolicy(policies=tuple(policies)).wrap(model)
+    elif technique == TOKENS:
+        draft.model_construct(method=technique, targets=plan.targets(plan.prompts[0])).wrap(model)
+    else:
+        _technique(plan, technique, {}).wrap(model)
+
+
+def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
+    """Return a policy that states the first value of each target axis."""
+    says = {axis: next(iter(shares)) for axis, shares in plan.targets(prompt).items()}
+    return Policy(prompt=prompt.text, parts=(PolicyPart(text=prompt.text, weight=1, says=says),))
 
 
 def _techniques(
@@ -192,11 +215,11 @@ def _evaluate(
                 workshop,
                 prompt,
                 technique=name,
-                mitigation=None if name is None else techniques[name],
+                model=model,
                 pictures=pictures[name][prompt.text],
                 seed=seed,
             )
-            for name in models
+            for name, model in models.items()
         ]
     return evaluated
 
@@ -325,11 +348,11 @@ def _evaluation_set(
     prompt: PromptPlan,
     *,
     technique: str | None,
-    mitigation: Mitigation | None,
+    model: Model,
     pictures: Sequence[Outcome],
     seed: int,
 ) -> EvaluationSet:
-    """Label held-out images, and record the values that the mitigation requested of each image."""
+    """Label held-out images, and note what the mitigations of a model requested of each."""
     set_prompt = Prompt(prompt.text)
     if technique is not None:
         set_prompt = Prompt(prompt.text, TECHNIQUE_AXIS, technique)
@@ -337,7 +360,7 @@ def _evaluation_set(
     evaluation = EvaluationSet(
         technique=technique,
         observed=observed,
-        asked=_requested_values(prompt.text, mitigation, len(pictures), seed),
+        asked=_requested_values(prompt.text, model, len(pictures), seed),
         subjects=_subjects(workshop.reader, pictures),
         vectors={},
         text=None,
@@ -348,15 +371,13 @@ def _evaluation_set(
 
 
 def _requested_values(
-    prompt: str, mitigation: Mitigation | None, images: int, seed: int
+    prompt: str, model: Model, images: int, seed: int
 ) -> dict[str, list[str | None]]:
-    """Return the values that a mitigation requests of each image, by axis."""
-    if mitigation is None:
-        return {}
+    """Return what the mitigations of a model request of each image, by axis."""
     requests = [
         Request(prompt, picture_seed(seed, prompt, number), number) for number in range(images)
     ]
-    requested = [mitigation.requested_values(request) for request in requests]
+    requested = [requested_values(model, request) for request in requests]
     by_axis = {}
     for axis in dict.fromkeys(chain.from_iterable(requested)):
         by_axis[axis] = [values.get(axis) for values in requested]
