@@ -368,7 +368,8 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._read_text(length, getattr(self._pipe, "_clip_skip", None))
         tokens = self.text.vectors.to(text).expand(len(hidden) - unconditional, -1, -1)
         self._call = _TransformerCall(
-            rows=slice(unconditional, None),
+            # Behind the conditional rows, a mitigation may add rows of further texts.
+            rows=slice(unconditional, len(hidden)),
             layout=_layout(transformer, hidden, kwargs, tokens.shape[1]),
             tokens=tokens,
         )

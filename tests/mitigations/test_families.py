@@ -1,0 +1,97 @@
+"""Each technique, on each family of pipelines, for images and for attention maps.
+
+It composes, or a sentence refuses it before any image.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askew.errors import UsageError
+from askew.measure.attention.reader import AttentionReader, decode_maps, watching
+from askew.mitigations.fair_diffusion import FairDiffusion
+from askew.models.diffusers.model import DiffusersModel
+from mitigations.techniques import (
+    FAMILIES,
+    GENDER,
+    NURSE,
+    REQUESTS,
+    TECHNIQUES,
+    pipeline,
+    technique,
+)
+
+REFUSED = {
+    ("entanglement", "stable-diffusion-3"): "entanglement works on pipelines with a UNet, but",
+    ("iti-gen", "stable-diffusion-xl"): "iti-gen: the tokens were learned with another text encod",
+    ("iti-gen", "stable-diffusion-3"): "iti-gen works on pipelines with a UNet, but",
+}
+"""Beginnings of the sentences that refuse a technique on a family."""
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DiffusersModel]:
+    folder = tmp_path_factory.mktemp("families")
+    opened = {}
+    for family in FAMILIES:
+        pipeline(family).save_pretrained(folder / family)
+        opened[family] = DiffusersModel(folder / family, num_inference_steps=3)
+    return opened
+
+
+def maps_of(model: Any, images_out: list[Any] | None = None) -> np.ndarray:
+    """The maps of gender and nurse in all layers, a row for each image."""
+    numbers = {request.seed: request.number for request in REQUESTS}
+    reader = AttentionReader(model, NURSE, ["gender"], "nurse", "ovam", "cond", numbers)
+    with watching(model, reader) as maps:
+        images = model.generate(REQUESTS)
+    if images_out is not None:
+        images_out += images
+    return np.stack([maps[request] for request in REQUESTS])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_it_composes_or_is_refused(
+    name: str, family: str, models: dict[str, DiffusersModel]
+) -> None:
+    plain = models[family]
+    value = technique(name, plain.pipeline.text_encoder)
+    if (name, family) in REFUSED:
+        with pytest.raises(UsageError, match=REFUSED[name, family]):
+            value.wrap(plain)
+        return
+    model = value.wrap(plain)
+    images = model.generate(REQUESTS)
+    assert images != plain.generate(REQUESTS)
+    watched: list[Any] = []
+    maps = maps_of(model, watched)
+    assert watched == images, "maps change no image"
+    for layer in decode_maps(maps).values():
+        assert np.isfinite(layer).all()
+        assert (layer > 0).any()
+    assert np.abs(maps - maps_of(plain)).max() > 1e-6
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_maps_are_of_the_prompt_and_not_of_edits(
+    family: str, models: dict[str, DiffusersModel]
+) -> None:
+    """Edits with nearly no effect leave the maps as they are, though their rows are evaluated."""
+    plain = models[family]
+    weak = FairDiffusion(targets=GENDER, scale=1e-6).wrap(plain)
+    assert maps_of(weak) == pytest.approx(maps_of(plain), rel=1e-3, abs=1e-4)
+
+
+def test_an_unknown_text_encoder_is_refused_before_any_image(tmp_path: Path) -> None:
+    tokens = technique("iti-gen", pipeline("stable-diffusion").text_encoder)
+    pipeline("stable-diffusion").save_pretrained(tmp_path / "sd")
+    model = tokens.model_copy(update={"encoder": "0" * 16}).wrap(
+        DiffusersModel(tmp_path / "sd", num_inference_steps=3)
+    )
+    with pytest.raises(UsageError, match="were learned with another text encoder than that of"):
+        model.generate(REQUESTS)
