@@ -392,9 +392,14 @@ def _exclusion(model: str, findings: EditFindings) -> Iterator[str]:
 
 
 def _negated(change: Estimate) -> Estimate:
-    low = None if change.high is None else -change.high
-    high = None if change.low is None else -change.low
-    return replace(change, value=-change.value, low=low, high=high)
+    """Return a change with the opposite sign."""
+    return replace(
+        change,
+        value=-change.value,
+        low=None if change.high is None else -change.high,
+        high=None if change.low is None else -change.low,
+        debiased=None if change.debiased is None else -change.debiased,
+    )
 
 
 def _with_q(change: Estimate | Missing) -> str:
