@@ -29,16 +29,18 @@ FAIR = (0.5, 0.5)
 def rates(distinct: int, repeats: int) -> tuple[float, float]:
     """Return the shares of fair sets with p < .05: by files, and by distinct images."""
     rng = np.random.default_rng(0)
-    found = [0, 0]
+    rejections = [0, 0]
     for _ in range(repeats):
         of_image = rng.integers(len(FAIR), size=distinct)
         files = [Picture(str(number % distinct), "", "p") for number in range(FILES)]
-        kept = [picture for picture in once_each(files) if isinstance(picture, Picture)]
-        for place, pictures in enumerate((files, kept)):
+        distinct_pictures = [
+            picture for picture in once_each(files) if isinstance(picture, Picture)
+        ]
+        for place, pictures in enumerate((files, distinct_pictures)):
             counts = Counter(int(of_image[int(picture.id)]) for picture in pictures)
             test = reference_test([counts[value] for value in range(len(FAIR))], FAIR)
-            found[place] += test.p < 0.05
-    return found[0] / repeats, found[1] / repeats
+            rejections[place] += test.p < 0.05
+    return rejections[0] / repeats, rejections[1] / repeats
 
 
 def rows(repeats: int) -> Iterator[list[str]]:

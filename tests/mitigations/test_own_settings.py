@@ -51,12 +51,10 @@ def test_cads_is_the_pipeline_with_annealed_texts(family: str) -> None:
     """The first step anneals both halves of the states, and of the pooled vectors."""
     steering = CADS(noise=0.5, mixing=0.8)
     texts = _encoded(family)
-    annealed = {
-        name: torch.stack(
-            [_annealed(row, name, seed) for row, seed in zip(rows, (7, 8), strict=True)]
-        )
-        for name, rows in texts.items()
-    }
+    annealed = {}
+    for name, rows in texts.items():
+        pairs = zip(rows, (7, 8), strict=True)
+        annealed[name] = torch.stack([_annealed(row, name, seed) for row, seed in pairs])
     expected = latents(family, [], num_inference_steps=1, **annealed)
     steered = latents(family, [steering], num_inference_steps=1)
     assert np.abs(steered - expected).max() < 1e-5 * np.abs(expected).max()
