@@ -32,6 +32,9 @@ IMAGES_AT_HEAD = 24
 ROWS = 24
 """Largest number of MAD scores with a row and a plot each. More scores share a table."""
 
+TOGETHER = "all prompts together"
+"""Anchor of the details about all prompts together."""
+
 CONCEPTS = 14
 """Number of concepts in the table of an axis."""
 
@@ -62,7 +65,7 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
 
 def _sections(view: "AuditView") -> tuple[b.Section, ...]:
     together = view.findings.shares_over_prompts
-    seen = [*survey.together(together), *survey.seen(view.seen, view.anchor)]
+    seen = [*survey.together(together, TOGETHER), *survey.seen(view.seen, view.anchor)]
     if not seen:
         seen = [b.Paragraph("No image has a label on an axis with known values.")]
     several = len(view.details) > 1
@@ -255,7 +258,7 @@ class AuditView:
     def prompts_and_axes(self) -> Iterator[b.Block]:
         """Yield the details of all axes, folded by prompt if there are several prompts."""
         if self.findings.shares_over_prompts:
-            yield b.Details("All prompts together", self._together(), anchor=survey.TOGETHER)
+            yield b.Details("All prompts together", self._together(), anchor=TOGETHER)
         if len(self.details) == 1:
             yield from self._axes(self.details[0])
             return

@@ -9,13 +9,11 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
 from askew.parts.survey.over_prompts import differences_over_prompts
 from askew.parts.survey.shares import (
-    SetShares,
     SharesDifference,
     differences,
-    shares,
     with_q_of_differences,
 )
-from askew.parts.survey.verdicts import judged_shares
+from askew.parts.survey.verdicts import survey_shares
 from askew.plan import PromptPlan
 
 
@@ -33,17 +31,15 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         Fields that all findings have.
     """
     scores: list[Tibet] = []
-    entries: list[SetShares] = []
     changes: list[SharesDifference] = []
     for prompt in plan.prompts:
         of_prompt = _tibet(plan, gathered, prompt)
         if of_prompt is not None:
             scores.append(of_prompt)
-        entries += _shares(plan, gathered, prompt)
         changes += _differences(plan, gathered, prompt)
     scores_with_q = with_q(scores)
-    judged = judged_shares(entries, plan, gathered.errors)
-    together = differences_over_prompts(entries, plan)
+    judged = survey_shares(plan, gathered.observed, gathered.errors, counterfactuals=True)
+    together = differences_over_prompts(judged.of_sets, Scoring.of(plan))
     all_changes = with_q_of_differences([*changes, *together])
     return head.into(
         AuditFindings,
@@ -71,20 +67,6 @@ def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibe
         vectors=(gathered.vectors or {}).get(prompt.text),
         own_concepts=plan.concepts == "axis",
     )
-
-
-def _shares(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> list[SetShares]:
-    """Return the shares of a prompt's sets, by all instruments."""
-    entries = []
-    for observed in gathered.observed[prompt.text]:
-        for axis in prompt.closed:
-            if observed.prompt.axis != axis.name and prompt.has(observed.prompt.axis):
-                continue
-            for instrument in dict.fromkeys(plan.vqa):
-                errors = gathered.errors.get((instrument, axis.name))
-                scoring = Scoring.of(plan, instrument)
-                entries.append(shares(observed, axis, prompt.text, scoring, errors))
-    return entries
 
 
 def _differences(

@@ -10,6 +10,7 @@ from askew.method import Result
 from askew.methods.interact.plan import InteractionPlan
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.missing_pictures import MissingPictures
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
@@ -352,7 +353,7 @@ class InteractionFindings(Head):
     missing_pictures : tuple of MissingPictures
         Tests whether images are missing more often in some image sets than in others.
     shares : tuple of SetShares
-        Shares in the baseline images.
+        Shares in the baseline images, and in the images of conditions.
     confusion : tuple of Confusion
         Labels by instruments against true values.
     biasconnect : tuple of Graph
@@ -361,6 +362,8 @@ class InteractionFindings(Head):
         Pairs of axes over all prompts; empty for a single prompt.
     validation : Validation or None
         Comparison with a real mitigation, if there was one.
+    shares_over_prompts : tuple of SharesOverPrompts
+        Shares of all prompts together. Empty with one prompt.
     """
 
     plan: InteractionPlan
@@ -370,6 +373,7 @@ class InteractionFindings(Head):
     biasconnect: tuple[Graph, ...]
     over_prompts: tuple[EdgeOverPrompts, ...]
     validation: Validation | None
+    shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
 
     def graph(self, prompt: str | None = None) -> Graph:
         """Return the graph of a prompt.

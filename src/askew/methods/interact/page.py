@@ -30,7 +30,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
 from askew.pages.words import axis_label, capital, listing, plural, shorten
-from askew.parts.survey.blocks import gaps, seen
+from askew.parts.survey.blocks import gaps, seen, together
 from askew.parts.survey.sentences import missing_sentences
 from askew.types import Estimate
 
@@ -45,7 +45,8 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
     headline = answer(first)
     if findings.over_prompts:
         headline = answer_over_prompts(findings.over_prompts)
-    baseline = seen(findings.shares, lambda entry: f"{entry.prompt} {entry.axis}")
+    of_prompts = seen(findings.shares, lambda entry: f"{entry.prompt} {entry.axis}")
+    baseline = [*together(findings.shares_over_prompts), *of_prompts]
     return skeleton.page(
         findings,
         skeleton.Heading(

@@ -11,8 +11,7 @@ from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import validation
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
-from askew.parts.survey.shares import SetShares, shares
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.verdicts import survey_shares
 from askew.types import Estimate
 
 
@@ -44,14 +43,16 @@ def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> I
     validated = None
     if plan.mitigated:
         validated = validation(counted, all_graphs, gathered.mitigated, scoring)
+    judged = survey_shares(plan, gathered.observed, gathered.errors)
     return head.into(
         InteractionFindings,
         missing_pictures=missing_pictures(gathered.observed, scoring),
-        shares=with_verdicts(_baseline_shares(plan, gathered), gathered.errors),
+        shares=judged.of_sets,
         confusion=gathered.confusion,
         biasconnect=all_graphs,
         over_prompts=over_prompts(all_graphs, plan.confidence),
         validation=validated,
+        shares_over_prompts=judged.over_prompts,
     )
 
 
@@ -77,18 +78,6 @@ def _known_errors(gathered: InteractionGathered, instrument: str) -> dict[str, C
         for (name, axis), counts in gathered.errors.items()
         if name == instrument and counts.sum(axis=1).all()
     }
-
-
-def _baseline_shares(plan: InteractionPlan, gathered: InteractionGathered) -> Iterator[SetShares]:
-    """Yield the shares in the baseline images by all instruments."""
-    for prompt in plan.prompts:
-        for observed in gathered.observed[prompt.text]:
-            if observed.prompt.axis is not None:
-                continue
-            for axis in prompt.closed:
-                for name in plan.vqa:
-                    errors = gathered.errors.get((name, axis.name))
-                    yield shares(observed, axis, prompt.text, Scoring.of(plan, name), errors)
 
 
 def edge_sensitivities(findings: InteractionFindings) -> Iterator[LocatedEstimate]:

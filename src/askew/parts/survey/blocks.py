@@ -21,9 +21,6 @@ BARS_AT_HEAD = 10
 AXES_AT_HEAD = 2
 """Number of axes there. The page folds the rest."""
 
-TOGETHER = "all prompts together"
-"""Anchor of the details about all prompts together."""
-
 Link = Callable[[SetShares], str]
 
 
@@ -126,13 +123,21 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
     return blocks
 
 
-def together(entries: Sequence[SharesOverPrompts]) -> list[b.Block]:
-    """Return the shares of all prompts together as bars. Charts of further instruments are folded."""
+def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
+    """Return the shares of all prompts together as bars. Charts of further instruments are folded.
+
+    Parameters
+    ----------
+    entries
+        Shares of all instruments.
+    link
+        Anchor of the details about all prompts together, if there are any.
+    """
     blocks: list[b.Block] = []
     several_sets = len({entry.set for entry in entries}) > 1
     for instrument in dict.fromkeys(entry.instrument for entry in entries):
         of_instrument = [entry for entry in entries if entry.instrument == instrument]
-        bars = [_bar_of_prompts(entry, several_sets) for entry in _by_axis(of_instrument)]
+        bars = [_bar_of_prompts(entry, several_sets, link) for entry in _by_axis(of_instrument)]
         if blocks:
             caption = f"Shares in all prompts together, labeled by {shorten(instrument, 60)}"
             blocks += folded(caption, bars, "Axis", 0, rest=caption)
@@ -149,11 +154,11 @@ def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
     return sorted(entries, key=lambda entry: axes.index(entry.axis))
 
 
-def _bar_of_prompts(entry: SetShares, several_sets: bool) -> b.Bar:
+def _bar_of_prompts(entry: SetShares, several_sets: bool, link: str | None) -> b.Bar:
     axis = capital(axis_label(entry.axis))
     if not several_sets:
-        return bar(entry, axis, link=TOGETHER)
-    return bar(entry, capital(words.set_label(entry.set)), group=axis, link=TOGETHER)
+        return bar(entry, axis, link=link)
+    return bar(entry, capital(words.set_label(entry.set)), group=axis, link=link)
 
 
 def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) -> list[b.Block]:

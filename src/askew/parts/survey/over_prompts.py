@@ -19,7 +19,6 @@ from askew.parts.survey.shares import (
     Verdict,
     usable_errors,
 )
-from askew.plan import Plan
 from askew.stats.goodness_of_fit import FitTest
 from askew.stats.over_prompts import (
     FEWEST_PAIRS,
@@ -29,7 +28,7 @@ from askew.stats.over_prompts import (
     share_difference_over_prompts,
     shares_over_prompts,
 )
-from askew.types import Estimate, Missing, Scale, grouped, record
+from askew.types import Estimate, Missing, grouped, record
 
 NO_DEVIATIONS = "deviations of several prompts together are not compared"
 
@@ -60,7 +59,7 @@ class SharesOverPrompts(SetShares):
 
 
 def over_prompts(
-    entries: Iterable[SetShares], plan: Plan, errors: Errors
+    entries: Iterable[SetShares], scoring: Scoring, errors: Errors
 ) -> list[SharesOverPrompts]:
     """Return the shares of all prompts together, for each condition, axis and instrument.
 
@@ -70,18 +69,12 @@ def over_prompts(
     ----------
     entries
         Shares of the sets of each prompt.
-    plan
-        Plan of the run.
+    scoring
+        Settings of the run.
     errors
         Known errors of the instruments.
     """
-    scales = {axis.name: axis.scale for prompt in plan.prompts for axis in prompt.closed}
-    rows = []
-    for of_prompts in _by_condition(entries):
-        first = of_prompts[0]
-        scoring = Scoring.of(plan, first.instrument)
-        rows.append(_row(of_prompts, scales[first.axis], scoring, errors))
-    return rows
+    return [_row(of_prompts, scoring, errors) for of_prompts in _by_condition(entries)]
 
 
 def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
@@ -97,9 +90,7 @@ def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
             yield group
 
 
-def _row(
-    entries: Sequence[SetShares], scale: Scale, scoring: Scoring, errors: Errors
-) -> SharesOverPrompts:
+def _row(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> SharesOverPrompts:
     """Return the shares of entries with the same condition, axis and instrument."""
     first = entries[0]
     counts = _prompt_counts(entries)
@@ -133,11 +124,11 @@ def _row(
         counts=dict(zip(values, counts.together.astype(int).tolist(), strict=True)),
         missing=_missing(entries),
         shares=dict(zip(values, estimates, strict=True)),
-        distance=deviation(DISTANCE[scale]),
+        distance=deviation(DISTANCE[first.scale]),
         bounds=None,
         instrument_corrected=None,
         reference_images=reference_images,
-        total_variation=deviation("total_variation") if scale == "ordinal" else None,
+        total_variation=deviation("total_variation") if first.scale == "ordinal" else None,
         prompts=len(entries),
         independent_images=counts.independent_images(scoring.level),
     )
@@ -182,7 +173,9 @@ def _verdict(value: str, test: FitTest, entries: Iterable[SetShares]) -> Verdict
     )
 
 
-def differences_over_prompts(entries: Iterable[SetShares], plan: Plan) -> list[SharesDifference]:
+def differences_over_prompts(
+    entries: Iterable[SetShares], scoring: Scoring
+) -> list[SharesDifference]:
     """Return differences between conditions, paired by prompt. q-values are added later.
 
     Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts, since exchanges
@@ -192,8 +185,8 @@ def differences_over_prompts(entries: Iterable[SetShares], plan: Plan) -> list[S
     ----------
     entries
         Shares of the sets of each prompt.
-    plan
-        Plan of the run.
+    scoring
+        Settings of the run.
     """
     differences = []
     conditions = grouped(_by_condition(entries), lambda group: (group[0].axis, group[0].instrument))
@@ -201,7 +194,7 @@ def differences_over_prompts(entries: Iterable[SetShares], plan: Plan) -> list[S
         for first, second in combinations(of_axis, 2):
             pairs = _pairs(first, second)
             if len(pairs) >= FEWEST_PAIRS:
-                differences.append(_difference(pairs, plan))
+                differences.append(_difference(pairs, scoring))
     return differences
 
 
@@ -218,15 +211,15 @@ def _pairs(
     return pairs
 
 
-def _difference(pairs: Sequence[tuple[SetShares, SetShares]], plan: Plan) -> SharesDifference:
+def _difference(pairs: Sequence[tuple[SetShares, SetShares]], scoring: Scoring) -> SharesDifference:
     """Return the shares of the second minus those of the first condition."""
     first = [before for before, _ in pairs]
     second = [after for _, after in pairs]
     values = list(first[0].counts)
     sets = (first[0].set, second[0].set)
-    scoring = Scoring.of(plan, first[0].instrument)
+    instrument = first[0].instrument
     name = _name(first)
-    rng = scoring.rng(name, *sets, first[0].axis, scoring.instrument, "differences over prompts")
+    rng = scoring.rng(name, *sets, first[0].axis, instrument, "differences over prompts")
     before = np.array([list(entry.counts.values()) for entry in first])
     after = np.array([list(entry.counts.values()) for entry in second])
     shares = {
@@ -238,7 +231,7 @@ def _difference(pairs: Sequence[tuple[SetShares, SetShares]], plan: Plan) -> Sha
     return SharesDifference(
         prompt=name,
         axis=first[0].axis,
-        instrument=scoring.instrument,
+        instrument=instrument,
         sets=sets,
         shares=shares,
         distance=Missing("not_asked", NO_DEVIATIONS),

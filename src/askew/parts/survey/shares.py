@@ -21,7 +21,7 @@ from askew.stats.goodness_of_fit import reference_test
 from askew.stats.intervals import holm_then_bh
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
-from askew.types import Axis, Estimate, Missing, record
+from askew.types import Axis, Estimate, Missing, Scale, record
 
 Counts = NDArray[np.int64]
 
@@ -114,6 +114,11 @@ class SetShares:
     def even(self) -> bool:
         """True if the reference is uniform."""
         return len({round(share, 9) for share in self.reference.values()}) == 1
+
+    @property
+    def scale(self) -> Scale:
+        """Scale of the axis."""
+        return "nominal" if self.total_variation is None else "ordinal"
 
     @property
     def leading(self) -> str:

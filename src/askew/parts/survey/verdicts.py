@@ -6,13 +6,16 @@ out of the family and have a q of 1: they would hide the others. MAD is an estim
 verdict.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors
+from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.over_prompts import SharesOverPrompts, over_prompts
-from askew.parts.survey.shares import DISTANCE, SetShares, usable_errors
-from askew.plan import Plan
+from askew.parts.survey.reader import Observed
+from askew.parts.survey.shares import DISTANCE, SetShares, shares, usable_errors
+from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.goodness_of_fit import smallest_p
 from askew.stats.intervals import benjamini_hochberg
@@ -37,19 +40,60 @@ class JudgedShares:
     over_prompts: tuple[SharesOverPrompts, ...]
 
 
-def judged_shares(entries: Sequence[SetShares], plan: Plan, errors: Errors) -> JudgedShares:
+def survey_shares(
+    plan: Plan, observed: Observed, errors: Errors, *, counterfactuals: bool = False
+) -> JudgedShares:
+    """Return the shares of a survey with their verdicts, by all instruments.
+
+    A baseline set or a condition has shares on all axes. A counterfactual set has shares on its
+    axis.
+
+    Parameters
+    ----------
+    plan
+        Plan of the run.
+    observed
+        Sets by prompt.
+    errors
+        Known errors of the instruments.
+    counterfactuals
+        True to include counterfactual sets. They have no verdict.
+    """
+    entries = []
+    for prompt in plan.prompts:
+        for of_prompt, axis in _sets_and_axes(prompt, observed[prompt.text]):
+            if of_prompt.prompt.axis == axis.name and not counterfactuals:
+                continue
+            for instrument in dict.fromkeys(plan.vqa):
+                known = errors.get((instrument, axis.name))
+                scoring = Scoring.of(plan, instrument)
+                entries.append(shares(of_prompt, axis, prompt.text, scoring, known))
+    return judged_shares(entries, Scoring.of(plan), errors)
+
+
+def _sets_and_axes(
+    prompt: PromptPlan, sets: Iterable[ObservedSet]
+) -> Iterator[tuple[ObservedSet, AxisPlan]]:
+    """Yield the sets of a prompt with each axis on which they are labeled."""
+    for observed in sets:
+        for axis in prompt.closed:
+            if observed.prompt.axis == axis.name or not prompt.has(observed.prompt.axis):
+                yield observed, axis
+
+
+def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> JudgedShares:
     """Return the shares of sets, and of all prompts together, with their verdicts.
 
     Parameters
     ----------
     entries
         Shares of all sets and instruments of a run.
-    plan
-        Plan of the run.
+    scoring
+        Settings of the run.
     errors
         Known errors of the instruments.
     """
-    judged = with_verdicts([*entries, *over_prompts(entries, plan, errors)], errors)
+    judged = with_verdicts([*entries, *over_prompts(entries, scoring, errors)], errors)
     return JudgedShares(
         of_sets=tuple(entry for entry in judged if not isinstance(entry, SharesOverPrompts)),
         over_prompts=tuple(entry for entry in judged if isinstance(entry, SharesOverPrompts)),
@@ -115,7 +159,7 @@ def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> Set
     detectable = detectable_distance(
         as_exact_together(entry.tested_images, entry.reference_images),
         tuple(entry.reference.values()),
-        DISTANCE["nominal" if entry.total_variation is None else "ordinal"],
+        DISTANCE[entry.scale],
         level=SIGNIFICANCE_LEVEL / tests,
         errors=errors,
     )
