@@ -18,6 +18,7 @@ import tiny_pipelines
 from askew import registry
 from askew.errors import UsageError
 from askew.mitigations.cads import CADS, Guidance, NegativePrompt, anneal
+from askew.mitigations.entanglement import Entanglement
 from askew.mitigations.fair_diffusion import FairDiffusion
 from askew.mitigations.steering import Steering
 from askew.models.base import Request
@@ -187,7 +188,7 @@ def test_models_that_cannot_be_steered_are_refused_by_name(pipeline: Any, tmp_pa
         latents(pipeline, NegativePrompt(), [Request(PROMPT, 1, 0)])
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(
-        UsageError, match="works on pipelines with a UNet, but FluxPipeline of diffusers/"
+        UsageError, match="with a UNet and on Stable Diffusion 3, but FluxPipeline of diffusers/"
     ):
         CADS().wrap(flux)
     with pytest.raises(
@@ -196,9 +197,9 @@ def test_models_that_cannot_be_steered_are_refused_by_name(pipeline: Any, tmp_pa
         FairDiffusion(targets=EVEN).wrap(flux)
     with pytest.raises(
         UsageError,
-        match="cads works on pipelines with a UNet, but StableDiffusion3Pipeline has none",
+        match="entanglement works on pipelines with a UNet, but StableDiffusion3Pipeline has none",
     ):
-        CADS().apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
+        Entanglement(targets=EVEN).apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
     with pytest.raises(
         UsageError, match="studio/planted gives no access to a network; use --technique prompts"
     ):
