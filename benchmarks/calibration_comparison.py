@@ -1,18 +1,20 @@
 """Measure the coverage of intervals of differences between two models, with planted populations.
 
-    python -m benchmarks.calibration_comparison [REPEATS]
+    python -m benchmarks.calibration_comparison [REPEATS] [exchange]
 
 The script prints Markdown tables. Every repeat draws images from two models whose true scores are
 known. Rho is the correlation of the two models' images of the same seed. A row is computed from
 REPEATS comparisons (default 400), for concepts from a third as many, with 300 draws each. All draws
-are seeded. The script takes about fifteen minutes on one free core.
+are seeded. The script takes about twenty minutes on one free core, with "exchange" (only the tests
+whether runs differ) six.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -23,6 +25,8 @@ from askew.stats.association import cas, mad
 from askew.stats.association_differences import association_differences
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import total_variation
+from askew.stats.exchange import exchange_test, exchange_test_of_value
+from askew.stats.intervals import benjamini_hochberg, holm_then_bh
 from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
 from benchmarks.markdown import numbers, table_row
@@ -30,6 +34,7 @@ from benchmarks.markdown import numbers, table_row
 Floats = NDArray[np.float64]
 SIZES = (10, 24, 48)
 DRAWS = 300
+LEVEL = 0.05
 FAIR6 = [1 / 6] * 6
 ONE6 = [0.5] + [0.1] * 5
 
@@ -178,6 +183,108 @@ def counted_reference(case: str, repeats: int, n: int = 12) -> tuple[Tally, Tall
     return tallies
 
 
+AXES: dict[str, tuple[tuple[int, ...], int]] = {
+    "1 axis of 2 values": ((2,), 48),
+    "1 axis of 6 values": ((6,), 48),
+    "8 axes of 2 values": ((2,) * 8, 24),
+    "8 axes of 2 to 6 values": ((2, 2, 3, 3, 4, 5, 6, 6), 24),
+    "8 axes of 2 to 6 values, more images": ((2, 2, 3, 3, 4, 5, 6, 6), 48),
+}
+"""Numbers of values of the axes, and images of each of two models."""
+
+CHANGED_AXES = (0, 5)
+"""Axes on which the second model shows the first value more often."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Numbers of comparisons with a significant axis, and of significant axes that truly differ.
+
+    `exchange` is askew's test. `exact` is Holm over the exact tests of the values, which askew used
+    before.
+    """
+
+    exchange: int = 0
+    exact: int = 0
+    exchange_axes: int = 0
+    exact_axes: int = 0
+
+    def and_of(self, exchange: Sequence[float], exact: Sequence[float]) -> Findings:
+        """Return the numbers with those of a further comparison, given the q of its axes."""
+        by_exchange = [q < LEVEL for q in exchange]
+        by_exact = [q < LEVEL for q in exact]
+        return Findings(
+            exchange=self.exchange + any(by_exchange),
+            exact=self.exact + any(by_exact),
+            exchange_axes=self.exchange_axes
+            + sum(by_exchange[axis] for axis in _changed(exchange)),
+            exact_axes=self.exact_axes + sum(by_exact[axis] for axis in _changed(exact)),
+        )
+
+
+def _changed(axes: Sequence[object]) -> list[int]:
+    return [axis for axis in CHANGED_AXES if axis < len(axes)]
+
+
+def significant_axes(
+    case: str, repeats: int, shift: float, rho: float = 0.5, paired: bool = True
+) -> Findings:
+    """Count comparisons of two models in which an axis is significant.
+
+    Parameters
+    ----------
+    case
+        A case of AXES.
+    repeats
+        Number of comparisons.
+    shift
+        Part of the second model's images of CHANGED_AXES that show the first value in any case. The
+        other images have equal shares.
+    rho
+        Correlation of the models.
+    paired
+        If False, the seeds are not known.
+    """
+    sizes, n = AXES[case]
+    rng = np.random.default_rng([n, len(sizes), int(100 * shift)])
+    findings = Findings()
+    for _ in range(repeats):
+        tests = []
+        of_shares = []
+        for axis, size in enumerate(sizes):
+            first = np.full(size, 1 / size)
+            second = first
+            if axis in CHANGED_AXES:
+                second = (1 - shift) * first + shift * np.eye(size)[0]
+            sets = answered(rng, n, first.tolist(), second.tolist(), rho)
+            if not paired:
+                sets = PairedSets.of(sets.first, sets.second)
+            tests.append(exchange_test(sets))
+            values = range(1 if size == 2 else size)
+            of_shares.append([exchange_test_of_value(sets, value).exact_p for value in values])
+        tested = [test.p for test in tests if test.smallest_p < LEVEL]
+        corrected = iter(benjamini_hochberg(tested).tolist())
+        q_values = [next(corrected) if test.smallest_p < LEVEL else 1.0 for test in tests]
+        findings = findings.and_of(q_values, [q for _, q, _ in holm_then_bh(of_shares)])
+    return findings
+
+
+def exchange_rows(repeats: int) -> Iterator[list[str]]:
+    """Yield how often an axis is significant if no axis differs, and if `CHANGED_AXES` differ."""
+    for case, paired in product(AXES, (True, False)):
+        differing = len(_changed(AXES[case][0]))
+        rho = 0.5 if paired else 0.0
+        null = significant_axes(case, repeats, 0.0, rho=rho, paired=paired)
+        planted = significant_axes(case, repeats, 0.4, rho=rho, paired=paired)
+        rates = [null.exchange, null.exact, planted.exchange, planted.exact]
+        cells = [rate / repeats for rate in rates]
+        cells += [
+            planted.exchange_axes / repeats / differing,
+            planted.exact_axes / repeats / differing,
+        ]
+        yield [case, str(AXES[case][1]), "paired" if paired else "apart", *numbers(cells)]
+
+
 def populations(share: float) -> list[Floats]:
     """Return frequencies of two values and twelve words in three populations.
 
@@ -264,8 +371,29 @@ def table(
             print(table_row(case, str(n), name, *tally.cells()), flush=True)
 
 
-def main(repeats: int) -> None:
+def print_exchange_table(repeats: int) -> None:
+    """Print how often an axis is significant."""
+    header = (
+        "axes",
+        "images",
+        "seeds",
+        "no difference: exchange",
+        "Holm, exact",
+        "difference: any axis, exchange",
+        "Holm, exact",
+        "axes found, exchange",
+        "Holm, exact",
+    )
+    print(f"\n### Significant axes\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
+    for row in exchange_rows(repeats):
+        print(table_row(*row), flush=True)
+
+
+def main(repeats: int, only_exchange: bool) -> None:
     """Print all tables."""
+    print_exchange_table(repeats)
+    if only_exchange:
+        return
 
     def answers(case: str, n: int) -> tuple[Tally, Tally]:
         return share_and_distance(case, repeats, n)
@@ -288,4 +416,7 @@ def main(repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
+    main(
+        repeats=int(sys.argv[1]) if len(sys.argv) > 1 else 400,
+        only_exchange="exchange" in sys.argv,
+    )

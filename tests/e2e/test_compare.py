@@ -48,7 +48,7 @@ def comparison(
 
 def test_results_are_strict_json_and_there_is_a_page(comparison: askew.Comparison) -> None:
     entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
-    assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance"}
+    assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance", "run_distance"}
     assert {tuple(e["runs"]) for e in entries} == {
         ("studio/planted bias=1.0", "studio/planted bias=0.0")
     }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import boschloo_exact, chi2_contingency
+from scipy.stats import boschloo_exact, chi2_contingency, fisher_exact, hypergeom
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from askew.errors import NotEnoughData
@@ -42,6 +42,9 @@ def test_share_difference_is_newcombes_as_in_statsmodels(
 def test_p_of_a_share_difference_is_near_other_exact_and_asymptotic_tests() -> None:
     small = share_difference(PairedSets.of_counts([10, 5], [3, 12]), 0)
     assert small.p == pytest.approx(boschloo_exact([[10, 5], [3, 12]]).pvalue, abs=0.005)
+    law = hypergeom(30, 13, 15)
+    exact = fisher_exact([[10, 5], [3, 12]]).pvalue
+    assert small.p == pytest.approx(exact - (law.pmf(10) + law.pmf(3)) / 2)
     large = share_difference(PairedSets.of_counts([800, 700], [700, 800]), 0)
     assert large.p == pytest.approx(
         chi2_contingency([[800, 700], [700, 800]], correction=False).pvalue, rel=0.02

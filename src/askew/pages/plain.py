@@ -95,21 +95,29 @@ def _(chart: blocks.ShareBars) -> Table | None:
     with_reference = any(segment.reference is not None for segment in segments)
     labels = (chart.heading, "") if grouped else (chart.heading,)
     reference = ("reference",) if with_reference else ()
+    verdict = ("verdict",) if any(bar.verdict for bar in chart.bars) else ()
     return Table(
         caption=chart.caption,
-        columns=(*labels, "shares", *reference, "labeled", "verdict"),
-        rows=tuple(_bar_row(bar, grouped, with_reference) for bar in chart.bars),
+        columns=(*labels, "shares", *reference, "labeled", *verdict),
+        rows=tuple(
+            _bar_row(bar, grouped, with_reference, with_verdict=bool(verdict)) for bar in chart.bars
+        ),
         labels=len(labels),
     )
 
 
-def _bar_row(bar: Bar, grouped: bool, with_reference: bool) -> tuple[Content, ...]:
+def _bar_row(
+    bar: Bar, grouped: bool, with_reference: bool, with_verdict: bool
+) -> tuple[Content, ...]:
     label = (bar.group, bar.label) if grouped else (bar.label,)
     segment = words.leading(bar)
     reference: tuple[Content, ...] = ()
     if with_reference:
         known = segment is not None and segment.reference is not None
         reference = (words.percent(segment.reference) if known and segment else None,)
+    verdict: tuple[Content, ...] = ()
+    if with_verdict:
+        verdict = (TableCell(bar.verdict, strong=bar.strong),)
     labeled = f"{bar.n:,}"
     if any(bar.missing.values()):
         labeled = f"{bar.n:,} of {bar.n + sum(bar.missing.values()):,}"
@@ -118,7 +126,7 @@ def _bar_row(bar: Bar, grouped: bool, with_reference: bool) -> tuple[Content, ..
         TableCell(_shares_text(bar) or words.bar_note(bar), strong=bar.strong),
         *reference,
         labeled,
-        TableCell(bar.verdict, strong=bar.strong),
+        *verdict,
     )
 
 

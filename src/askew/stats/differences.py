@@ -11,8 +11,8 @@ never reaches 1. For shares it is reduced by Newcombe's continuity correction, a
 by the amount of this correction at a share of 1/2.
 
 p tests the null hypothesis that both sets come from the same distribution. The images of a pair are
-exchanged at random, images without a partner are assigned to the sets at random, and p = (1 +
-exceedances) / (1 + draws).
+exchanged at random, and images without a partner are assigned to the sets at random. For shares p is
+the mid-p over all exchanges (`exchange`). For other scores p = (1 + exceedances) / (1 + draws).
 
 The module also has the distance of two sets of vectors, and the difference of two groups' shares in
 one set (BiasMap, section 2.2).
@@ -23,12 +23,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
+from askew.stats.exchange import exchange_test_of_value
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
@@ -48,7 +49,6 @@ PERMUTATIONS = 9_999
 CORRECTION = 2.0
 """Number of pairs by which a continuity correction of n / 2 reduces a phi of 1 at shares of 1/2, times n."""
 ROUNDS = 20  # of exchanges at most, while few are as large as the observed difference
-MOST_TABLES = 1_000_000  # beyond so many possible outcomes a score test is as good as exact
 Ends = tuple[float, float]
 """Low and high end of an interval."""
 
@@ -59,10 +59,8 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     Interval: Newcombe's tenth method, with a reduced correlation if only some images have a
     partner; Newcombe's hybrid of two Wilson intervals if no image has a partner.
 
-    p: exact. With complete pairs it is McNemar's test; images without a partner are assigned to
-    both sets at random. If no image has a partner, it is the two-sided unconditional score test:
-    the probability, at the pooled share, of all outcomes with a score statistic at least as large
-    (Storer and Kim 1990).
+    p: mid-p of the exchange of images (`exchange.exchange_test_of_value`). With complete pairs it
+    is McNemar's test, and without pairs Fisher's exact test, both by their mid-p.
 
     Parameters
     ----------
@@ -86,10 +84,8 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
     low, high = mover(x / n, y / m, of_first, of_second, correlation)
     if len(sets):
         method = "Newcombe, paired"
-        p = _exact_p(sets, value)
     else:
         method = "Newcombe"
-        p = _score_test(x, n, y, m)
     return Estimate(
         value=x / n - y / m,
         low=low,
@@ -99,7 +95,7 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
         n=n + m,
         null=0.0,
         max=1.0,
-        p=p,
+        p=exchange_test_of_value(sets, value).p,
     )
 
 
@@ -299,27 +295,6 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
     return np.asarray(np.minimum(r, 1.0) * max(1 - CORRECTION / pairs, 0.0))
 
 
-def _exact_p(sets: PairedSets, value: int) -> float:
-    """Return the two-sided p of a difference of shares, over all exchanges and assignments."""
-    a, b = sets.pairs[:, :, value]
-    rest_a, rest_b = (rows[:, value] for rows in sets.rest)
-    same = int((a * b).sum())
-    discordant = int((a != b).sum())
-    unpaired = int(rest_a.sum() + rest_b.sum())
-    swaps = np.arange(discordant + 1)[:, None]
-    dealt = np.arange(unpaired + 1)
-    probability = scipy.stats.binom.pmf(swaps, discordant, 0.5)
-    if len(rest_a) + len(rest_b):
-        probability = probability * scipy.stats.hypergeom.pmf(
-            dealt, len(rest_a) + len(rest_b), unpaired, len(rest_a)
-        )
-    in_first = same + swaps + dealt
-    in_second = same + discordant - swaps + unpaired - dealt
-    gap = in_first / len(sets.first) - in_second / len(sets.second)
-    observed = abs(sets.first[:, value].mean() - sets.second[:, value].mean())
-    return min(1.0, float(probability[np.abs(gap) >= observed - TOLERANCE].sum()))
-
-
 def _phi(a: Floats, b: Floats) -> float:
     """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction.
 
@@ -333,28 +308,6 @@ def _phi(a: Floats, b: Floats) -> float:
         covariance = max(covariance - n / 2, 0.0)
     size = math.sqrt(x * (n - x) * y * (n - y))
     return float(covariance / size) if size > 0 else 0.0
-
-
-def _score_test(x: int, n: int, y: int, m: int) -> float:
-    """Return the two-sided p of equal shares, x of n against y of m, by the score statistic."""
-    observed = float(_score_statistic(np.array(x), n, np.array(y), m))
-    if (n + 1) * (m + 1) > MOST_TABLES:
-        return float(2 * scipy.stats.norm.sf(observed))
-    pooled = (x + y) / (n + m)
-    a = np.arange(n + 1)
-    b = np.arange(m + 1)
-    extreme = _score_statistic(a[:, None], n, b, m) >= observed - TOLERANCE
-    of_first = scipy.stats.binom.pmf(a, n, pooled)
-    of_second = scipy.stats.binom.pmf(b, m, pooled)
-    return min(1.0, float(of_first @ extreme @ of_second))
-
-
-def _score_statistic(x: NDArray[np.int64], n: int, y: NDArray[np.int64], m: int) -> Floats:
-    """Score statistic of equal shares, x of n against y of m; 0 where all or no images show it."""
-    pooled = (x + y) / (n + m)
-    gap = np.abs(x / n - y / m)
-    error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    return np.divide(gap, error, out=np.zeros_like(gap), where=error > 0)
 
 
 def risk_difference(

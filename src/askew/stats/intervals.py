@@ -276,18 +276,20 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
     list of tuple
         For each family p, q, and the q of each member.
     """
-    holm = [_holm(members) for members in tests]
-    smallest = np.array([adjusted.min() for adjusted in holm])
+    adjusted_families = [holm(members) for members in tests]
+    smallest = np.array([adjusted.min() for adjusted in adjusted_families])
     verdicts = []
-    for adjusted, p, q in zip(holm, smallest, benjamini_hochberg(smallest), strict=True):
+    for adjusted, p, q in zip(
+        adjusted_families, smallest, benjamini_hochberg(smallest), strict=True
+    ):
         scale = q / p if p else 1.0
         members = np.minimum(adjusted * scale, 1.0).tolist()
         verdicts.append((float(p), float(q), members))
     return verdicts
 
 
-def _holm(p: Sequence[float]) -> Floats:
-    """Return Holm's p-values of one family, in the given order."""
+def holm(p: Sequence[float]) -> Floats:
+    """Return the p-values of a family, adjusted by Holm (1979), in the given order."""
     order = np.argsort(p, kind="stable")
     factors = np.arange(len(p), 0, -1)
     steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)

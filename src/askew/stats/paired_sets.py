@@ -93,6 +93,23 @@ class PairedSets:
         """All rows of the second set, (images, columns)."""
         return np.concatenate([self.pairs[1], self.rest[1]])
 
+    def of_value(self, value: int) -> Self:
+        """Return the sets with two columns: an image shows a value, or it does not.
+
+        Parameters
+        ----------
+        value
+            Column of the value.
+        """
+
+        def columns(rows: Floats) -> Floats:
+            shown = rows[..., value]
+            return np.stack([shown, 1 - shown], axis=-1)
+
+        return type(self)(
+            pairs=columns(self.pairs), rest=(columns(self.rest[0]), columns(self.rest[1]))
+        )
+
     def __len__(self) -> int:
         """Return the number of pairs."""
         return int(self.pairs.shape[1])

@@ -61,8 +61,9 @@ def scores_as_differences(
 ) -> Iterator[ScoreDifference]:
     """Yield the scores of a run as if they were differences."""
     for s in findings.shares:
-        for value, score in {**s.shares, None: s.distance}.items():
-            name = "share" if value else "distance"
+        scores = [("share", value, score) for value, score in s.shares.items()]
+        scores += [("distance", None, s.distance), ("run_distance", None, s.distance)]
+        for name, value, score in scores:
             yield ScoreDifference(name, s.prompt, s.axis, s.set, value, s.instrument, runs, score)
     for entry in findings.tibet:
         for axis, scores in entry.axes.items():
@@ -235,6 +236,30 @@ def test_the_shares_have_a_bar_for_each_run_in_its_color(comparison_named: Named
     assert bars[0].group == bars[1].group != bars[2].group
 
 
+def test_a_comparison_shows_no_verdict_of_the_separate_runs(any_comparison: Comparison) -> None:
+    """The comparison has its own family of tests, which would contradict those of the runs."""
+    charts = [block for block in blocks_of(any_comparison) if isinstance(block, ShareBars)]
+    bars = [bar for chart in charts for bar in chart.bars]
+    assert bars
+    assert not any(bar.verdict or bar.strong for bar in bars)
+    text = printed(any_comparison)
+    assert "verdict" not in text
+    for words in ("over-represented", "under-represented", "too few images to detect"):
+        assert words not in text
+
+
+def test_the_distance_between_the_runs_is_shown_with_the_q_of_its_test(
+    comparison_named: Named,
+) -> None:
+    comparison = comparison_named("comparison")
+    view = ComparisonView(comparison)
+    for difference in first_pair(view):
+        if difference.test and isinstance(difference.test.difference, Estimate):
+            sentence = axis_sentence(difference, "A", "B", view.run_score)
+            assert sentence.count("istance between the runs") == 1
+            assert f"q = {difference.test.difference.q}" in sentence
+
+
 def test_images_of_the_same_seed_are_aligned(comparison_named: Named) -> None:
     first = pictures(comparison_named("comparison of six"))[0]
     assert first.aligned
@@ -318,7 +343,7 @@ def test_a_verdict_that_is_not_significant_agrees_with_the_table(comparison_name
     entries = []
     other_labels = []
     for entry in comparison.entries:
-        if entry.score == "share":
+        if entry.score in ("share", "run_distance"):
             entries.append(replace(entry, difference=replace(near, q=0.6)))
             other_labels.append(replace(entry, instrument="another", difference=near))
         else:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from askew.parts.scoring import Scoring
@@ -19,7 +21,7 @@ from askew.store.keys import picture_seed
 from askew.studies.compare.findings import ScoreDifference
 from askew.studies.compare.score import ComparedRun, score
 from askew.studio.planted import truth
-from askew.types import Missing, Picture
+from askew.types import Estimate, Missing, Picture, Prompt
 from planted_sets import planted_sets
 
 PROMPT = "a photo of a mechanic"
@@ -81,7 +83,7 @@ def test_a_planted_difference_is_significant() -> None:
 def test_entries_come_in_order_of_score_and_set() -> None:
     entries = compared(run_at(1.0), run_at(0.0))
     scores = [e.score for e in entries]
-    assert scores == ["mad", "cas", "cas", *["share", "share", "distance"] * 3]
+    assert scores == ["mad", "cas", "cas", *["share", "share", "distance", "run_distance"] * 3]
     assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
@@ -89,22 +91,25 @@ def test_all_pairs_of_runs_are_compared_and_an_axis_is_one_test() -> None:
     entries = compared(run_at(1.0), run_at(0.5), run_at(0.0))
     pairs = list(dict.fromkeys(e.runs for e in entries))
     assert pairs == [("bias 1.0", "bias 0.5"), ("bias 1.0", "bias 0.0"), ("bias 0.5", "bias 0.0")]
-    # both shares of a binary axis are one test
-    for name, value in (("share", "male"), ("mad", None)):
+    for name in ("run_distance", "mad"):
         tested = [
             entry.difference
             for entry in entries
-            if (entry.score, entry.value) == (name, value) and entry.of_prompt
+            if entry.score == name and entry.of_prompt and (entry.smallest_p or 0) < 0.05
         ]
         corrected = multipletests([difference.p for difference in tested], method="fdr_bh")[1]
         assert [difference.q for difference in tested] == pytest.approx(corrected)
     male = find(entries, "share", "male", set="initial")
     female = find(entries, "share", "female", set="initial")
-    assert male.q == female.q
+    between = find(entries, "run_distance", set="initial")
+    # both shares of a binary axis have the test of the axis
+    assert (male.p, male.q) == (female.p, female.q) == (between.p, between.q)
 
 
 def test_a_run_does_not_differ_from_itself() -> None:
     for entry in compared(run_at(1.0), replace(run_at(1.0), name="again")):
+        if entry.score == "run_distance":
+            assert (entry.difference.q, entry.exact_p) == (1.0, 1.0)
         assert (entry.difference.value, entry.difference.p) == (0.0, 1.0), entry
 
 
@@ -114,15 +119,21 @@ def test_swapped_runs_give_the_same_with_the_opposite_sign() -> None:
     for forward, backward in zip(forth, back, strict=True):
         a = forward.difference
         b = backward.difference
-        assert (a.value, a.low, a.high, a.p, a.q) == (-b.value, -b.high, -b.low, b.p, b.q)
+        assert (a.p, a.q) == (b.p, b.q)
+        if forward.score == "run_distance":
+            assert (a.value, a.null) == (b.value, b.null)
+        else:
+            assert (a.value, a.low, a.high) == (-b.value, -b.high, -b.low)
         assert forward.runs == backward.runs[::-1]
 
 
 def test_without_seeds_swapped_runs_give_the_same_too() -> None:
     runs = [anonymous(run_at(bias)) for bias in (1.0, 0.0)]
     for entry, swapped in zip(compared(*runs), compared(*runs[::-1]), strict=True):
+        sign = 1 if entry.score == "run_distance" else -1
         difference = entry.difference
-        assert (difference.value, difference.p) == (-swapped.difference.value, swapped.difference.p)
+        assert difference.value == sign * swapped.difference.value
+        assert difference.p == swapped.difference.p
 
 
 def test_the_order_of_pictures_does_not_matter() -> None:
@@ -159,6 +170,67 @@ def test_a_run_without_labels_is_missing_and_never_zero() -> None:
     for entry in compared(run_at(1.0), blind):
         assert isinstance(entry.difference, Missing)
         assert entry.difference.reason == "no_person"
+
+
+def labeled_run(name: str, labels: Sequence[str], axis: str, prompt: str = PROMPT) -> ComparedRun:
+    """Return a run whose images have these labels on an axis, with seeds."""
+    pictures = tuple(Picture(f"{name} {k}", "", prompt, k) for k in range(len(labels)))
+    missing = (Missing("not_asked"),) * len(labels)
+    observed = ObservedSet(Prompt(prompt), pictures, {"truth": {axis: tuple(labels)}}, missing)
+    return ComparedRun(name, name, {prompt: [observed]})
+
+
+def compared_labels(
+    first: Sequence[str], second: Sequence[str], axis: str = "gender"
+) -> tuple[ScoreDifference, ...]:
+    runs = (labeled_run("a", first, axis), labeled_run("b", second, axis))
+    return score(runs, [plan([axis])], ("truth",), SCORING)
+
+
+def test_few_pairs_that_change_are_a_difference_by_the_mid_p() -> None:
+    """Five of five changed pairs point to one value: McNemar's exact test has p .0625, mid-p .031."""
+    before = ["male"] * 16 + ["female"] * 8
+    after = ["male"] * 11 + ["female"] * 13
+    entry = next(e for e in compared_labels(before, after) if e.score == "run_distance")
+    table = [[11, 5], [0, 8]]
+    exact = mcnemar(table, exact=True).pvalue
+    assert entry.exact_p == pytest.approx(exact)
+    assert isinstance(entry.difference, Estimate)
+    assert entry.difference.p == pytest.approx(exact - binom.pmf(5, 5, 0.5))
+    assert entry.difference.q is not None
+    assert entry.difference.q < 0.05 < exact
+    assert entry.difference.value == pytest.approx(5 / 24)
+
+
+def test_shares_are_not_significant_where_their_axis_is_not() -> None:
+    """Without the test of the axis, Holm would call a share significant beside an axis that is not."""
+    values = find_axis("ethnicity").values
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        before, after = (rng.choice(values, 24).tolist() for _ in range(2))
+        entries = compared_labels(before, [values[0]] * 5 + after[5:], "ethnicity")
+        of_axis = find(entries, "run_distance")
+        q_values = [entry.difference.q for entry in entries if entry.score == "share"]
+        assert min(q_values) >= of_axis.q
+
+
+def test_sets_that_cannot_differ_do_not_hide_other_sets() -> None:
+    """Twenty prompts of two images each leave the one prompt of many images its own p."""
+    prompts = [f"a photo of a person, number {k}" for k in range(20)]
+    runs = []
+    for name, few, many in (
+        ("a", ["male"] * 2, ["male"] * 24),
+        ("b", ["female"] * 2, ["male"] * 16),
+    ):
+        sets = dict(labeled_run(name, many + ["female"] * (24 - len(many)), "gender").sets)
+        for prompt in prompts:
+            sets |= labeled_run(name, few, "gender", prompt).sets
+        runs.append(ComparedRun(name, name, sets))
+    plans = [plan(["gender"]), *(plan(["gender"], prompt) for prompt in prompts)]
+    entries = score(runs, plans, ("truth",), SCORING)
+    tested = find(entries, "run_distance", prompt=PROMPT)
+    assert tested.q == tested.p < 0.05
+    assert find(entries, "run_distance", prompt=prompts[0]).q == 1.0
 
 
 def anonymous(run: ComparedRun) -> ComparedRun:

@@ -10,10 +10,14 @@ from askew import findings
 from askew.conditions import Scores
 from askew.findings import E, LocatedEstimate
 from askew.methods.audit.findings import AuditFindings, AuditResult
+from askew.stats.exchange import ExchangeTest
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing, grouped, record
 
-SET_SCORES = ("share", "distance")
+RUN_DISTANCE = "run_distance"
+"""Score: distance between the shares of two runs."""
+
+SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores of an image set. The other scores are of an axis."""
 
 SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
@@ -27,7 +31,8 @@ class ScoreDifference:
     Attributes
     ----------
     score
-        mad, cas, share or distance.
+        mad, cas, share, distance, or run_distance. The latter is the distance between the shares of
+        both runs and has no sign. Its test decides whether the runs differ.
     prompt, axis, instrument
         The prompt, the axis, and the instrument that labels the images.
     set
@@ -38,6 +43,11 @@ class ScoreDifference:
         Names of the first and the second run.
     difference
         The difference, or the reason why there is none.
+    exact_p
+        p of the exchange test in which exchanges as extreme as the observed one count in full. p of
+        the difference is the mid-p.
+    smallest_p
+        Smallest mid-p that any exchange of the images can have.
     """
 
     score: str
@@ -48,11 +58,23 @@ class ScoreDifference:
     instrument: str
     runs: tuple[str, str]
     difference: E
+    exact_p: float | None = None
+    smallest_p: float | None = None
 
     @property
     def of_prompt(self) -> bool:
         """True for images of a prompt or a condition, False for counterfactuals of the axis."""
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
+
+    def tested(self, test: ExchangeTest) -> Self:
+        """Return the difference with the results of an exchange test."""
+        return replace(self, exact_p=test.exact_p, smallest_p=test.smallest_p)
+
+    def with_missing(self, count: int) -> Self:
+        """Return the difference with the number of images that have no label."""
+        if isinstance(self.difference, Missing):
+            return self
+        return replace(self, difference=replace(self.difference, missing=count))
 
     def swapped(self) -> Self:
         """Return the difference with the two runs exchanged."""
@@ -90,7 +112,7 @@ def scored(
             yield LocatedEstimate(entry.score, (place, "difference"), names, entry.difference)
 
 
-SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", "share", "distance")}
+SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", *SET_SCORES)}
 """Scores that --fail-if accepts."""
 
 
@@ -114,8 +136,9 @@ class AxisDifference:
         reference.
     share
         Difference of the share that differs most.
-    differs
-        True if a share differs significantly. Without shares, MAD decides.
+    test
+        Distance between both runs, or MAD where an axis has no shares. Its q decides whether the
+        runs differ.
     has_other_labels
         True if further instruments label the images. The verdict ignores their labels.
     """
@@ -125,8 +148,13 @@ class AxisDifference:
     set: str
     bias: ScoreDifference | None
     share: ScoreDifference | None
-    differs: bool
+    test: ScoreDifference | None
     has_other_labels: bool
+
+    @property
+    def differs(self) -> bool:
+        """True if the two runs differ significantly."""
+        return self.test is not None and bool(is_significant(self.test.difference))
 
     @property
     def place(self) -> tuple[str, str]:
@@ -174,14 +202,14 @@ def _axis_difference(entries: Sequence[ScoreDifference], set_name: str) -> AxisD
         biases = mads
     all_shares = _of_score(of_set, "share")
     shares = [entry for entry in all_shares if entry.instrument == of_set[0].instrument]
-    tested = shares if shares else biases[:1]
+    tests = _of_score(of_set, RUN_DISTANCE) or biases
     return AxisDifference(
         prompt=entries[0].prompt,
         axis=entries[0].axis,
         set=set_name,
         bias=next(iter(biases), None),
         share=max(shares, key=_size_and_sign, default=None),
-        differs=any(is_significant(entry.difference) for entry in tested),
+        test=next(iter(tests), None),
         has_other_labels=len(all_shares) > len(shares),
     )
 

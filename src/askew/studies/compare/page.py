@@ -14,6 +14,7 @@ from askew.pages.words import axis_label, capital, quote, set_label, shorten
 from askew.parts.survey import blocks as survey
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
+    RUN_DISTANCE,
     SET_SCORES,
     AxisDifference,
     ComparisonFindings,
@@ -185,7 +186,10 @@ class ComparisonView:
         return survey.folded(caption, bars, "Axis", most, "Shares with smaller differences")
 
     def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
-        """Yield the bar of each run on an axis of an image set, by its first instrument."""
+        """Yield the bar of each run on an axis of an image set, by its first instrument.
+
+        The comparison has its own family of tests, so bars show no verdict of a run.
+        """
         group = capital(axis_label(axis))
         if len(self.places) > 1:
             group = f"{group}, {_place_label(place)}"
@@ -193,7 +197,8 @@ class ComparisonView:
             label = f"{self.letter(name)}: {shorten(name, 40)}"
             for entry in run.findings.shares:
                 if (entry.prompt, entry.set) == place and entry.axis == axis:
-                    yield survey.bar(entry, label, group, number, _anchor(place, axis))
+                    bar = survey.bar(entry, label, group, number, _anchor(place, axis))
+                    yield replace(bar, verdict="", strong=False)
                     break
 
     def differences(self) -> Iterator[b.Block]:
@@ -338,7 +343,7 @@ class ComparisonView:
             caption = f"{kind} in {set_label(place[1])}, {labels}"
             of_instrument = [entry for entry in shares if entry.instrument == instrument]
             yield self._chart(caption, of_instrument, pair, by_score=True)
-        others = [entry for entry in entries if entry.score != "share"]
+        others = [entry for entry in entries if entry.score not in ("share", RUN_DISTANCE)]
         if others:
             yield self._chart(f"Scores of {axis_label(axis)}", others, pair, by_score=True)
 
@@ -383,10 +388,16 @@ def reading(paired: bool, has_concepts: bool) -> b.Section:
     difference = (
         "Difference",
         "The bias-corrected score of the second run minus the bias-corrected score of the first "
-        "run. On each axis one test of the shares decides whether two runs differ. Each other score "
+        "run. On each axis one test of the shares decides whether two runs differ. The tests of all "
+        "axes are one family. Verdicts of the separate runs are in their reports. Each other score "
         "is a separate family of tests.",
     )
-    terms = [difference]
+    between = (
+        SCORE_NAMES[RUN_DISTANCE],
+        "The share of images that would have to change their value, so that both runs have the same "
+        "shares. On an ordinal axis a change counts by the number of steps.",
+    )
+    terms = [difference, between]
     if paired:
         seed = (
             "Same seed",
@@ -406,21 +417,21 @@ def reading(paired: bool, has_concepts: bool) -> b.Section:
 
 INTERVALS = "The intervals of both scores are combined (MOVER; Newcombe's tenth method for shares). {errors}"
 P_VALUES = (
-    "Shares: {shares}. Other scores: {others}, and p = (1 + draws at least as far from zero) ⁄ "
-    "(1 + draws)."
+    "Shares: {shares}, by Pearson's statistic of both runs and its mid-p. Other scores: {others}, and "
+    "p = (1 + draws at least as far from zero) ⁄ (1 + draws)."
 )
 Q_VALUES = (
     "q",
-    "Shares are corrected by Holm over the values of an axis, then by Benjamini-Hochberg over image "
-    "sets and axes.",
+    "The tests of all image sets and axes are corrected by Benjamini-Hochberg. The q of a share is "
+    "never below that of its axis, and is corrected by Holm over its values.",
 )
 
 
 def _method_of_pairs() -> list[skeleton.Named]:
     errors = "They account for the correlation of the errors over pairs of images."
     p = P_VALUES.format(
-        shares="an exact test (McNemar's test where all images are labeled)",
-        others="the two images of each pair are exchanged at random",
+        shares="the two images of each pair are exchanged at random (of two values, McNemar's test)",
+        others="the same exchange",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]
 
@@ -428,6 +439,7 @@ def _method_of_pairs() -> list[skeleton.Named]:
 def _method_of_independent_sets() -> list[skeleton.Named]:
     errors = "The sets are independent samples."
     p = P_VALUES.format(
-        shares="a score test", others="the images are assigned to both runs at random"
+        shares="the images are assigned to both runs at random (of two values, Fisher's test)",
+        others="the same assignment",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]

@@ -4,7 +4,7 @@ Image k of a prompt has the same seed in all runs, so images are compared in pai
 collection have no seeds: their sets are compared as independent samples.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -22,10 +22,12 @@ from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association_differences import association_differences
 from askew.stats.differences import distance_difference, share_difference
-from askew.stats.intervals import holm_then_bh
+from askew.stats.exchange import distance_of_sets, exchange_test, exchange_test_of_value
+from askew.stats.intervals import benjamini_hochberg, holm
 from askew.stats.paired_sets import PairedSets
-from askew.studies.compare.findings import ScoreDifference
-from askew.types import Axis, Estimate, Missing, Picture
+from askew.stats.significance import SIGNIFICANCE_LEVEL
+from askew.studies.compare.findings import RUN_DISTANCE, ScoreDifference
+from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
 SetPair = tuple[ObservedSet, ObservedSet]
@@ -100,15 +102,24 @@ def score(
 def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
     """Return the differences with q-values, corrected by family and instrument.
 
-    One test decides whether two runs differ on an axis of a set, and these tests are one family.
-    The test is that of the shares, joined by Holm over the values. A binary axis has only one test
-    of shares. Where an axis has no shares, the test is that of MAD (`holm_then_bh`). Each other
-    score describes the same images and is a separate family. Shares of counterfactual sets are a
+    One test decides whether two runs differ on an axis of a set, and these tests are one family of
+    Benjamini-Hochberg. It is the exchange test of the distance between the runs. Where an axis has
+    no shares, it is the test of MAD. Tests of images that cannot have a p below the significance
+    level are left out of the family and have a q of 1: they would hide the others.
+
+    The q of a share is never below that of its axis. It is corrected by Holm over the values. Each
+    other score describes the same images and is a separate family. Counterfactual sets are a
     separate family, too, since they show what the prompts state.
     """
     q_values: dict[int, float] = {}
-    for tests in _families(entries):
-        q_values |= _q_values(tests)
+    for p_values in _families(entries).values():
+        q_values |= zip(p_values, benjamini_hochberg([*p_values.values()]).tolist(), strict=True)
+    of_sets = grouped(
+        enumerate(entries),
+        lambda numbered: (_axis_of(numbered[1]), numbered[1].set, numbered[1].instrument),
+    )
+    for of_set in of_sets.values():
+        q_values |= _q_values_of_set(dict(of_set), q_values)
     adjusted = []
     for place, entry in enumerate(entries):
         if place in q_values and isinstance(entry.difference, Estimate):
@@ -119,39 +130,65 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
     return tuple(adjusted)
 
 
-def _families(entries: Sequence[ScoreDifference]) -> Iterable[list[dict[int, float]]]:
-    """Return the families of tests. A test is its p-values by the places of the entries."""
+def _families(entries: Sequence[ScoreDifference]) -> dict[Hashable, dict[int, float]]:
+    """Return the families of tests: p-values by the places of the entries."""
     with_shares = {_axis_of(entry) for entry in entries if entry.score == "share"}
-    families: dict[Hashable, dict[Hashable, dict[int, float]]] = {}
+    families: dict[Hashable, dict[int, float]] = {}
     for place, entry in enumerate(entries):
         if isinstance(entry.difference, Missing) or entry.difference.p is None:
             continue
-        test: Hashable = place
+        cannot_be_significant = (entry.smallest_p or 0.0) >= SIGNIFICANCE_LEVEL
+        if entry.score == "share" or cannot_be_significant:
+            continue
         score_name = entry.score
-        if entry.score == "share":
-            test = (_axis_of(entry), entry.set)
-        elif entry.score == "mad" and _axis_of(entry) not in with_shares:
-            score_name = "share"
+        if entry.score == "mad" and _axis_of(entry) not in with_shares:
+            score_name = RUN_DISTANCE
         family = families.setdefault((score_name, entry.instrument, entry.of_prompt), {})
-        family.setdefault(test, {})[place] = entry.difference.p
-    return [list(tests.values()) for tests in families.values()]
+        family[place] = entry.difference.p
+    return families
 
 
 def _axis_of(entry: ScoreDifference) -> Hashable:
     return entry.runs, entry.prompt, entry.axis
 
 
-def _q_values(tests: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Return the q-values of a family by place. Both shares of a binary axis have the same test."""
-    p_values = []
-    for test in tests:
-        members = list(test.values())
-        p_values.append(members[:1] if len(test) == 2 else members)
-    q_values: dict[int, float] = {}
-    for test, (_, _, corrected) in zip(tests, holm_then_bh(p_values), strict=True):
-        of_entries = corrected * 2 if len(test) == 2 else corrected
-        q_values |= zip(test, of_entries, strict=True)
-    return q_values
+def _q_values_of_set(
+    entries: Mapping[int, ScoreDifference], q_values: Mapping[int, float]
+) -> dict[int, float]:
+    """Return the q-values of the shares of a set, and of their test, by place.
+
+    Of two values, both shares have the test of the axis. Of more values, a share needs a small p by
+    Holm, too, scaled like the test of the axis, because selected axes are tested at a reduced level
+    (Benjamini and Bogomolov 2014).
+
+    Parameters
+    ----------
+    entries
+        Entries of an axis of a set, by one instrument.
+    q_values
+        q-values of the tests that belong to a family.
+    """
+    p_values = _p_values(entries, RUN_DISTANCE)
+    if not p_values:
+        return {}
+    ((tested, p),) = p_values.items()
+    q = q_values.get(tested, 1.0)
+    of_shares = _p_values(entries, "share")
+    if len(of_shares) == 2:
+        return {tested: q, **dict.fromkeys(of_shares, q)}
+    scale = q / p if p else 1.0
+    adjusted = [max(q, min(each * scale, 1.0)) for each in holm([*of_shares.values()])]
+    return {tested: q, **dict(zip(of_shares, adjusted, strict=True))}
+
+
+def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[int, float]:
+    """Return the p-values of a score by place."""
+    estimates = {
+        place: entry.difference
+        for place, entry in entries.items()
+        if entry.score == score_name and isinstance(entry.difference, Estimate)
+    }
+    return {place: score.p for place, score in estimates.items() if score.p is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +276,7 @@ class _PromptPair:
         return _paired(self.sets[set_name], rows, [each.complete for each in concepts])
 
     def shares(self, instrument: str) -> Iterator[ScoreDifference]:
-        """Yield the differences of shares and of their deviation from the reference.
+        """Yield the differences of shares and deviations, and the distance between the runs.
 
         A counterfactual set is compared only on its axis.
         """
@@ -247,23 +284,31 @@ class _PromptPair:
             set_axis = sets[0].prompt.axis
             if self.prompt.has(set_axis) and set_axis != axis.name:
                 continue
-            *shares, distance = self._share_differences(name, axis, instrument)
-            for value, difference in zip(axis.values, shares, strict=True):
-                yield self._entry("share", axis.name, instrument, difference, name, value)
-            yield self._entry("distance", axis.name, instrument, distance, name)
+            labels = [observed.values[instrument][axis.name] for observed in sets]
+            labeled = [_is_labeled(of_set) for of_set in labels]
+            if all(mask.any() for mask in labeled):
+                indicators = [_indicators(of_set, axis) for of_set in labels]
+                missing = sum(int((~mask).sum()) for mask in labeled)
+                paired = _paired(sets, indicators, labeled)
+                yield from self._share_entries(name, axis, instrument, paired, missing)
+            else:
+                reason = why_missing(sets, instrument, axis.axis(), "a run has no answer")
+                for value in axis.values:
+                    yield self._entry("share", axis.name, instrument, reason, name, value)
+                for score_name in ("distance", RUN_DISTANCE):
+                    yield self._entry(score_name, axis.name, instrument, reason, name)
 
-    def _share_differences(self, set_name: str, axis: AxisPlan, instrument: str) -> list[E]:
-        """Return the difference of each share, then of the deviation from the reference."""
-        sets = self.sets[set_name]
-        labels = [observed.values[instrument][axis.name] for observed in sets]
-        labeled = [_is_labeled(of_set) for of_set in labels]
-        if not all(mask.any() for mask in labeled):
-            reason = why_missing(sets, instrument, axis.axis(), "a run has no answer")
-            return [reason] * (len(axis.values) + 1)
-        paired = _paired(sets, [_indicators(of_set, axis) for of_set in labels], labeled)
+    def _share_entries(
+        self, set_name: str, axis: AxisPlan, instrument: str, paired: PairedSets, missing: int
+    ) -> Iterator[ScoreDifference]:
+        """Yield the differences of shares and deviations, and the distance between the runs."""
         scoring = self.scoring
         names = (self.prompt.text, set_name, axis.name, instrument)
-        distance = distance_difference(
+        for place, value in enumerate(axis.values):
+            share = share_difference(paired, place, level=scoring.level)
+            entry = self._entry("share", axis.name, instrument, share, set_name, value)
+            yield entry.tested(exchange_test_of_value(paired, place)).with_missing(missing)
+        deviation = distance_difference(
             paired,
             list(reference_of(axis).values()),
             distance=DISTANCE[axis.scale],
@@ -271,12 +316,18 @@ class _PromptPair:
             reference_images=axis.reference_images,
             **scoring.interval_options,
         )
-        shares = [
-            share_difference(paired, place, level=scoring.level)
-            for place in range(len(axis.values))
-        ]
-        missing = sum(int((~mask).sum()) for mask in labeled)
-        return [replace(estimate, missing=missing) for estimate in (*shares, distance)]
+        entry = self._entry("distance", axis.name, instrument, deviation, set_name)
+        yield entry.with_missing(missing)
+        test = exchange_test(paired)
+        between = distance_of_sets(
+            paired,
+            test,
+            distance=DISTANCE[axis.scale],
+            rng=scoring.rng(*names, "distance between runs"),
+            draws=scoring.draws,
+        )
+        entry = self._entry(RUN_DISTANCE, axis.name, instrument, between, set_name)
+        yield entry.tested(test).with_missing(missing)
 
     def _entry(
         self,

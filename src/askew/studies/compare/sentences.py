@@ -7,6 +7,7 @@ from askew.pages.words import (
     capital,
     listing,
     measured,
+    number,
     perceived,
     percent,
     probability,
@@ -18,13 +19,24 @@ from askew.pages.words import (
 )
 from askew.stats.intervals import ends
 from askew.stats.significance import is_significant
-from askew.studies.compare.findings import AxisDifference, RunPair, ScoreDifference
+from askew.studies.compare.findings import (
+    RUN_DISTANCE,
+    AxisDifference,
+    RunPair,
+    ScoreDifference,
+)
 from askew.types import Estimate, Missing
 
 RunScore = Callable[[str, ScoreDifference], Estimate | None]
 """Function of a run's name and a difference that returns the score of this run."""
 
-SCORE_NAMES = {"mad": "MAD", "cas": "CAS", "share": "Share", "distance": "Deviation"}
+SCORE_NAMES = {
+    "mad": "MAD",
+    "cas": "CAS",
+    "share": "Share",
+    "distance": "Deviation",
+    RUN_DISTANCE: "Distance between the runs",
+}
 """Names of scores on the page."""
 
 
@@ -51,9 +63,7 @@ def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_scor
     claim = _claim(first, second, differing, _where(known, len(differing)))
     subject = "The largest of these differences" if len(differing) > 1 else "The difference"
     largest = known[0]
-    evidence = _evidence(largest.share, run_score)
-    if not evidence:
-        evidence = _evidence(largest.bias, run_score)
+    evidence = _evidence(largest, run_score, with_bias=False)
     return f"{claim} {subject} is on {perceived(largest.axis)} of {_images(largest)}: {evidence}."
 
 
@@ -113,9 +123,7 @@ def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScor
         verdict = format_phrase("bias_difference", a=a, b=b, more=direction)
     else:
         verdict = format_phrase("axis_difference", a=a, b=b)
-    entries = (difference.bias, difference.share)
-    evidence = "; ".join(filter(None, [_evidence(entry, run_score) for entry in entries]))
-    return f"{verdict}. {capital(evidence)}."
+    return f"{verdict}. {capital(_evidence(difference, run_score))}."
 
 
 def _why_missing(difference: AxisDifference) -> str:
@@ -157,18 +165,58 @@ def _direction(difference: AxisDifference) -> str:
     return "less" if bias.mark < 0 else "more"
 
 
-def _evidence(entry: ScoreDifference | None, run_score: RunScore) -> str:
-    """Return a difference with interval and q, and the shares of both runs; "" if missing."""
+def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool = True) -> str:
+    """Return the test of an axis, the difference in bias, and the share that differs most.
+
+    Parameters
+    ----------
+    difference
+        Differences on the axis.
+    run_score
+        Function that returns the scores of the runs.
+    with_bias
+        If False, the difference in bias is left out where a share is known.
+    """
+    test = _test(difference.test)
+    share = _share(difference.share, run_score)
+    bias = ""
+    if difference.bias is not difference.test and (with_bias or not share):
+        bias = _bias(difference.bias, with_q=bool(_direction(difference) and difference.differs))
+    return "; ".join(filter(None, [test, bias, share]))
+
+
+def _test(entry: ScoreDifference | None) -> str:
+    """Return the score that was tested, with its q; "" if missing."""
+    if entry is None or isinstance(entry.difference, Missing):
+        return ""
+    if entry.score != RUN_DISTANCE:
+        return _bias(entry, with_q=True)
+    distance = entry.difference
+    text = f"distance between the runs {number(distance.value)}"
+    if distance.null is not None:
+        text += f" (expected by chance {number(distance.null)})"
+    return text if distance.q is None else f"{text}, {probability(distance.q, 'q')}"
+
+
+def _bias(entry: ScoreDifference | None, *, with_q: bool) -> str:
+    """Return the difference of MAD or of deviations, with its interval; "" if missing."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     difference = entry.difference
-    q = "" if difference.q is None else f", {probability(difference.q, 'q')}"
-    if entry.score != "share":
-        return f"{SCORE_NAMES[entry.score]} {measured(difference, 'signed')}{q}"
+    text = f"{SCORE_NAMES[entry.score]} {measured(difference, 'signed')}"
+    if with_q and difference.q is not None:
+        return f"{text}, {probability(difference.q, 'q')}"
+    return text
+
+
+def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
+    """Return the difference of a share with its interval, and the shares of both runs."""
+    if entry is None or isinstance(entry.difference, Missing):
+        return ""
     before, after = (_share_and_count(run_score(run, entry)) for run in entry.runs)
     how = "perceived " if reads_appearance(entry.axis) else ""
-    points = f"{measured(difference, 'points')} points"
-    return f"{how}{shorten(entry.value or '', 40)} {points} ({after}, against {before}){q}"
+    points = f"{measured(entry.difference, 'points')} points"
+    return f"{how}{shorten(entry.value or '', 40)} {points} ({after}, against {before})"
 
 
 def _share_and_count(share: Estimate | None) -> str:
