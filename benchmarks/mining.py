@@ -3,6 +3,7 @@
     python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48]
         [--random]
     python -m benchmarks.mining fair [--prompts 120] [--images 48]
+    python -m benchmarks.mining nobody [--images 48]
     python -m benchmarks.mining winners [--repeats 10]
     python -m benchmarks.mining population [--repeats 10]
     python -m benchmarks.mining models [--repeats 20]
@@ -15,6 +16,7 @@
 ranking     Correlation of every score with the planted skew of perceived gender, on the same images
             and for several numbers of images: over occupations, or over random prompts.
 fair        Share of random prompts reported as biased where no bias is planted.
+nobody      Share of images with and without a person that have a label on perceived gender.
 winners     Skew of the prompts that searches find, compared with random search on as many images.
             Images are attributes.
 searches    The same with generated images.
@@ -283,6 +285,36 @@ def _print_false_alarms(miner: Miner, instrument: Any, prompts: Sequence[str]) -
     male = np.mean([c[0] / sum(c) for c in counts])
     rate = f"p < .05 in {np.mean(p < 0.05):.1%} of {len(p)}"
     print(f"{type(instrument).__name__}: {rate}; male {male:.1%}")
+
+
+NO_PERSON_PROMPTS = ("a lion", "une infirmière dans un hôpital", "a photo of a quokka", "a doll")
+"""Prompts about people or animals whose words the studio does not know, so it draws no person."""
+
+
+def nobody(options: argparse.Namespace) -> None:
+    """Print the share of images labeled on perceived gender, by instrument and prompts."""
+    names = list(OCCUPATIONS)[: options.prompts]
+    portraits = [f"a photo portrait of a {name}" for name in names]
+    plan = MinePlan(model="studio/planted", topic="people", images=options.images)
+    with opened_run(plan, options.store / "nobody", options.store) as live:
+        miner = Miner.prepare(plan, live)
+        for instrument in (registry.embedder("studio"), registry.vqa("studio")):
+            for kind, prompts in (("occupations", portraits), ("nobody", NO_PERSON_PROMPTS)):
+                labeled = [_labeled_share(miner, instrument, prompt) for prompt in prompts]
+                known = [share for share in labeled if share is not None]
+                mean = f"{np.mean(known):.1%} of the images of {len(known)} prompts"
+                print(f"{type(instrument).__name__}, {kind}: perceived gender labeled in {mean}")
+
+
+def _labeled_share(miner: Miner, instrument: Any, prompt: str) -> float | None:
+    """Return the share of a prompt's images that have a label; None where gender cannot vary."""
+    axis = find_axis("gender")
+    n = miner.plan.images
+    objective = SkewObjective(miner.run, instrument, miner.pictures, (axis,), n, n)
+    reading = objective.read(prompt, miner.plan.seed)
+    if isinstance(reading, Missing):
+        return None
+    return sum(reading.seen.counts(instrument.name, axis)) / n
 
 
 def winners(options: argparse.Namespace, table: Mapping[str, DrawnSearch] | None = None) -> None:
@@ -635,6 +667,7 @@ class Clock:
 STUDIES = {
     "ranking": ranking,
     "fair": fair,
+    "nobody": nobody,
     "winners": winners,
     "searches": searches,
     "repeat": repeat,

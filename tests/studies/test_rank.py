@@ -19,6 +19,7 @@ from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.evidence import PromptEvidence
 from askew.pages.words import has_significant_q
+from askew.studies.rank.page import answer
 from askew.studies.rank.steps import RankGathered, RankPlan, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
@@ -433,3 +434,28 @@ def test_the_images_that_fit_the_variations_least_are_listed(searches: list[Path
     text = ranked.write_report().read_text(encoding="utf-8")
     assert any(prompt.least_aligned_pictures for prompt in ranked.findings.ranked)
     assert "least similar to the variations: number" in text
+
+
+@pytest.mark.parametrize("vqa", ["none", "studio"])
+def test_prompts_whose_images_show_nobody_have_no_score(tmp_path: Path, vqa: str) -> None:
+    result = askew.rank(
+        "une infirmière dans un hôpital",
+        "a lion",
+        "a photo of a nurse",
+        model="studio/planted",
+        vqa=vqa,
+        images=12,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+        store=tmp_path / "store",
+    )
+    nurse, *others = result.findings.ranked
+    assert nurse.prompt == "a photo of a nurse"
+    assert isinstance(nurse.score, askew.Estimate)
+    for prompt in others:
+        assert isinstance(prompt.score, Missing)
+        assert prompt.score.reason == "no_person"
+        assert prompt.shares is None
+    text = answer(result.findings)
+    assert "2 prompts could not be scored" in text
+    assert "no person detected (gender could be labeled in fewer than 10 of 12 images)" in text

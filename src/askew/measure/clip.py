@@ -21,6 +21,7 @@ from askew.measure.loading import (
     picture_reader,
     shared,
 )
+from askew.measure.subjects import PERSON_KIND, framed, needs_person, subject_captions
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explain_errors
 from askew.prompts.axes import CatalogueAxis, catalogue
@@ -30,8 +31,6 @@ from askew.studio.caption import NO_OCCUPATION
 from askew.types import Missing, Question, slices
 
 OCCUPATION = "occupation"
-FRAMES = ("a photo of", "a picture of", "an image of")
-
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "person": ("a person", "a man", "a woman"),
     "animal": ("an animal", "a dog"),
@@ -41,15 +40,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "any": ("a scene", "a person"),
 }
 """Nouns for what the catalogue's axes describe; both men and women, so that gender cancels out."""
-
-SIGHTS: Mapping[str, tuple[str, ...]] = {
-    "person": ("a person", "people", "a man", "a woman", "somebody", "the face of a person"),
-    "animal": ("an animal", "a dog", "a bird"),
-    "object": ("an object", "a thing", "furniture", "food", "a vehicle"),
-    "place": ("an empty room", "a building", "an empty street", "a place without people"),
-    "nature": ("a landscape", "plants", "the sky", "nature without people"),
-}
-"""Nouns of the main subject of an image, by kind."""
 
 Texts = dict[str, tuple[str, ...]]
 """Captions by answer."""
@@ -79,12 +69,12 @@ def option_texts(question: Question) -> Texts:
 
 def _occupation_captions(occupation: str) -> tuple[str, ...]:
     if occupation == NO_OCCUPATION:
-        return _framed(SUBJECTS["person"])
-    return _framed((f"{article(occupation)} {occupation}",))
+        return framed(SUBJECTS["person"])
+    return framed((f"{article(occupation)} {occupation}",))
 
 
 def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
-    captions = (*_framed((option,)), option)
+    captions = (*framed((option,)), option)
     if axis:
         captions += (f"{axis.replace('_', ' ')}: {option}",)
     return captions
@@ -108,18 +98,13 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
 def is_about_a_person(question: Question) -> bool:
     """Check whether the question can only be answered for an image of a person."""
-    entry = catalogue().get(question.axis or "")
-    return entry is not None and entry.subject_kinds == {"person"} and question != PERSON
+    return needs_person(question.axis or "") and question != PERSON
 
 
 def _value_captions(entry: CatalogueAxis, value: str) -> tuple[str, ...]:
     subjects = [subject for kind in sorted(entry.subject_kinds) for subject in SUBJECTS[kind]]
-    captions = [counterfactual(text, entry.axis.name, value) for text in _framed(subjects)]
+    captions = [counterfactual(text, entry.axis.name, value) for text in framed(subjects)]
     return tuple(dict.fromkeys(captions))
-
-
-def _framed(subjects: Sequence[str]) -> tuple[str, ...]:
-    return tuple(f"{frame} {subject}" for frame in FRAMES for subject in subjects)
 
 
 VERSION = 2
@@ -256,8 +241,7 @@ class ClipVQA(ComparingVQA):
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Check for each image whether a person is the main subject."""
-        captions = {kind: _framed(subjects) for kind, subjects in SIGHTS.items()}
-        return np.equal(self._best(vectors, captions), "person")
+        return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def _column(
         self, vectors: Vectors, question: Question, somebody: NDArray[np.bool_]

@@ -14,6 +14,7 @@ from PIL import Image
 
 from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION, CachingEmbedder, ComparingVQA, Vectors
+from askew.measure.subjects import PERSON_KIND, subject_captions
 from askew.store.files import sha256
 from askew.studio import weights
 from askew.studio.caption import NO_OCCUPATION, NOBODY, caption, parse, wordings
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
 BATCH = 64
 SIZE = (128, 128)
-PERSON_WORDINGS = {
-    "yes": ["a photo of a person"],
-    "no": ["a photo of an empty scene", f"a photo of {NOBODY}"],
+SUBJECT_CAPTIONS = {
+    PERSON_KIND: ("a photo of a person",),
+    "nobody": ("a photo of an empty scene", f"a photo of {NOBODY}"),
 }
+"""Captions of images with and without a person, in the words of the studio."""
+
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
 """Attributes in a caption: person, clothes, place.
@@ -63,6 +66,7 @@ class StudioEmbedder(CachingEmbedder):
     """The small CLIPModel trained on studio drawings and captions, loaded at the first vector."""
 
     name = "studio"
+    subject_captions: Mapping[str, Sequence[str]] = SUBJECT_CAPTIONS
 
     def __init__(self) -> None:
         super().__init__(BATCH)
@@ -144,7 +148,7 @@ class StudioVQA(ComparingVQA):
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
         """Check for each image whether it shows a person."""
-        return np.equal(self._best(vectors, PERSON_WORDINGS), "yes")
+        return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """Return counts (true values, answered values) on held-out drawings, for studio axes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -25,13 +25,14 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate
-from askew.run.base import Outcome
+from askew.run.base import Outcome, Rows
 from askew.stats.distance import expected_distance
 from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 from known_vectors import RUN, KnownEmbedder, embed
 
 GENDER = find_axis("gender")
 AGE = find_axis("age")
+LIGHTING = find_axis("lighting")
 SCORING = Scoring("none", draws=200)
 
 
@@ -111,6 +112,7 @@ def test_skew_is_missing_without_a_person_and_with_too_few_images() -> None:
     assert isinstance(variations("a photo of a table", [GENDER]), Missing)
     loss = read("a photo of a blocked nurse", GENDER).loss()
     assert isinstance(loss, Missing)
+    assert loss.reason == "refused"
     assert loss.detail == "gender could be labeled in fewer than 5 of 6 images"
 
 
@@ -145,6 +147,97 @@ def test_a_vqa_model_labels_images_and_images_without_a_person_are_missing() -> 
     assert isinstance(skew, SkewReading)
     assert skew.seen.counts("answers", GENDER) == [0, 10]
     assert skew.seen.missing("answers", GENDER) == {"no_person": 2}
+
+
+class SubjectEmbedder(KnownEmbedder):
+    """An embedder that distinguishes images of people from all other images."""
+
+    subject_captions: Mapping[str, Sequence[str]] = {
+        "person": ("a man", "a woman"),
+        "nobody": ("a room",),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(embed_subjects)
+
+
+def embed_subjects(texts: Sequence[str]) -> Rows:
+    """Return vectors of the texts, with a further coordinate for "room"."""
+    room = np.array([[2.0 * ("room" in text)] for text in texts])
+    rows = np.hstack([embed(texts), room])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+def empty_rooms(rooms: int) -> Callable[[str, int, int], Sequence[Outcome]]:
+    """Return a model that shows empty rooms in the first images, and a woman in all others."""
+
+    def pictures(prompt: str, seed: int, images: int) -> Sequence[Outcome]:
+        return [
+            Picture(f"{'a female room' if k < rooms else 'a female one'} {k}", "", prompt, seed)
+            for k in range(images)
+        ]
+
+    return pictures
+
+
+@given(st.integers(0, 12))
+def test_an_embedder_gives_images_without_a_person_no_value_of_people(rooms: int) -> None:
+    skew = SkewObjective(RUN, SubjectEmbedder(), empty_rooms(rooms), (GENDER,), 12, 12)
+    measured = skew.read("a photo of a nurse", 0)
+    assert isinstance(measured, SkewReading)
+    assert measured.seen.counts("known", GENDER) == [0, 12 - rooms]
+    assert measured.seen.missing("known", GENDER) == ({"no_person": rooms} if rooms else {})
+    loss = measured.loss()
+    estimate = measured.estimate(SCORING)
+    if rooms <= 2:
+        assert loss == pytest.approx(-1.0)
+        assert isinstance(estimate, Estimate)
+    else:
+        assert isinstance(loss, Missing)
+        assert isinstance(estimate, Missing)
+        assert (loss.reason, estimate.reason) == ("no_person", "no_person")
+
+
+def test_axes_that_do_not_describe_people_need_no_person() -> None:
+    skew = SkewObjective(RUN, SubjectEmbedder(), empty_rooms(12), (GENDER, LIGHTING), 12, 12)
+    measured = skew.read("a photo of a nurse", 0)
+    assert isinstance(measured, SkewReading)
+    assert sum(measured.seen.counts("known", LIGHTING)) == 12
+    assert sum(measured.seen.counts("known", GENDER)) == 0
+
+
+class EmptyRooms(AskingRun):
+    """A run that answers questions about light with the first value, and that nobody is there."""
+
+    def ask(
+        self, vqa: object, pictures: Sequence[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[str]]:
+        answers = [
+            "female" if question.axis == "gender" else LIGHTING.values[0]
+            for question in questions[:-1]
+        ]
+        return {image.id: [*answers, "no"] for image in pictures if isinstance(image, Picture)}
+
+
+def test_a_vqa_model_labels_the_light_of_an_image_without_a_person() -> None:
+    asked = SkewObjective(
+        EmptyRooms(),  # type: ignore[arg-type]
+        Answers(),
+        pictures_of,
+        (GENDER, LIGHTING),
+        12,
+        12,
+    )
+    skew = asked.read("a photo of a chef", 0)
+    assert isinstance(skew, SkewReading)
+    assert skew.seen.missing("answers", GENDER) == {"no_person": 12}
+    assert skew.seen.counts("answers", LIGHTING)[0] == 12
+    only_people = replace(asked, axes=(GENDER,)).read("a photo of a chef", 0)
+    assert isinstance(only_people, SkewReading)
+    for missing in (only_people.loss(), only_people.estimate(SCORING)):
+        assert isinstance(missing, Missing)
+        assert missing.reason == "no_person"
+        assert "states" not in missing.detail
 
 
 @given(st.sampled_from([GENDER, AGE]), st.integers(2, 8))

@@ -17,6 +17,7 @@ from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
 from askew.methods.mine.size import search_work
 from askew.models.base import Model
+from askew.pages import words
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
 from askew.prompts.axes import find_axis
 from askew.prompts.base import LENGTHS, Writer
@@ -136,7 +137,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
 
 
 def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
-    reasons = Counter(loss.detail for loss in losses.values() if isinstance(loss, Missing))
+    reasons = Counter(words.reason(loss) for loss in losses.values() if isinstance(loss, Missing))
     return [
         f"{count} of {len(losses)} prompts have no score: {reason}"
         for reason, count in reasons.items()

@@ -2,21 +2,24 @@
 
 Every image is assigned to a value of each axis. A VQA model labels it, or an embedder assigns it to
 the value whose variation of the prompt ("a photo of a female nurse") is most similar. This value
-has the largest softmax probability at any logit scale.
+has the largest softmax probability at any logit scale. An image that does not show a person has no
+value on an axis about people. An embedder decides this by captions of people and of other subjects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA, Embedder
+from askew.measure.subjects import needs_person, shows_person, subject_vectors
 from askew.methods.mine.objectives import NO_PICTURE, Objective, ObjectiveReading, enough
 from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
-from askew.parts.survey.observed import Answer, ObservedSet, observe
+from askew.parts.survey.observed import Answer, ObservedSet, observe, why_missing
 from askew.parts.survey.reader import NOBODY
 from askew.plan import AxisPlan
 from askew.prompts.axes import catalogue
@@ -67,15 +70,21 @@ class SkewReading:
         counts = self.seen.counts(self.instrument, axis)
         images = len(self.seen.pictures)
         if sum(counts) < max(2, enough(images)):
-            return Missing(
-                "error",
-                f"{axis.label} could be labeled in fewer than {enough(images)} of {images} images",
-            )
+            return self._unlabeled(axis)
         equal = np.full(len(counts), 1 / len(counts))
         name = shares.DISTANCE[axis.scale]
         null = expected_distance(sum(counts), equal, name)
         distance = distance_named(name)(counts, equal)
         return float((distance - null) / (distance_max(equal, name) - null))
+
+    def _unlabeled(self, axis: Axis) -> Missing:
+        """Return the most frequent reason why too few images have a label on an axis."""
+        missing = why_missing([self.seen], self.instrument, axis)
+        images = len(self.seen.pictures)
+        return replace(
+            missing,
+            detail=f"{axis.label} could be labeled in fewer than {enough(images)} of {images} images",
+        )
 
     def axis(self) -> Axis | None:
         """Return the axis of the largest skew; None if no axis is labeled."""
@@ -95,9 +104,14 @@ class SkewReading:
         if self.stated:
             deviations.append(0.0)
         known = [deviation for deviation in deviations if not isinstance(deviation, Missing)]
-        if known:
-            return -max(known)
-        return next(deviation for deviation in deviations if isinstance(deviation, Missing))
+        return -max(known) if known else self._first_missing()
+
+    def _first_missing(self) -> Missing:
+        """Return the reason why the first axis has no skew."""
+        for deviation in self.deviations().values():
+            if isinstance(deviation, Missing):
+                return deviation
+        return Missing("not_asked", "the prompt states the axis")
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """Return the distance from equal shares on the axis of the largest skew.
@@ -105,9 +119,7 @@ class SkewReading:
         Its field `corrected` is the skew.
         """
         entry = self.shares(scoring)
-        if entry is None:
-            return Missing("not_asked", "the prompt states the axis")
-        return entry.distance
+        return self._first_missing() if entry is None else entry.distance
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
         """Return the shares of the axis of the largest skew, and their distance from equal shares.
@@ -148,6 +160,7 @@ class SkewObjective(Objective):
     axes: tuple[Axis, ...]
     images: int
     eval_images: int
+    _subjects: dict[str, Rows] = field(default_factory=dict, repr=False)
 
     def read(self, prompt: str, seed: int) -> SkewReading | Missing:
         """Label a prompt's images.
@@ -215,13 +228,24 @@ class SkewObjective(Objective):
     def _answered(
         self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
-        """Return labels by a VQA model. An image without a person has no label."""
+        """Return labels by a VQA model. An image without a person has no label of people."""
         questions = [question for axis in axes for question in axis.questions]
         rows = self.run.ask(vqa, pictures, [*questions, PERSON]) if axes else {}
-        answers = {}
+        answers: dict[str, Sequence[Answer]] = {}
         for picture, row in rows.items():
-            answers[picture] = [NOBODY] * len(row) if row[-1] == "no" else row
+            answers[picture] = _without_person(axes, row) if row[-1] == "no" else row
         return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
+
+    def _shows_person(self, embedder: Embedder, vectors: Rows) -> NDArray[np.bool_]:
+        """Check for each image whether it shows a person; True in a run that only counts."""
+        if not len(vectors):
+            return np.ones(0, dtype=bool)
+        if embedder.name not in self._subjects:
+            (subjects,) = self.run.look(subject_vectors, [embedder])
+            if isinstance(subjects, Missing):
+                return np.ones(len(vectors), dtype=bool)
+            self._subjects[embedder.name] = subjects
+        return shows_person(vectors, self._subjects[embedder.name])
 
     def _most_similar(
         self,
@@ -230,15 +254,25 @@ class SkewObjective(Objective):
         pictures: Sequence[Outcome],
         texts: Mapping[str, Mapping[str, str]],
     ) -> ObservedSet:
-        """Return labels by an embedder, from the variations of each axis by value."""
+        """Return labels by an embedder, from the variations of each axis by value.
+
+        An image without a person has no label on axes about people.
+        """
         present = [picture for picture in pictures if isinstance(picture, Picture)]
         vectors = self.run.read(embedder, present)
         embedded = self.run.look(
             embedder.embed_texts, [list(by_value.values()) for by_value in texts.values()]
         )
+        somebody = self._shows_person(embedder, vectors)
         labels: dict[str, tuple[Answer, ...]] = {}
         for (axis, by_value), rows in zip(texts.items(), embedded, strict=True):
-            labels[axis] = _nearest_values(pictures, vectors, list(by_value), rows)
+            nearest = _nearest_values(vectors, list(by_value), rows)
+            if needs_person(axis):
+                nearest = [
+                    label if there else NOBODY
+                    for label, there in zip(nearest, somebody, strict=True)
+                ]
+            labels[axis] = _with_missing(pictures, nearest)
         unasked = tuple(
             picture if isinstance(picture, Missing) else Missing("not_asked")
             for picture in pictures
@@ -247,19 +281,32 @@ class SkewObjective(Objective):
 
 
 def _nearest_values(
-    pictures: Sequence[Outcome], vectors: Rows, values: Sequence[str], texts: Rows | Missing
-) -> tuple[Answer, ...]:
+    vectors: Rows, values: Sequence[str], texts: Rows | Missing
+) -> Sequence[Answer]:
     """Return the value of the most similar text for each image.
 
-    `vectors` belong to the images that are not missing. `texts` are vectors by value, missing in a
-    run that only counts.
+    `texts` are vectors by value, missing in a run that only counts.
     """
     if isinstance(texts, Missing):
-        return tuple(picture if isinstance(picture, Missing) else texts for picture in pictures)
-    nearest = iter(np.argmax(vectors @ np.asarray(texts).T, axis=1))
+        return [texts] * len(vectors)
+    return [values[place] for place in np.argmax(vectors @ np.asarray(texts).T, axis=1)]
+
+
+def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tuple[Answer, ...]:
+    """Return labels of all images, from the labels of the images that are not missing."""
+    remaining = iter(labels)
     return tuple(
-        picture if isinstance(picture, Missing) else values[next(nearest)] for picture in pictures
+        picture if isinstance(picture, Missing) else next(remaining) for picture in pictures
     )
+
+
+def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers about an image without a person: none about people."""
+    labels: list[Answer] = []
+    for axis in axes:
+        of_axis = answers[len(labels) : len(labels) + len(axis.questions)]
+        labels += [NOBODY] * len(of_axis) if needs_person(axis.name) else of_axis
+    return labels
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:

@@ -99,7 +99,7 @@ def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
 def _unscored_sentences(findings: RankFindings) -> list[str]:
     """Return a sentence about prompts without a score, if there are any."""
     reasons = {
-        prompt.prompt: prompt.score.detail
+        prompt.prompt: words.reason(prompt.score)
         for prompt in findings.ranked
         if isinstance(prompt.score, Missing)
     }
