@@ -21,7 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from askew.stats.association import cas, mad
+from askew.stats.association import (
+    cas,
+    mad,
+    standard_deviation,
+    unit_vectors,
+    wasserstein,
+)
 from askew.stats.association_differences import association_differences
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.distance import total_variation
@@ -301,8 +307,12 @@ def populations(share: float) -> list[Floats]:
     return [share * first + (1 - share) * second, first, second]
 
 
-def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tuple[Tally, Tally]:
-    """Return tallies of differences of the first counterfactual's CAS and of MAD.
+CONCEPT_SCORES = ("CAS", "MAD", "Wasserstein distance", "standard deviation")
+"""Names of the tallies of `concept_scores`."""
+
+
+def concept_scores(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tuple[Tally, ...]:
+    """Return tallies of differences of the first CAS, of MAD and of its alternatives.
 
     Parameters
     ----------
@@ -320,15 +330,89 @@ def cas_and_mad(case: str, repeats: int, n: int = 48, draws: int = DRAWS) -> tup
     second = populations(second_share)
     first_cas = _cas_of_counterfactuals(first)
     second_cas = _cas_of_counterfactuals(second)
-    cas_tally = Tally(float(first_cas[0] - second_cas[0]))
-    mad_tally = Tally(float(mad(first_cas) - mad(second_cas)))
+    spreads = [mad, wasserstein, standard_deviation]
+    truths = [first_cas[0] - second_cas[0]]
+    truths += [spread(first_cas) - spread(second_cas) for spread in spreads]
+    tallies = tuple(Tally(float(truth)) for truth in truths)
     rng = np.random.default_rng(9)
     for _ in range(repeats):
         sets = [_paired_set(p, q, n, rho, rng) for p, q in zip(first, second, strict=True)]
-        cas_differences, mad_difference = association_differences(sets, rng=rng, draws=draws)
-        cas_tally.add(cas_differences[0])
-        mad_tally.add(mad_difference)
-    return cas_tally, mad_tally
+        scores = association_differences(sets, rng=rng, draws=draws)
+        estimates = (scores.cas[0], scores.mad, scores.wasserstein, scores.standard_deviation)
+        for tally, estimate in zip(tallies, estimates, strict=True):
+            tally.add(estimate)
+    return tallies
+
+
+DIMENSIONS = 32
+"""Length of the drawn vectors."""
+
+POPULATION = 100_000
+"""Images by which true scores by embedding are known."""
+
+
+def _vectors(
+    share: float, seeds: tuple[Floats, Floats], centers: Floats, noise_size: float = 0.25
+) -> Floats:
+    """Return unit vectors of images of which a share is near to the first of two centers.
+
+    Parameters
+    ----------
+    share
+        Share of the first center.
+    seeds
+        A uniform number, and normal numbers (images, DIMENSIONS), of each image.
+    centers
+        The two centers.
+    noise_size
+        Size of the noise.
+    """
+    uniform, normal = seeds
+    center = np.where((uniform < share)[:, None], centers[0], centers[1])
+    return unit_vectors(center + noise_size * normal)
+
+
+def _seeds(n: int, rho: float, rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
+    """Draw the seeds of n images of each of two models, with a correlation."""
+    uniforms = noise(rng, (n,), rho)
+    normals = (norm.ppf(x) for x in noise(rng, (n, DIMENSIONS), rho))
+    return list(zip(uniforms, normals, strict=True))
+
+
+def scores_by_embedding(
+    case: str, repeats: int, n: int = 48, draws: int = DRAWS
+) -> tuple[Tally, Tally]:
+    """Return tallies of differences of the first CAS^CLIP and of its MAD.
+
+    Parameters
+    ----------
+    case, repeats, n, draws
+        As in `concept_scores`.
+    """
+    *shares, rho = BIASES[case]
+    rng = np.random.default_rng(11)
+    centers = unit_vectors(1 + rng.normal(size=(2, DIMENSIONS)))
+    populations_of_models = []
+    for share in shares:
+        means = [
+            _vectors(part, _seeds(POPULATION, 0.0, rng)[0], centers).mean(axis=0)
+            for part in (share, 1.0, 0.0)
+        ]
+        populations_of_models.append(np.array([means[0] @ other for other in means[1:]]))
+    first, second = populations_of_models
+    tallies = (Tally(float(first[0] - second[0])), Tally(float(mad(first) - mad(second))))
+    for _ in range(repeats):
+        sets = []
+        for parts in ((shares[0], shares[1]), (1.0, 1.0), (0.0, 0.0)):
+            rows = [
+                _vectors(part, seeds, centers)
+                for part, seeds in zip(parts, _seeds(n, rho, rng), strict=True)
+            ]
+            sets.append(PairedSets.of(rows[0], rows[1], range(n), range(n)))
+        scores = association_differences(sets, rng=rng, draws=draws, embedded=True)
+        tallies[0].add(scores.cas[0])
+        tallies[1].add(scores.mad)
+    return tallies
 
 
 def _cas_of_counterfactuals(frequencies: Sequence[Floats]) -> Floats:
@@ -346,7 +430,7 @@ def table(
     title: str,
     cases: Sequence[str],
     names: Sequence[str],
-    run: Callable[..., tuple[Tally, Tally]],
+    run: Callable[..., tuple[Tally, ...]],
     sizes: Sequence[int] = SIZES,
 ) -> None:
     """Print a Markdown table, row by row as it is computed.
@@ -358,9 +442,9 @@ def table(
     cases
         Names of the cases.
     names
-        Names of the scores of the two tallies.
+        Names of the scores of the tallies.
     run
-        Function that returns two tallies, given a case and the number of images.
+        Function that returns the tallies, given a case and the number of images.
     sizes
         Numbers of images.
     """
@@ -398,8 +482,11 @@ def main(repeats: int, only_exchange: bool) -> None:
     def answers(case: str, n: int) -> tuple[Tally, Tally]:
         return share_and_distance(case, repeats, n)
 
-    def concepts(case: str, n: int) -> tuple[Tally, Tally]:
-        return cas_and_mad(case, repeats // 3, n)
+    def concepts(case: str, n: int) -> tuple[Tally, ...]:
+        return concept_scores(case, repeats // 3, n)
+
+    def embeddings(case: str, n: int) -> tuple[Tally, Tally]:
+        return scores_by_embedding(case, repeats // 3, n)
 
     def references(case: str, n: int) -> tuple[Tally, Tally]:
         return counted_reference(case, repeats, n)
@@ -412,7 +499,8 @@ def main(repeats: int, only_exchange: bool) -> None:
         references,
         REFERENCE_SIZES,
     )
-    table("CAS and MAD", list(BIASES), ("CAS", "MAD"), concepts)
+    table("CAS, MAD and its alternatives", list(BIASES), CONCEPT_SCORES, concepts)
+    table("CAS and MAD by embedding", list(BIASES), ("CAS", "MAD"), embeddings)
 
 
 if __name__ == "__main__":

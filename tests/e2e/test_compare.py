@@ -12,6 +12,7 @@ import pytest
 
 import askew
 from askew.cli import run
+from askew.studies.compare.findings import SCORES
 from recorded_runs import in_file
 
 PROMPT = "a photo of a mechanic"
@@ -48,7 +49,7 @@ def comparison(
 
 def test_results_are_strict_json_and_there_is_a_page(comparison: askew.Comparison) -> None:
     entries: list[dict[str, Any]] = json.loads(comparison.results.read_text(encoding="utf-8"))
-    assert {e["score"] for e in entries} == {"mad", "cas", "share", "distance", "run_distance"}
+    assert {e["score"] for e in entries} == set(SCORES)
     assert {tuple(e["runs"]) for e in entries} == {
         ("studio/planted bias=1.0", "studio/planted bias=0.0")
     }
@@ -145,7 +146,7 @@ def test_it_is_shown_and_exported_again(
             "gender, female, studio/planted bias=0.0 minus studio/planted bias=1.0: share.low is",
         ),
         ("gender: mad.low > 0", 0, ""),
-        ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, share"),
+        ("accuracy < 1", 2, "unknown score 'accuracy'; known: mad, cas, wasserstein"),
     ],
 )
 def test_a_condition_on_differences_decides_the_exit_code(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.spatial.distance import cdist
+from scipy.stats import binom, wasserstein_distance
 from statsmodels.stats.contingency_tables import mcnemar
 
 from askew.errors import NotEnoughData
-from askew.stats.association import cas, mad
-from askew.stats.association_differences import association_differences
+from askew.stats.association import cas, mad, unit_vectors
+from askew.stats.association_differences import AssociationDifferences, association_differences
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
@@ -120,8 +122,8 @@ def associated(
 ) -> list[Estimate]:
     keys = range(len(first[0]))
     sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
-    each, spread = association_differences(sets, rng=np.random.default_rng(seed), draws=100)
-    return [*each, spread]
+    differences = association_differences(sets, rng=np.random.default_rng(seed), draws=100)
+    return [*differences.cas, differences.mad]
 
 
 def check_nothing(estimate: Estimate) -> None:
@@ -235,7 +237,7 @@ def test_differences_are_covered_closely(case: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", calibration_comparison.BIASES)
 def test_differences_of_associations_are_covered(case: str) -> None:
-    tallies = calibration_comparison.cas_and_mad(case, 150, draws=200)
+    tallies = calibration_comparison.concept_scores(case, 150, draws=200)
     assert min(tally.coverage for tally in tallies) >= 0.9
     a, b, _ = calibration_comparison.BIASES[case]
     if a == b:
@@ -325,3 +327,91 @@ def test_invalid_input_is_refused() -> None:
         PairedSets.of(np.ones((2, 2)), np.ones((1, 2)), [4, 4], [4])
     with pytest.raises(ValueError, match="1 keys for 2"):
         PairedSets.of(np.ones((2, 2)), np.ones((1, 2)), [4], [4])
+
+
+def embeddings(rng: np.random.Generator, n: int, shift: float) -> list[np.ndarray]:
+    """Return unit vectors of a baseline set that is near to the first of two counterfactual sets."""
+    centers = np.eye(6)[:2] * 2
+    baseline = (0.5 + shift / 2) * centers[0] + (0.5 - shift / 2) * centers[1]
+    drawn = [center + rng.normal(size=(n, 6)) * 0.4 for center in (baseline, *centers)]
+    return [unit_vectors(rows) for rows in drawn]
+
+
+def compared_embeddings(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], draws: int = 200
+) -> AssociationDifferences:
+    keys = range(len(first[0]))
+    sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
+    rng = np.random.default_rng(3)
+    return association_differences(sets, rng=rng, draws=draws, embedded=True)
+
+
+def test_the_difference_of_cas_by_embedding_is_that_of_mean_cosines() -> None:
+    rng = np.random.default_rng(5)
+    first = embeddings(rng, 12, 0.8)
+    second = embeddings(rng, 12, 0.0)
+    scores = compared_embeddings(first, second)
+    for place, estimate in enumerate(scores.cas, start=1):
+        of_first = 1 - cdist(first[0], first[place], "cosine").mean()
+        of_second = 1 - cdist(second[0], second[place], "cosine").mean()
+        assert estimate.value == pytest.approx(of_first - of_second)
+    assert scores.cas[0].value > 0 > scores.cas[1].value
+    assert scores.mad.value > 0
+    assert scores.mad.p is not None
+    assert scores.mad.p < 0.05
+
+
+def test_p_of_a_difference_by_embedding_counts_all_exchanges_of_pairs() -> None:
+    """The counterfactual images of both models are equal, so only the baseline images count."""
+    rng = np.random.default_rng(8)
+    first = embeddings(rng, 5, 0.4)
+    second = [embeddings(rng, 5, 0.0)[0], *first[1:]]
+    pairs = np.stack([first[0], second[0]])
+    other = first[1].mean(axis=0)
+    gaps = []
+    for swaps in product((0, 1), repeat=5):
+        places = np.array(swaps)
+        a = pairs[places, np.arange(5)].mean(axis=0)
+        b = pairs[1 - places, np.arange(5)].mean(axis=0)
+        gaps.append(abs((a - b) @ other))
+    expected = np.mean(np.array(gaps) >= gaps[0] - 1e-9)
+    estimate = compared_embeddings(first, second, draws=2000).cas[0]
+    assert estimate.p == pytest.approx(expected, abs=0.02)
+
+
+def test_alternatives_to_mad_are_compared_as_scipy_computes_them() -> None:
+    """Without sampling error, plug-in and median-unbiased scores agree."""
+    rows = {"far": [10.0, 0.0, 0.0], "near": [6.0, 2.0, 2.0], "even": [4.0, 3.0, 3.0]}
+    counterfactuals = [np.array([rows["far"]] * 8), np.array([[0.0, 10.0, 0.0]] * 8)]
+    first = [np.array([rows["near"]] * 8), *counterfactuals]
+    second = [np.array([rows["even"]] * 8), *counterfactuals]
+    keys = range(8)
+    sets = [PairedSets.of(a, b, keys, keys) for a, b in zip(first, second, strict=True)]
+    scores = association_differences(sets, rng=np.random.default_rng(0), draws=100)
+
+    def spreads(baseline: np.ndarray) -> tuple[float, float]:
+        similarities = np.array([cas(baseline[0], other[0]) for other in counterfactuals])
+        shares = similarities / similarities.sum()
+        w1 = wasserstein_distance(shares, [0.5, 0.5])
+        return math.sqrt(w1 / 0.5), math.sqrt(np.std(similarities) / 0.5)
+
+    of_first = spreads(first[0])
+    of_second = spreads(second[0])
+    assert scores.wasserstein.value == pytest.approx(of_first[0] - of_second[0], abs=0.02)
+    assert scores.standard_deviation.value == pytest.approx(of_first[1] - of_second[1], abs=0.02)
+    assert scores.wasserstein.value > 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000))
+def test_exchanged_models_have_opposite_differences_by_embedding(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first = embeddings(rng, 8, 0.5)
+    second = embeddings(rng, 8, 0.1)
+    forth = compared_embeddings(first, second, draws=50)
+    back = compared_embeddings(second, first, draws=50)
+    for a, b in zip(forth.cas, back.cas, strict=True):
+        assert a.value == pytest.approx(-b.value)
+    assert forth.mad.value == pytest.approx(-back.mad.value)
+    same = compared_embeddings(first, first, draws=50)
+    assert all((score.value, score.p) == (0.0, 1.0) for score in (*same.cas, same.mad))

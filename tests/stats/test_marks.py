@@ -87,8 +87,8 @@ def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
 
 def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
     sets = [PairedSets.of(words(rng), words(rng)) for _ in range(3)]
-    each, spread = association_differences(sets, rng=rng, draws=10)
-    return [*each, spread]
+    differences = association_differences(sets, rng=rng, draws=10)
+    return [*differences.cas, differences.mad]
 
 
 FEW = {

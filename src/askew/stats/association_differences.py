@@ -5,17 +5,74 @@ models. The values are therefore differences of median-unbiased scores. Interval
 as in `differences`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 
-from askew.stats.association import Variant, cas, mad
+from askew.stats.association import SPREADS, Variant, cas
 from askew.stats.association_intervals import Associations, associations
 from askew.stats.differences import ROUNDS, correlations, equal_generators, joined
 from askew.stats.intervals import Floats, ends, p_by_rounds
 from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
+
+ALTERNATIVES = ("wasserstein", "standard_deviation")
+"""Names of the alternatives to MAD."""
+
+Scores = Callable[[Sequence[Floats]], Floats]
+"""Function of the means (..., columns) of all sets of a model to its scores (..., scores)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssociationDifferences:
+    """Differences of the association scores of an axis, the first model minus the second.
+
+    Attributes
+    ----------
+    cas : tuple of Estimate
+        Differences of CAS of every counterfactual.
+    mad, wasserstein, standard_deviation : Estimate
+        Differences of MAD and of its alternatives (TIBET, appendix 9.4).
+    """
+
+    cas: tuple[Estimate, ...]
+    mad: Estimate
+    wasserstein: Estimate
+    standard_deviation: Estimate
+
+    def with_missing(self, missing: Sequence[int]) -> Self:
+        """Return the differences with the numbers of images that were left out.
+
+        Parameters
+        ----------
+        missing
+            Images of both models that were left out, of the baseline set, then of each
+            counterfactual set.
+        """
+        cas_differences = [
+            replace(estimate, missing=missing[0] + count)
+            for estimate, count in zip(self.cas, missing[1:], strict=True)
+        ]
+        return type(self)(
+            cas=tuple(cas_differences),
+            mad=replace(self.mad, missing=sum(missing)),
+            wasserstein=replace(self.wasserstein, missing=sum(missing)),
+            standard_deviation=replace(self.standard_deviation, missing=sum(missing)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """Settings of the scores and their intervals, see `association_differences`."""
+
+    draws: int
+    level: float
+    variant: Variant
+    embedded: bool
 
 
 def association_differences(
@@ -25,14 +82,15 @@ def association_differences(
     draws: int = 1000,
     level: float = 0.95,
     variant: Variant = "paper",
-) -> tuple[tuple[Estimate, ...], Estimate]:
-    """Estimate differences of every counterfactual's CAS, and of MAD, between two models.
+    embedded: bool = False,
+) -> AssociationDifferences:
+    """Estimate differences of every counterfactual's CAS, of MAD and of its alternatives.
 
     Parameters
     ----------
     sets
         The baseline set of both models, then K counterfactual sets, as counts of concepts (images,
-        concepts).
+        concepts), or as unit vectors (images, dimensions).
     rng
         Generator of all draws.
     draws
@@ -41,79 +99,121 @@ def association_differences(
         Level of the intervals, in (0, 1).
     variant
         As in `association.cas` and `association.mad`.
-
-    Returns
-    -------
-    tuple
-        First model minus the second: a tuple of K differences of CAS, and the difference of MAD.
+    embedded
+        Take the sets as unit vectors and compare CAS^CLIP (TIBET, Eq. 4 and Fig. 11).
 
     Raises
     ------
     NotEnoughData, ValueError
         As in `associations`.
     """
+    settings = _Settings(draws=draws, level=level, variant=variant, embedded=embedded)
     again_first, again_second = equal_generators(rng)
-    first = _scores_of(
-        [pair.first for pair in sets], rng=again_first, draws=draws, level=level, variant=variant
+    models = (
+        _scores_of([pair.first for pair in sets], settings, again_first),
+        _scores_of([pair.second for pair in sets], settings, again_second),
     )
-    second = _scores_of(
-        [pair.second for pair in sets], rng=again_second, draws=draws, level=level, variant=variant
-    )
-    resampled = _cas_and_mad([pair.resampled(draws, rng) for pair in sets], variant)
-    correlation = correlations(resampled, min(len(pair) for pair in sets))
-    p = _exchange_p(sets, draws=draws, rng=rng, variant=variant)
+    resampled = [pair.resampled(draws, rng) for pair in sets]
+    for_alternatives = rng.spawn(1)[0]
 
+    def differences(spreads: Sequence[str], generator: Generator) -> list[Estimate]:
+        return _differences(models, sets, resampled, settings, spreads, generator)
+
+    *each_cas, mad = differences(("mad",), rng)
+    *_, wasserstein, standard_deviation = differences(ALTERNATIVES, for_alternatives)
+    return AssociationDifferences(
+        cas=tuple(each_cas),
+        mad=mad,
+        wasserstein=wasserstein,
+        standard_deviation=standard_deviation,
+    )
+
+
+def _differences(
+    models: tuple[Associations, Associations],
+    sets: Sequence[PairedSets],
+    resampled: Sequence[tuple[Floats, Floats]],
+    settings: _Settings,
+    spreads: Sequence[str],
+    rng: Generator,
+) -> list[Estimate]:
+    """Return the differences of every CAS, then of spreads.
+
+    `resampled` has the means of all sets in bootstrap samples. `rng` draws the exchanges.
+    """
+    scores = partial(_cas_and_spreads, settings=settings, spreads=spreads)
+    p = _exchange_p(sets, scores, settings.draws, rng)
+    correlation = correlations(_of_models(scores, resampled), min(len(pair) for pair in sets))
+    first, second = (_estimates(model, spreads) for model in models)
     differences = []
-    for k, (a, b) in enumerate(
-        zip((*first.cas, first.mad), (*second.cas, second.mad), strict=True)
-    ):
-        is_cas = k < len(sets) - 1
-        low, high = _joined_ends(a, b, float(correlation[k]), is_cas=is_cas)
-        difference = Estimate(
-            value=a.mark - b.mark,
-            low=low,
-            high=high,
-            level=level,
-            interval=f"MOVER, {a.interval}, paired",
-            n=(a.n or 0) + (b.n or 0),
-            missing=a.missing + b.missing,
-            null=0.0,
-            max=a.max,
-            p=float(p[k]),
-        )
-        differences.append(difference)
-    return tuple(differences[:-1]), differences[-1]
+    for k, (a, b) in enumerate(zip(first, second, strict=True)):
+        is_cas = k < len(models[0].cas)
+        differences.append(_difference(a, b, float(correlation[k]), float(p[k]), is_cas=is_cas))
+    return differences
 
 
-def _scores_of(
-    sets: Sequence[Floats], *, rng: Generator, draws: int, level: float, variant: Variant
-) -> Associations:
+def _estimates(scores: Associations, spreads: Sequence[str]) -> list[Estimate]:
+    """Return CAS of every counterfactual, then the named spreads."""
+    return [*scores.cas, *(getattr(scores, name) for name in spreads)]
+
+
+def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> Associations:
     """Compute the scores of one model, whose baseline set comes first."""
-    return associations(sets[0], sets[1:], rng=rng, draws=draws, level=level, variant=variant)
-
-
-def _cas_and_mad(means: Sequence[tuple[Floats, Floats]], variant: Variant) -> tuple[Floats, Floats]:
-    """CAS and MAD, (..., K + 1), of both models, from the histograms of all sets."""
-    first, second = (
-        _cas_and_mad_of_model(of_model, variant) for of_model in zip(*means, strict=True)
+    return associations(
+        sets[0],
+        sets[1:],
+        rng=rng,
+        draws=settings.draws,
+        level=settings.level,
+        variant=settings.variant,
+        embedded=settings.embedded,
     )
+
+
+def _cas_and_spreads(
+    means: Sequence[Floats], *, settings: _Settings, spreads: Sequence[str]
+) -> Floats:
+    """Compute CAS of every counterfactual, and spreads of these: (..., K + spreads)."""
+    initial = means[0]
+    if settings.embedded:
+        scores = [np.einsum("...d,...d->...", initial, other) for other in means[1:]]
+    else:
+        scores = [cas(initial, other, settings.variant) for other in means[1:]]
+    together = np.stack(scores, axis=-1)
+    measured = [SPREADS[name](together, settings.variant) for name in spreads]
+    return np.stack([*scores, *measured], axis=-1)
+
+
+def _of_models(scores: Scores, means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the scores of both models, from the means of all sets."""
+    first, second = (scores(of_model) for of_model in zip(*means, strict=True))
     return first, second
 
 
-def _cas_and_mad_of_model(histograms: Sequence[Floats], variant: Variant) -> Floats:
-    """CAS of every counterfactual and their MAD: (..., K + 1)."""
-    initial = histograms[0]
-    scores = [cas(initial, counterfactual, variant) for counterfactual in histograms[1:]]
-    return np.stack([*scores, mad(np.stack(scores, axis=-1), variant)], axis=-1)
+def _difference(
+    first: Estimate, second: Estimate, correlation: float, p: float, *, is_cas: bool = False
+) -> Estimate:
+    """Return a score of the first model minus that of the second."""
+    low, high = _joined_ends(first, second, correlation, is_cas=is_cas)
+    return Estimate(
+        value=first.mark - second.mark,
+        low=low,
+        high=high,
+        level=first.level,
+        interval=f"MOVER, {first.interval}, paired",
+        n=(first.n or 0) + (second.n or 0),
+        missing=first.missing + second.missing,
+        null=0.0,
+        max=first.max,
+        p=p,
+    )
 
 
-def _exchange_p(
-    sets: Sequence[PairedSets], *, draws: int, rng: Generator, variant: Variant
-) -> Floats:
-    """Two-sided p of every difference, (K + 1,), by exchanging the images of pairs."""
+def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Generator) -> Floats:
+    """Return the two-sided p of every difference by exchanging the images of pairs."""
 
     def differences(means: Sequence[tuple[Floats, Floats]]) -> Floats:
-        first, second = _cas_and_mad(means, variant)
+        first, second = _of_models(scores, means)
         return np.asarray(np.abs(first - second))
 
     def exchanged() -> Iterator[Floats]:

@@ -83,7 +83,8 @@ def test_a_planted_difference_is_significant() -> None:
 def test_entries_come_in_order_of_score_and_set() -> None:
     entries = compared(run_at(1.0), run_at(0.0))
     scores = [e.score for e in entries]
-    assert scores == ["mad", "cas", "cas", *["share", "share", "distance", "run_distance"] * 3]
+    of_axis = ["mad", "cas", "cas", "wasserstein", "standard_deviation"]
+    assert scores == [*of_axis, *["share", "share", "distance", "run_distance"] * 3]
     assert all(e.runs == ("bias 1.0", "bias 0.0") for e in entries)
 
 
@@ -170,6 +171,47 @@ def test_a_run_without_labels_is_missing_and_never_zero() -> None:
     for entry in compared(run_at(1.0), blind):
         assert isinstance(entry.difference, Missing)
         assert entry.difference.reason == "no_person"
+
+
+def with_vectors(run: ComparedRun) -> ComparedRun:
+    """Return a run whose images have a vector that shows their gender, with noise."""
+    rng = np.random.default_rng(4)
+    vectors = {}
+    sets = []
+    for observed in run.sets[PROMPT]:
+        pictures = []
+        for k, (picture, label) in enumerate(
+            zip(observed.pictures, observed.values["truth"]["gender"], strict=True)
+        ):
+            name = f"{run.name} {observed.name} {k}"
+            center = np.array([1.0, 0.0, 0.5] if label == "male" else [0.0, 1.0, 0.5])
+            vectors[name] = (center + rng.normal(size=3) * 0.05).astype(np.float32)
+            pictures.append(replace(picture, id=name))
+        sets.append(replace(observed, pictures=tuple(pictures)))
+    return replace(run, sets={PROMPT: sets}, vectors=vectors, embedder="planted")
+
+
+def test_scores_by_embedding_are_compared_where_both_runs_have_vectors() -> None:
+    biased = with_vectors(run_at(1.0))
+    fair = with_vectors(run_at(0.0))
+    entries = compared(biased, fair)
+    assert find(entries, "cas_clip", "male").value < 0 < find(entries, "cas_clip", "female").value
+    mad_clip = find(entries, "mad_clip")
+    assert mad_clip.value < 0
+    assert mad_clip.q < 0.05
+    assert {e.instrument for e in entries if e.score.endswith("_clip")} == {"planted"}
+    without = compared(biased, run_at(0.0))
+    assert not any(e.score.endswith("_clip") for e in without)
+
+
+def test_an_image_without_a_vector_is_left_out_and_counted() -> None:
+    biased = with_vectors(run_at(1.0))
+    fair = with_vectors(run_at(0.0))
+    vectors = dict(fair.vectors)
+    for name in [name for name in vectors if "initial" in name][:5]:
+        del vectors[name]
+    mad_clip = find(compared(biased, replace(fair, vectors=vectors)), "mad_clip")
+    assert mad_clip.missing == 5
 
 
 def labeled_run(name: str, labels: Sequence[str], axis: str, prompt: str = PROMPT) -> ComparedRun:

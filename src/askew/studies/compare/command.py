@@ -6,10 +6,12 @@ from pathlib import Path
 
 from askew import conditions, findings
 from askew.errors import UsageError
+from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, NamesOption, PathOption, TextsOption
+from askew.plan import PromptPlan
 from askew.store.files import sha256
 from askew.studies.compare import COMPARISON_FILE
-from askew.studies.compare.comparable import match_runs
+from askew.studies.compare.comparable import have_the_same_embedder, match_runs
 from askew.studies.compare.comparison import RUNS_FILE, Comparison, ComparisonPlan
 from askew.studies.compare.findings import SCORES, ScoreDifference
 from askew.studies.compare.runs import (
@@ -18,6 +20,7 @@ from askew.studies.compare.runs import (
     observed_sets,
     run_names,
     scoring_of,
+    stored_vectors,
 )
 from askew.studies.compare.score import ComparedRun, score
 
@@ -79,8 +82,9 @@ def compare(
     labels = run_names([(run.folder, run.findings) for run in audits], names)
     by_name = dict(zip(labels, audits, strict=True))
     prompts, warnings = match_runs(by_name)
+    with_vectors = have_the_same_embedder(audits)
     compared = [
-        ComparedRun(name=name, identity=content_digest(run), sets=observed_sets(run, prompts))
+        _compared_run(name, run, prompts, with_vectors=with_vectors)
         for name, run in by_name.items()
     ]
     digest = sha256(" ".join(run.plan.hash for run in audits).encode())[:8]
@@ -96,6 +100,20 @@ def compare(
     result = Comparison(folder=place, runs=by_name, entries=entries, warnings=warnings).write()
     conditions.check(checks, result.entries, result)
     return result
+
+
+def _compared_run(
+    name: str, run: AuditResult, prompts: Sequence[PromptPlan], *, with_vectors: bool
+) -> ComparedRun:
+    """Return a run with its labeled images and, if requested, their vectors."""
+    sets = observed_sets(run, prompts)
+    return ComparedRun(
+        name=name,
+        identity=content_digest(run),
+        sets=sets,
+        vectors=stored_vectors(run, sets) if with_vectors else {},
+        embedder=next(iter(run.findings.instruments.embedder or {}), ""),
+    )
 
 
 def _check_folders(folders: Sequence[Path]) -> None:

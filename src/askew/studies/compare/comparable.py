@@ -61,6 +61,7 @@ def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[
     prompts, warnings = comparable_prompts(plans, generated)
     _check_instruments(list(runs.values()))
     texts = {prompt.text for prompt in prompts}
+    warnings += _embedder_warnings(runs)
     warnings += _equal_run_warnings(runs)
     warnings += _uneven_label_warnings(runs, texts)
     warnings += _left_out_sets(runs, texts)
@@ -89,6 +90,20 @@ def _versions(run: AuditResult) -> dict[str, str]:
     """Return the fingerprints of a run's VQA models. Labels of persons have no version."""
     fingerprints = run.findings.instruments.vqa or {}
     return {name: version for name, version in fingerprints.items() if name != LABELS}
+
+
+def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
+    """Check whether all runs measured their images by the same version of an embedder."""
+    versions = [run.findings.instruments.embedder or {} for run in runs]
+    return bool(versions[0]) and all(version == versions[0] for version in versions)
+
+
+def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
+    """Return a warning if the runs used different embedders, so that scores by embedding are left out."""
+    with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
+    if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
+        return []
+    return ["the runs use different embedders, so CAS and MAD by embedding are not compared"]
 
 
 def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:

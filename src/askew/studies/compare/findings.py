@@ -20,6 +20,9 @@ RUN_DISTANCE = "run_distance"
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores of an image set. The other scores are of an axis."""
 
+AXIS_SCORES = ("mad", "cas", "wasserstein", "standard_deviation", "mad_clip", "cas_clip")
+"""Scores of an axis with counterfactuals."""
+
 SCORE_FIELDS = ("prompt", "axis", "set", "value", "instrument")
 """Fields that identify a score of a run."""
 
@@ -31,14 +34,15 @@ class ScoreDifference:
     Attributes
     ----------
     score
-        mad, cas, share, distance, or run_distance. The latter is the distance between the shares of
-        both runs and has no sign. Its test decides whether the runs differ.
+        mad, wasserstein and standard_deviation (alternatives to MAD), cas, mad_clip and cas_clip
+        (by embedding), share, distance, or run_distance. The last is the distance between the
+        shares of both runs and has no sign. Its test decides whether the runs differ.
     prompt, axis, instrument
         The prompt, the axis, and the instrument that labels the images.
     set
-        Image set of a share or a distance. None for MAD and CAS.
+        Image set of a share or a distance. None for scores of an axis with counterfactuals.
     value
-        Value of a share or CAS. None for MAD and distance.
+        Value of a share or CAS. None for other scores.
     runs
         Names of the first and the second run.
     difference
@@ -112,7 +116,7 @@ def scored(
             yield LocatedEstimate(entry.score, (place, "difference"), names, entry.difference)
 
 
-SCORES: Scores = {name: partial(scored, score=name) for name in ("mad", "cas", *SET_SCORES)}
+SCORES: Scores = {name: partial(scored, score=name) for name in (*AXIS_SCORES, *SET_SCORES)}
 """Scores that --fail-if accepts."""
 
 

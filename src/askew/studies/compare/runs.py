@@ -1,6 +1,6 @@
 """Finished audits as a comparison uses them: their names, and their images with stored answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from askew.measure.base import CAPTION
 from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.tibet import PictureVectors
 from askew.options import NamesOption, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import captioner_of
@@ -151,6 +152,26 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
     for prompt in prompts:
         _check_answers(run, prompt, sets[prompt.text])
     return sets
+
+
+def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) -> PictureVectors:
+    """Return the vectors of the images of a run by id; empty without an embedder.
+
+    Parameters
+    ----------
+    run
+        A finished audit.
+    sets
+        Its image sets by prompt.
+    """
+    fingerprints = list((run.findings.instruments.embedder or {}).values())
+    if not fingerprints:
+        return {}
+    observed = [each for of_prompt in sets.values() for each in of_prompt]
+    pictures = [picture for each in observed for picture in each.pictures]
+    ids = dict.fromkeys(picture.id for picture in pictures if isinstance(picture, Picture))
+    with Store(run.store, create=False) as store:
+        return store.vectors(fingerprints[0], ids)
 
 
 def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[ObservedSet]) -> None:

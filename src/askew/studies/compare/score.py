@@ -5,7 +5,7 @@ collection have no seeds: their sets are compared as independent samples.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -13,14 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
-from askew.methods.audit.tibet import Concepts, concepts_of_axis, extract_concepts
+from askew.methods.audit.tibet import (
+    Concepts,
+    PictureVectors,
+    concepts_of_axis,
+    extract_concepts,
+)
 from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import captioner_of
 from askew.parts.survey.observed import Answer, ObservedSet, why_missing
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import AxisPlan, PromptPlan
-from askew.stats.association_differences import association_differences
+from askew.stats.association import unit_vectors
+from askew.stats.association_differences import (
+    ALTERNATIVES,
+    AssociationDifferences,
+    association_differences,
+)
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.exchange import distance_of_sets, exchange_test, exchange_test_of_value
 from askew.stats.intervals import benjamini_hochberg, holm
@@ -50,11 +60,16 @@ class ComparedRun:
         affects only the signs of differences.
     sets
         Image sets by prompt.
+    vectors
+        Unit vectors of the images by id, of the embedder named `embedder`. Empty without an
+        embedder.
     """
 
     name: str
     identity: str
     sets: Mapping[str, Sequence[ObservedSet]]
+    vectors: PictureVectors = field(default_factory=dict)
+    embedder: str = ""
 
 
 def score(
@@ -93,6 +108,8 @@ def score(
         differences: list[ScoreDifference] = []
         if captioner is not None:
             differences += pair.concept_scores(captioner, separate_concepts)
+            if first.vectors and second.vectors:
+                differences += pair.vector_scores({**first.vectors, **second.vectors}, a.embedder)
         for name in instruments:
             differences += pair.shares(name)
         entries += [entry.swapped() for entry in differences] if swapped else differences
@@ -231,10 +248,44 @@ class _PromptPair:
         prompts = [observed.prompt for observed, _ in self.sets.values()]
         return [str(prompt.value) for prompt in prompts if prompt.axis == axis]
 
+    def vector_scores(self, vectors: PictureVectors, embedder: str) -> list[ScoreDifference]:
+        """Return the differences of CAS^CLIP and its MAD on each axis with counterfactuals."""
+        entries: list[ScoreDifference] = []
+        for axis in self.prompt.axes:
+            values = self._counterfactual_values(axis.name)
+            if INITIAL not in self.sets or not values:
+                continue
+            names = [INITIAL, *(f"{axis.name}: {value}" for value in values)]
+            scores = self._by_vectors(axis.axis(), names, vectors)
+            for name, value, difference in _named(scores, values, clip=True):
+                entries.append(self._entry(name, axis.name, embedder, difference, value=value))
+        return entries
+
+    def _by_vectors(
+        self, axis: Axis, names: Sequence[str], vectors: PictureVectors
+    ) -> AssociationDifferences | Missing:
+        """Return the differences of an axis, whose baseline set comes first in `names`."""
+        sets = [self.sets[name] for name in names]
+        if not all(_rows_of(observed, vectors).size for pair in sets for observed in pair):
+            return Missing("not_asked", "a set has no image with a vector")
+        rng = self.scoring.rng(self.prompt.text, axis.name, "comparison by vectors")
+        scores = association_differences(
+            [_paired_vectors(pair, vectors) for pair in sets],
+            rng=rng,
+            variant=self.scoring.variant,
+            embedded=True,
+            **self.scoring.interval_options,
+        )
+        missing = []
+        for pair in sets:
+            counts = [len(each.pictures) - len(_rows_of(each, vectors)) for each in pair]
+            missing.append(sum(counts))
+        return scores.with_missing(missing)
+
     def _association_entries(
         self, axis: Axis, values: Sequence[str], concepts: Sequence[Concepts], scoring: Scoring
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences of MAD and CAS on an axis.
+        """Yield the differences of MAD and CAS on an axis, then of MAD's alternatives.
 
         `concepts` are those of all sets of the second run, then of the first run.
         """
@@ -242,15 +293,14 @@ class _PromptPair:
         pairs = zip(concepts[:count], concepts[count:], strict=True)
         by_set = dict(zip(self.sets, pairs, strict=True))
         names = [INITIAL, *(f"{axis.name}: {value}" for value in values)]
-        mad, *cas = self._associations(axis, {name: by_set[name] for name in names}, scoring)
-        yield self._entry("mad", axis.name, scoring.instrument, mad)
-        for value, difference in zip(values, cas, strict=True):
-            yield self._entry("cas", axis.name, scoring.instrument, difference, value=value)
+        scores = self._associations(axis, {name: by_set[name] for name in names}, scoring)
+        for name, value, difference in _named(scores, values):
+            yield self._entry(name, axis.name, scoring.instrument, difference, value=value)
 
     def _associations(
         self, axis: Axis, concepts: Mapping[str, ConceptPair], scoring: Scoring
-    ) -> list[E]:
-        """Return the difference of MAD, then of each CAS.
+    ) -> AssociationDifferences | Missing:
+        """Return the differences of an axis.
 
         `concepts` are those of the baseline set, then of each counterfactual set.
         """
@@ -258,18 +308,13 @@ class _PromptPair:
         rng = scoring.rng(self.prompt.text, axis.name, "comparison by concepts")
         try:
             sets = [self._paired_concepts(name, pair) for name, pair in concepts.items()]
-            each_cas, mad = association_differences(
+            scores = association_differences(
                 sets, rng=rng, variant=scoring.variant, **scoring.interval_options
             )
         except NotEnoughData as error:
             observed = [each for name in concepts for each in self.sets[name]]
-            reason = why_missing(observed, scoring.instrument, axis, str(error))
-            return [reason] * len(concepts)
-        cas = [
-            replace(estimate, missing=missing[0] + count)
-            for estimate, count in zip(each_cas, missing[1:], strict=True)
-        ]
-        return [replace(mad, missing=sum(missing)), *cas]
+            return why_missing(observed, scoring.instrument, axis, str(error))
+        return scores.with_missing(missing)
 
     def _paired_concepts(self, set_name: str, concepts: ConceptPair) -> PairedSets:
         rows = [each.counts.counts for each in concepts]
@@ -348,6 +393,59 @@ class _PromptPair:
             runs=self.names,
             difference=difference,
         )
+
+
+def _named(
+    scores: AssociationDifferences | Missing, values: Sequence[str], clip: bool = False
+) -> Iterator[tuple[str, str | None, E]]:
+    """Yield the name, the value and the difference of each association score.
+
+    Parameters
+    ----------
+    scores
+        The differences, or the reason why there are none.
+    values
+        Values of the counterfactual sets.
+    clip
+        True for scores by vectors. Their alternatives to MAD are left out, as in an audit.
+    """
+    suffix = "_clip" if clip else ""
+    alternatives: dict[str, E]
+    if isinstance(scores, Missing):
+        of_mad: E = scores
+        of_values: list[E] = [scores] * len(values)
+        alternatives = dict.fromkeys(ALTERNATIVES, scores)
+    else:
+        of_mad = scores.mad
+        of_values = [*scores.cas]
+        alternatives = {name: getattr(scores, name) for name in ALTERNATIVES}
+    yield f"mad{suffix}", None, of_mad
+    for value, difference in zip(values, of_values, strict=True):
+        yield f"cas{suffix}", value, difference
+    if not clip:
+        for name, difference in alternatives.items():
+            yield name, None, difference
+
+
+def _rows_of(observed: ObservedSet, vectors: PictureVectors) -> NDArray[np.float64]:
+    """Return the unit vectors (images, dimensions) of the images of a set that have a vector."""
+    rows = [
+        vectors[picture.id]
+        for picture in observed.pictures
+        if isinstance(picture, Picture) and picture.id in vectors
+    ]
+    return unit_vectors(np.array(rows)) if rows else np.zeros((0, 0))
+
+
+def _paired_vectors(sets: SetPair, vectors: PictureVectors) -> PairedSets:
+    """Pair the vectors of the images of two sets by their seeds."""
+    has_vector = []
+    for observed in sets:
+        present = [
+            isinstance(picture, Picture) and picture.id in vectors for picture in observed.pictures
+        ]
+        has_vector.append(np.array(present, dtype=bool))
+    return _paired(sets, [_rows_of(observed, vectors) for observed in sets], has_vector)
 
 
 def _is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:

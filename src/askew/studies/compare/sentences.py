@@ -33,6 +33,10 @@ RunScore = Callable[[str, ScoreDifference], Estimate | None]
 SCORE_NAMES = {
     "mad": "MAD",
     "cas": "CAS",
+    "wasserstein": "Wasserstein distance of CAS",
+    "standard_deviation": "Standard deviation of CAS",
+    "mad_clip": "MAD by embedding",
+    "cas_clip": "CAS by embedding",
     "share": "Share",
     "distance": "Deviation",
     RUN_DISTANCE: "Distance between the runs",
