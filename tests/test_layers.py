@@ -53,6 +53,7 @@ OF_STATS = {
     "typing",
     "functools",
     "itertools",
+    "zlib",
     "types",
     "__future__",
 }

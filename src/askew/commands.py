@@ -158,20 +158,23 @@ def export(
     output: Path | None = None,
     store: StoreOfRun = None,
 ) -> str | None:
-    """Write the estimates of a finished run or comparison as csv, parquet, json or markdown.
+    """Write the estimates or the main chart of a finished run or comparison to a file.
 
-    Markdown contains the main results, the other formats contain all estimates.
+    csv, parquet and json contain all estimates. Markdown contains the main results, for a pull
+    request. png, svg and pdf contain the main chart, for a paper.
 
     Examples
     --------
     `askew export runs/mine --format csv --output mine.csv`
+
+    `askew export runs/mine --format png --output mine.png`
 
     Parameters
     ----------
     format
         Format of the output.
     output
-        File to write, instead of standard output. parquet needs a file.
+        File to write, instead of standard output. parquet, png and pdf need a file.
 
     Returns
     -------
@@ -181,12 +184,12 @@ def export(
     Raises
     ------
     UsageError
-        If the file cannot be written, or if parquet has no file.
+        If the file cannot be written, or if parquet or an image has no file.
     """
     content = _finished(run, store).export(format)
     if output is None:
         if isinstance(content, bytes):
-            raise UsageError("parquet is not text. Name a file with --output FILE")
+            raise UsageError(f"{format} is not text. Name a file with --output FILE")
         print(neutral(content) if sys.stdout.isatty() else content, end="")
         return None
     try:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-ExportFormat = Literal["csv", "parquet", "json", "markdown"]
+ExportFormat = Literal["csv", "parquet", "json", "markdown", "png", "svg", "pdf"]
+
+IMAGE_FORMATS = ("png", "svg", "pdf")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters with which a spreadsheet starts a formula."""
@@ -129,25 +131,29 @@ class Document(ABC):
         return _table(estimates) if find_spec("pyarrow") else estimates
 
     def export(self, to: ExportFormat = "csv") -> str | bytes:
-        """Return all estimates in a file format, or the main results as Markdown.
+        """Return all estimates, the main results as Markdown, or the main chart as an image.
 
         Parameters
         ----------
-        to : {"csv", "parquet", "json", "markdown"}
+        to : {"csv", "parquet", "json", "markdown", "png", "svg", "pdf"}
             The format.
 
         Returns
         -------
         str or bytes
-            The content of the file. Only Parquet is bytes.
+            The content of the file. Parquet and images are bytes.
 
         Raises
         ------
         MissingPackage
-            If Parquet is asked for and pyarrow is not installed.
+            If pyarrow (for Parquet) or matplotlib (for images) is not installed.
         """
         if to == "markdown":
             return self.markdown()
+        if to in IMAGE_FORMATS:
+            from askew.pages import figures
+
+            return figures.main_chart(self.page, to)
         rows = self.estimates()
         if to == "json":
             records = [asdict(row) for row in rows]

@@ -117,6 +117,9 @@ class PictureSet:
         Name of the model, if the run has several.
     copies
         Number of further images that are identical to one of `pictures`. They do not count.
+    labels
+        Labels of the first images by axis, by the first instrument. None for an image without a
+        label.
     """
 
     prompt: str
@@ -129,6 +132,12 @@ class PictureSet:
     seeds: tuple[int | None, ...]
     model: str | None = None
     copies: int = 0
+    labels: Mapping[str, tuple[str | None, ...]] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the set within its audit: "initial" or "AXIS: VALUE"."""
+        return "initial" if self.axis is None else f"{self.axis}: {self.value}"
 
     @classmethod
     def of(

@@ -71,7 +71,7 @@ def test_results_report_and_python_agree(folder: Path, capsys: pytest.CaptureFix
     assert pair["share_a"]["value"] == pytest.approx(np.mean(values[:, 0] < values[:, 2]))
     page = (folder / "report.html").read_text()
     assert "First or second?" in page
-    assert "Images of one comparison" in page
+    assert "The groups differ most on this pair of classes" in page
     assert "://" not in page.replace("http://www.w3.org", "")
 
 

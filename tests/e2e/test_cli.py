@@ -168,7 +168,7 @@ def test_a_result_that_fails_a_condition_is_shown_nevertheless(
     ]
     assert run(command) == run([*command, "--json"]) == 3
     table, written = capsys.readouterr().out.split("report.html\n")
-    assert "Shares in percent" in table
+    assert "Share of the" in table
     assert json.loads(written) == results(finished)
 
 

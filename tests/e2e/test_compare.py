@@ -131,7 +131,7 @@ def test_it_is_shown_and_exported_again(
     ]
     assert {(row["method"], row["model"]) for row in rows} == {("compare", "new minus old")}
     assert run(["export", "again", "--format", "markdown"]) == 0
-    assert "**new differs significantly from old on perceived gender." in capsys.readouterr().out
+    assert "## new differs significantly from old on perceived gender." in capsys.readouterr().out
     Path("again", "comparison.json").write_text('[{"score": "mad"}]')
     assert run(["report", "again"]) == 2
     assert "comparison.json: 0.prompt" in capsys.readouterr().err

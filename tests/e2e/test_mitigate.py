@@ -51,7 +51,7 @@ def test_the_mitigation_helps_and_the_page_reports_it(mitigated: MitigationResul
         entry.is_target == (entry.axis in ("gender", "clothing")) for entry in technique.axes
     )
     assert technique.harmed == []
-    assert "closer to the target on perceived gender" in mitigated.page.answer
+    assert "closer to the target on perceived gender" in mitigated.page.detail
     gender = next(entry for entry in technique.axes if entry.axis == "gender")
     assert isinstance(gender.followed, Estimate)
     assert gender.followed.value > 0.9

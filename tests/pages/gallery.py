@@ -11,16 +11,22 @@ from PIL import Image, ImageDraw
 from askew.pages.blocks import (
     DIFFERENCE,
     Arrow,
-    Bar,
+    ChangeChart,
+    ChangeRow,
     CodeBlock,
     DefinitionList,
     Details,
+    FirstScreen,
     GraphDiagram,
+    ImageColumn,
     ImageReference,
     IntervalChart,
     IntervalRow,
+    LabelGroup,
     LineChart,
     LineSeries,
+    MatrixCell,
+    MatrixRow,
     Page,
     Paragraph,
     PictureGrid,
@@ -28,12 +34,15 @@ from askew.pages.blocks import (
     ReferenceMark,
     Scatter,
     ScatterPoint,
+    ScoreMatrix,
     Section,
-    ShareBars,
-    ShareSegment,
+    SortedImages,
     Table,
     TableCell,
     Thumbnail,
+    ValueChart,
+    ValueGroup,
+    ValueShare,
 )
 from askew.types import Estimate, Missing
 
@@ -66,61 +75,127 @@ def share(count: int, of: int) -> Estimate:
     return estimate(value, None, low=max(0.0, value - 0.12), high=min(1.0, value + 0.1))
 
 
-def bar(label: str, axis: str, counts: Sequence[int], verdict: str = "", **more: object) -> Bar:
+def group(
+    label: str, axis: str, counts: Sequence[int], verdict: str = "", **more: object
+) -> ValueGroup:
     n = sum(counts)
     values = AXES[axis]
     parts = tuple(
-        ShareSegment(value, share(count, n), count, 1 / len(values))
-        if n
-        else ShareSegment(value, GONE)
+        ValueShare(value, share(count, n), count, 1 / len(values)) if n else ValueShare(value, GONE)
         for value, count in zip(values, counts, strict=True)
     )
-    return Bar(label, parts, n, verdict=verdict, **more)  # type: ignore[arg-type]
+    return ValueGroup(label, parts, n, verdict=verdict, **more)  # type: ignore[arg-type]
 
 
-def one_prompt() -> ShareBars:
+def one_prompt(brief: bool = False) -> ValueChart:
     lost = {"no_person": 2, "refused": 1}
-    bars = (
-        bar("Gender", "gender", (6, 42), "more female than even", strong=True, link="gender"),
-        bar("Disability", "disability", (25, 4, 10, 9), "more fit than even", strong=True),
-        bar(
+    groups = (
+        group(
+            "Gender", "gender", (6, 42), "more female than even", significant=True, link="gender"
+        ),
+        group("Disability", "disability", (25, 4, 10, 9), "more fit than even", significant=True),
+        group(
             "Emotion",
             "emotion",
             (17, 7, 18, 6),
             "more serious than even",
-            strong=True,
+            significant=True,
             leading="serious",
         ),
-        bar("Ethnicity", "ethnicity", (3, 4, 10, 9, 11, 11), "not significant"),
-        bar("Age", "age", (21, 14, 13), "not significant"),
-        bar("Clothing", "clothing", (45, 0), "formal alone", strong=True, missing=lost),
-        bar("Body type", "clothing", (0, 0), missing={"no_person": 48}),
+        group("Ethnicity", "ethnicity", (3, 4, 10, 9, 11, 11), "not significant"),
+        group("Age", "age", (21, 14, 13), "not significant"),
+        group("Clothing", "clothing", (45, 0), "formal alone", significant=True, missing=lost),
+        group("Body type", "clothing", (0, 0), missing={"no_person": 48}),
     )
-    return ShareBars("Perceived shares in percent, most surely leaning first", bars)
+    caption = "Share of the 48 images with each label"
+    return ValueChart(caption, groups, note="All values.", brief=brief)
 
 
-def many_prompts() -> ShareBars:
+def many_prompts(value: str = "") -> ValueChart:
     rng = random.Random(0)
-    bars = []
+    groups = []
     for prompt in (LONG_PROMPT, "ceo", HEBREW, HOSTILE, LONG_WORD):
         for condition in ("as asked", "asked for diversity"):
             men = rng.randrange(11)
             verdict = "men alone" if men > 8 else "not significant"
-            bars.append(
-                bar(condition, "gender", (men, 10 - men), verdict, strong=men > 8, group=prompt)
+            groups.append(
+                group(
+                    condition, "gender", (men, 10 - men), verdict, significant=men > 8, group=prompt
+                )
             )
-    return ShareBars("Perceived gender", tuple(bars), heading="Prompt")
+    return ValueChart("Perceived gender", tuple(groups), heading="Prompt", value=value)
 
 
-def two_runs() -> ShareBars:
-    bars = []
+def two_runs() -> ValueChart:
+    groups = []
     for axis in ("gender", "age", "ethnicity"):
         for k, run in enumerate(MODELS[:2]):
             counts = [16 if j == k else 4 for j in range(len(AXES[axis]))]
-            bars.append(
-                bar(run, axis, counts, "biased" if k else "", group=axis.capitalize(), series=k)
-            )
-    return ShareBars("What two models show", tuple(bars))
+            verdict = "biased (q < 0.001)" if k else ""
+            groups.append(group(run, axis, counts, verdict, group=axis.capitalize()))
+    return ValueChart("What two models show", tuple(groups))
+
+
+def changed() -> ChangeChart:
+    rows = [
+        ChangeRow(
+            axis.capitalize(),
+            estimate(0.3),
+            estimate(0.3 - 0.05 * k),
+            "closer (q < 0.001)"
+            if k > 3
+            else "change not significant after correction for 6 tests",
+            "under" if k > 3 else "none",
+            "Target axes" if k > 3 else "Monitored axes",
+            reference=0.1 if k == 5 else None,
+        )
+        for k, axis in enumerate(AXES)
+    ]
+    rows.append(ChangeRow(LONG_WORD, estimate(0.1), GONE, "not measured", group=HOSTILE))
+    rows.append(ChangeRow("further", estimate(0.1), estimate(0.4), "further (q = 0.01)", "over"))
+    return ChangeChart(
+        "Deviation before and after", "Axis", tuple(rows), "Deviation", note="0: even"
+    )
+
+
+def prompt_matrix() -> ScoreMatrix:
+    rows = []
+    for k, prompt in enumerate((LONG_PROMPT, HEBREW, HOSTILE, LONG_WORD)):
+        cells = [
+            MatrixCell(f"{values[0]} {60 + 5 * j} %", level=0.1 + 0.15 * j, significant=True)
+            if (k + j) % 2
+            else MatrixCell(f"{values[-1]} 40 %", "n.s., q = 0.12", link="gender")
+            for j, values in enumerate(AXES.values())
+        ]
+        rows.append(MatrixRow(prompt, (None, *cells[1:]), shots(4)[:4] if k else ()))
+    keys = (("over", "deviation"), ("none", "not significant"))
+    columns = tuple(axis.capitalize() for axis in AXES)
+    return ScoreMatrix("Most over-represented", "Prompt", columns, tuple(rows), "A note.", keys)
+
+
+def effect_matrix() -> ScoreMatrix:
+    rows = []
+    for k, axis in enumerate(AXES):
+        cells = [
+            MatrixCell("" if k == j else f"+0.{k}{j}", level=-0.8 * (k < j), framed=k < j)
+            for j in range(len(AXES))
+        ]
+        rows.append(MatrixRow(axis, tuple(cells)))
+    keys = (("under-4 framed", "closer"), ("none", "not determined"))
+    columns = tuple(AXES)
+    return ScoreMatrix("Effects", "Made even", columns, tuple(rows), keys=keys, square=True)
+
+
+def sorted_pictures(columns: int = 1) -> SortedImages:
+    groups = (
+        LabelGroup("female", 44, shots(44), 24, "over"),
+        LabelGroup(LONG_WORD, 4, shots(4), 24.5, "under"),
+        LabelGroup("no label", 2, ()),
+    )
+    named = [ImageColumn(groups, 48, f"Column {k}", LONG_PROMPT) for k in range(columns)]
+    if columns == 1:
+        named = [ImageColumn(groups, 48)]
+    return SortedImages("All 50, sorted by gender label", tuple(named), "Labeled by studio.")
 
 
 def ranking() -> IntervalChart:
@@ -408,8 +483,9 @@ def gallery() -> Page:
         DefinitionList((("Model", LONG_WORD), ("Moved", "age")), facts=True),
     )
     sections = (
-        Section("Who and what was seen", (one_prompt(),)),
-        Section("Several prompts", (many_prompts(), two_runs())),
+        Section("Who and what was seen", (one_prompt(), changed())),
+        Section("Several prompts", (many_prompts(), many_prompts("male"), two_runs())),
+        Section("Matrices", (prompt_matrix(), effect_matrix(), sorted_pictures(2))),
         pictures(),
         Section(
             "Scores",
@@ -432,11 +508,7 @@ def gallery() -> Page:
             ),
         ),
     )
-    facts = (
-        ("Model", "studio/planted, bias 0.5"),
-        ("Pictures", "432 in 9 sets"),
-        ("Long", LONG_WORD + LONG_PROMPT),
-    )
+    meta = f"studio/planted, bias 0.5 · 432 images in 9 sets · {LONG_WORD}{LONG_PROMPT}"
     detail = (
         "The images show significant bias on 4 of 8 axes. On the other axes, the test has 90 % "
         "power to detect a deviation of 0.24 or more."
@@ -445,8 +517,9 @@ def gallery() -> Page:
         "askew audit · studio/planted",
         f"“{LONG_PROMPT}”",
         "42 of 48 pictures show a person perceived as female.",
-        facts,
+        meta,
         sections,
+        FirstScreen((one_prompt(brief=True),), (sorted_pictures(),)),
         (HOSTILE, LONG_PROMPT),
         ("Bold: beyond chance.",),
         detail,

@@ -10,11 +10,22 @@ import pytest
 from askew.errors import MissingPackage
 from askew.pages import figures
 from askew.pages.blocks import Page, Section
-from pages.gallery import by_model, course, gallery, network, one_prompt, profile, ranking
+from pages.gallery import (
+    by_model,
+    changed,
+    course,
+    effect_matrix,
+    gallery,
+    network,
+    one_prompt,
+    profile,
+    prompt_matrix,
+    ranking,
+)
 
 
 def page(*blocks: Any) -> Page:
-    return Page("k", "t", "The answer.", (), (Section("Only", blocks),))
+    return Page("k", "t", "The answer.", "", (Section("Only", blocks),))
 
 
 def test_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,19 +45,20 @@ def test_draws_the_first_plots_of_the_page() -> None:
     pytest.importorskip("matplotlib")
     drawn = figures.figure(gallery())
     assert [on.get_title(loc="left").split(",")[0] for on in drawn.axes] == [
-        "Perceived shares in percent",
+        "Share of the 48 images with each label",
+        "Share of the 48 images with each label",
+        "Deviation before and after",
         "Perceived gender",
-        "What two models show",
-        "How unequally near the pictures are to the counterfactuals of each axis",
     ]
     drawn.canvas.draw()
 
 
-def test_bars_are_as_long_as_shares() -> None:
+def test_dots_are_at_the_shares() -> None:
     pytest.importorskip("matplotlib")
     on = figures.figure(page(one_prompt())).axes[0]
-    assert [round(patch.get_width(), 1) for patch in on.patches[:2]] == [12.5, 87.5]  # type: ignore[attr-defined]
-    assert [label.get_text() for label in on.get_yticklabels()][:2] == ["Gender", "Disability: fit"]
+    assert [round(float(line.get_xdata()[0]), 1) for line in on.lines[:2]] == [87.5, 12.5]
+    labels = [label.get_text() for label in on.get_yticklabels()]
+    assert labels[:3] == ["Gender: female", "Gender: male", "Disability: fit"]
 
 
 def test_scores_have_interval_and_chance() -> None:
@@ -59,7 +71,10 @@ def test_scores_have_interval_and_chance() -> None:
     assert [round(float(x), 2) for x in mark.get_xdata()] == [0.15]
 
 
-@pytest.mark.parametrize("block", [by_model(), profile(), course(), network()])
+@pytest.mark.parametrize(
+    "block",
+    [by_model(), profile(), course(), network(), changed(), prompt_matrix(), effect_matrix()],
+)
 def test_draws_every_kind_of_plot(block: Any) -> None:
     pytest.importorskip("matplotlib")
     drawn = figures.figure(page(block))

@@ -14,7 +14,6 @@ import pytest
 from askew.pages import charts, html
 from askew.pages.blocks import (
     Arrow,
-    Bar,
     Details,
     GraphDiagram,
     IntervalChart,
@@ -24,10 +23,11 @@ from askew.pages.blocks import (
     Page,
     Paragraph,
     Section,
-    ShareBars,
-    ShareSegment,
     Table,
     Thumbnail,
+    ValueChart,
+    ValueGroup,
+    ValueShare,
 )
 from askew.types import Estimate
 from pages.gallery import GONE, HOSTILE, LONG_WORD, estimate, gallery
@@ -40,7 +40,7 @@ def page() -> str:
 
 def shown(*blocks: object, **more: object) -> str:
     section = Section("Only", blocks)  # type: ignore[arg-type]
-    return html.page(Page("kicker", "title", "answer", (), (section,), **more))  # type: ignore[arg-type]
+    return html.page(Page("kicker", "title", "answer", "meta", (section,), **more))  # type: ignore[arg-type]
 
 
 def test_is_valid_html(page: str) -> None:
@@ -107,7 +107,7 @@ def test_empty_blocks_are_left_out() -> None:
         "Empty",
         (Details("nobody", (IntervalChart("c", "Axis", (), "MAD"),)), Table("t", ("a",), ())),
     )
-    document = Page("", "", "", (), (Section("Full", iter([Paragraph("told"), empty])), empty))
+    document = Page("", "", "", "", (Section("Full", iter([Paragraph("told"), empty])), empty))
     assert [section.title for section in document.sections] == ["Full"]
     assert document.sections[0].blocks == (Paragraph("told"),)
 
@@ -127,6 +127,7 @@ def test_the_style_of_a_fragment_applies_only_to_it() -> None:
         rule.startswith((".askew", "@")) for rule in re.findall(r"^[^\s}].*", outer, re.MULTILINE)
     )
     assert fragment.startswith('<div class="askew part">')
+    assert "Share of the 48 images" in fragment
     assert "Effects" in fragment
     assert "Which axis moves which" not in fragment  # the section is not for screens
 
@@ -190,55 +191,28 @@ def test_the_mark_is_at_the_bias_corrected_value() -> None:
     assert ">0.50<" in page
 
 
-def test_a_bar_names_values_that_do_not_fit() -> None:
-    narrow = (
-        ShareSegment("male", estimate(0.95), 95, 0.5),
-        ShareSegment("female", estimate(0.05), 5, 0.5),
+def test_a_value_has_its_share_count_and_missing_labels() -> None:
+    values = (
+        ValueShare("male", estimate(0.95), 95, 0.5),
+        ValueShare(LONG_WORD, estimate(0.05), 5, 0.5),
     )
-    empty = (
-        ShareSegment("male", estimate(1.0), 100, 0.5),
-        ShareSegment(LONG_WORD, estimate(0.0), 0, 0.5),
+    group = ValueGroup(
+        "Gender", values, 100, {"refused": 2}, "male over-represented (q < 0.001)", True
     )
-    bars = (
-        Bar("Gender", narrow, 100, {"refused": 2}, "more male than even", True),
-        Bar("Other", empty, 100),
-    )
-    page = shown(ShareBars("c", bars))
+    page = shown(ValueChart("c", (group,)))
     text = page.replace("\u00a0", " ")
-    note = "male 95 of 100, 95 % [89, 100]; uniform: 50 %; 2 unlabeled: "
-    assert f"{note}the model or instrument refused 2" in text
-    assert "<bdi>female 5</bdi>" in page
-    assert f"no images: {LONG_WORD}" in page
-    assert len(re.findall('<line class="reference"', page)) == 2
+    assert '<span class="strong">95 %</span> (95)' in text
+    assert "<b>male over-represented</b>" in page
+    assert "2 unlabeled: the model or instrument refused 2" in page
+    assert page.count('<line class="ref"') == 2
 
 
-def test_bars_of_the_same_values_share_a_key() -> None:
-    bar = Bar(
-        "as asked",
-        (ShareSegment("male", estimate(0.98), 98), ShareSegment("female", estimate(0.02), 2)),
-        100,
-    )
-    page = shown(ShareBars("c", (bar, replace(bar, label="asked for diversity", group="ceo"))))
-    assert len(re.findall("<bdi>female</bdi>", page)) == 1
-    assert '<tr class="group"><th colspan="3" scope="rowgroup"><bdi>ceo</bdi>' in page
-
-
-def test_a_set_without_labels_is_not_an_empty_bar() -> None:
-    page = shown(
-        ShareBars(
-            "c",
-            (
-                Bar(
-                    "Age",
-                    (ShareSegment("young", GONE), ShareSegment("old", GONE)),
-                    0,
-                    {"no_person": 7},
-                ),
-            ),
-        )
-    )
-    assert "no labels" in page
-    assert "none of 7 labeled: no person detected 7" in page
+def test_groups_of_a_prompt_have_its_name_above_them() -> None:
+    values = (ValueShare("male", estimate(0.98), 98), ValueShare("female", estimate(0.02), 2))
+    group = ValueGroup("as asked", values, 100, group="ceo")
+    page = shown(ValueChart("c", (group, replace(group, label="asked for diversity"))))
+    head = '<tbody class="head"><tr><th colspan="5" scope="rowgroup"><bdi>ceo</bdi>'
+    assert page.count(head) == 1
 
 
 def test_numbers_of_lines_follow_as_a_table() -> None:
@@ -258,7 +232,7 @@ def test_columns_of_numbers_are_aligned_right() -> None:
 
 
 def test_an_empty_page_is_a_page() -> None:
-    html5lib.HTMLParser(strict=True).parse(html.page(Page("", "", "", (), ())))
+    html5lib.HTMLParser(strict=True).parse(html.page(Page("", "", "", "", ())))
 
 
 def test_an_image_without_alternative_text_is_refused() -> None:

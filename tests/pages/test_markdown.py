@@ -18,7 +18,7 @@ from pages.gallery import HOSTILE, estimate, gallery
 
 
 def shown(*blocks: object) -> str:
-    return markdown(Page("k", "t", "a", (), (Section("Only", blocks),)))  # type: ignore[arg-type]
+    return markdown(Page("k", "t", "a", "", (Section("Only", blocks),)))  # type: ignore[arg-type]
 
 
 def test_rows_have_as_many_cells_as_their_head() -> None:

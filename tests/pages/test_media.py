@@ -92,7 +92,7 @@ def test_masks_show_both_words_and_their_overlap() -> None:
     only_a, both, only_b, neither = (
         pixels[:, k * 36 + 9 : k * 36 + 27].mean((0, 1)) for k in range(4)
     )
-    assert only_a[2] > only_a[0]  # blue
-    assert only_b[0] > only_b[2]  # orange
+    assert only_a[0] > only_a[2]  # orange
+    assert only_b[2] > only_b[0]  # blue
     assert both[1] > both[2] + 30  # yellow
     assert np.ptp(neither) < 12  # gray

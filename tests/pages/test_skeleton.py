@@ -48,19 +48,19 @@ def pictures(n: int = 4, axis: str | None = None, **missing: int) -> PictureSet:
 
 
 def test_unknown_facts_are_left_out() -> None:
-    assert dict(skeleton.facts(head(pictures(), pictures(6, "gender", refused=1)))) == {
-        "Model": "studio, bias 0.5",
-        "Images": "9 in 2 sets of 4 to 6",
-        "Instruments": "studio",
-        "Missing": "1 image",
-        "Run seed": "7",
-        "Intervals": "90 %",
-    }
+    run = head(pictures(), pictures(6, "gender", refused=1))
+    assert skeleton.meta_line(skeleton.meta(run)) == (
+        "studio, bias 0.5 · 9 images in 2 sets of 4 to 6 · labeled by studio · 1 image missing · "
+        "seed 7"
+    )
     several = (Identity("a", "", {}), Identity("b", "", {}))
-    run = dict(skeleton.facts(head(pictures(), instruments=Instruments()), several))
-    assert run["Models"] == "a; b"
-    assert run["Missing"] == "no image"
-    assert "Instruments" not in run
+    unlabeled = head(pictures(), instruments=Instruments())
+    assert skeleton.meta(unlabeled, several, images="4 each") == (
+        "a; b",
+        "4 each",
+        "no image missing",
+        "seed 7",
+    )
 
 
 def missing(
@@ -69,10 +69,8 @@ def missing(
     return skeleton.missing_section([*skeleton.picture_gaps(run.sets), *gaps], sentences)
 
 
-def test_a_page_states_that_nothing_is_missing() -> None:
-    (text,) = missing(head(pictures())).blocks
-    assert isinstance(text, Paragraph)
-    assert text.text.startswith("Nothing is missing")
+def test_nothing_missing_needs_no_section() -> None:
+    assert missing(head(pictures())).blocks == ()
 
 
 def test_missing_images_have_their_set_and_reasons() -> None:
@@ -103,30 +101,24 @@ def test_many_missing_images_are_collapsed() -> None:
     assert section.blocks[1].summary == "13 places with missing data"
 
 
-def test_provenance_contains_plan_and_machine() -> None:
-    plan, machine = skeleton.provenance(head(pictures()))
-    facts, fold = plan.blocks
-    assert isinstance(facts, DefinitionList)
-    assert isinstance(fold, Details)
-    assert facts.terms == (("hash", NursePlan().hash),)
-    code = fold.blocks[0]
+def test_a_run_can_be_repeated_from_its_page() -> None:
+    section = skeleton.reproduce(head(pictures()))
+    (details,) = section.blocks
+    assert isinstance(details, Details)
+    _, command, plan, facts = details.blocks
+    assert isinstance(command, CodeBlock)
+    assert command.text.endswith("--plan plan.toml")
+    assert isinstance(plan, Details)
+    code = plan.blocks[0]
     assert isinstance(code, CodeBlock)
     assert 'model = "studio"' in code.text
     assert "images = 4" in code.text
-    known, details = machine.blocks
-    assert isinstance(known, DefinitionList)
-    assert isinstance(details, Details)
-    assert dict(known.terms) == {
-        "askew": "0.1.0",
-        "python": "3.11",
-        "platform": "Linux",
-        "threads": "1",
-        "finished": "2026-11-24T00:00:00Z",
-    }
-    assert isinstance(details.blocks[0], DefinitionList)
-    assert {("vqa studio", "f1"), ("numpy", "2.0"), ("model revision", "abc")} <= set(
-        details.blocks[0].terms
-    )
+    assert isinstance(facts, DefinitionList)
+    terms = dict(facts.terms)
+    assert terms["plan hash"] == NursePlan().hash
+    assert terms["python"] == "3.11"
+    assert terms["finished"] == "2026-11-24T00:00:00Z"
+    assert (terms["vqa studio"], terms["numpy"], terms["model revision"]) == ("f1", "2.0", "abc")
 
 
 @pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])

@@ -30,7 +30,7 @@ def shown(page: Page, width: int = 80, within: int | None = None) -> str:
 
 
 def page(*blocks: object, **more: object) -> Page:
-    return Page("k", "t", "The answer.", (), (Section("Only", blocks),), **more)  # type: ignore[arg-type]
+    return Page("k", "t", "The answer.", "", (Section("Only", blocks),), **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
@@ -58,7 +58,7 @@ def test_follows_the_order_of_the_page() -> None:
     text = shown(gallery())
     places = [
         text.index(part)
-        for part in ("42 of 48", "Perceived shares", "Perceived gender", "How unequally", "Bold:")
+        for part in ("42 of 48", "Share of the 48", "Perceived gender", "How unequally", "Bold:")
     ]
     assert places == sorted(places)
 
@@ -126,7 +126,7 @@ def test_details_and_sections_only_for_the_page_are_left_out() -> None:
         "k",
         "t",
         "a",
-        (),
+        "",
         (
             Section("s", (Details("f", (Paragraph("folded"),)),)),
             Section("h", (Paragraph("hidden"),), False),

@@ -7,7 +7,7 @@ import pytest
 from askew.pages import html, words
 from askew.pages.blocks import IntervalChart, IntervalRow, Page, Section, TableCell
 from askew.types import MISSING_REASONS, Estimate, Missing
-from pages.gallery import GONE, bar, estimate
+from pages.gallery import GONE, estimate, group
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,27 @@ def test_every_reason_has_words(name: str) -> None:
     assert words.reason(Missing(name)) != name.replace("_", " ") or name == "not_asked"  # type: ignore[arg-type]
 
 
-def test_a_bar_states_its_number_of_images() -> None:
-    assert (
-        words.bar_note(bar("g", "gender", (6, 42)))
-        == "female 42 of 48, 88 % [76, 98]; uniform: 50 %"
+def test_a_group_states_its_images_without_labels() -> None:
+    assert words.missing_note(group("g", "gender", (6, 42))) == ""
+    lost = {"no_person": 2, "refused": 1}
+    assert words.missing_note(group("g", "gender", (6, 42), missing=lost)) == (
+        "3 unlabeled: no person detected 2, the model or instrument refused 1"
     )
-    assert words.bar_note(bar("g", "gender", (6, 42), leading="male")).startswith(
-        "male 6 of 48, 12 %"
-    )
-    assert words.bar_note(bar("g", "gender", (0, 0))) == "no images"
+    assert words.missing_note(group("g", "gender", (0, 0))) == "no images"
+
+
+def test_the_main_value_is_named_or_furthest_above_its_reference() -> None:
+    first = words.leading(group("g", "gender", (6, 42)))
+    second = words.leading(group("g", "gender", (6, 42), leading="male"))
+    assert first is not None
+    assert second is not None
+    assert (first.value, second.value) == ("female", "male")
+    assert words.value_text(first) == "female 42, 88 % [76, 98]"
+
+
+def test_intervals_are_named_with_their_level() -> None:
+    assert words.interval_in_words(estimate(0.5, 0.1), "share") == "95 % CI 40 to 60"
+    assert words.interval_in_words(estimate(0.5, None)) == "no interval"
 
 
 def test_foreign_text_is_shortened_and_keeps_its_direction() -> None:

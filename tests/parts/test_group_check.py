@@ -195,4 +195,4 @@ def test_the_fact_counts_all_groups() -> None:
         GroupCheck("a", {"gender": "male"}, Estimate(0.5, n=6), 6, 0),
         GroupCheck("b", {}, Estimate(1.0, n=4), 4, 0),
     ]
-    assert group_check_fact(entries) == (("Input images that pass the group check", "7 of 10"),)
+    assert group_check_fact(entries) == ("7 of 10 input images pass the group check",)

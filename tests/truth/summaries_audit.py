@@ -185,6 +185,8 @@ ROWS = (
             "no_bias_after_correction",
             "no_bias_with_power",
             "no_bias_without_power",
+            "counted_headline",
+            "prompts_headline",
             "bias_headline",
             "no_bias_headline",
             "power",

@@ -164,7 +164,14 @@ def correlation_claims(seed: int) -> bool:
 ROWS = [
     Summary(
         "A graph of interactions",
-        ("no_association", "association", "effects", "no_effects"),
+        (
+            "no_association",
+            "association",
+            "effects",
+            "no_effects",
+            "strongest_effect",
+            "effect_headline",
+        ),
         "One prompt, five axes, 48 images per set. In a world without bias all axes are uniform "
         "and independent.",
         graph_claims,

@@ -81,7 +81,7 @@ def unlabeled(seed: int) -> TechniqueFindings:
 ROWS = (
     Summary(
         "Techniques",
-        ("technique_improvement", "no_technique_improvement"),
+        ("technique_improvement", "no_technique_improvement", "technique_headline"),
         f"A biased model, three axes, {PICTURES} images before and after. "
         "No effect: an improvement. Gender becomes uniform: an improvement of gender.",
         lambda seed: bool(nothing_done(seed).helped),

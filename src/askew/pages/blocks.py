@@ -1,12 +1,15 @@
 """A page as data: its content and the order of the content, but not its appearance.
 
 The `page.py` of a method makes a page, and renderers draw it. The answer in a sentence comes first,
-then the block that shows it (for people always `ShareBars`), images, and then the details.
+then the block that shows it (for people always shares), images, and then the details.
 
 Choose a block by its content:
 
 - `Paragraph`: a sentence, or bullets
-- `ShareBars`: shares, as stacked bars
+- `ValueChart`: shares of values, a row for each value
+- `SortedImages`: images sorted by label, which show shares of up to 60 images
+- `ScoreMatrix`: prompts or axes by axes, as shaded cells
+- `ChangeChart`: scores before and after a change
 - `IntervalChart`: scores with intervals and chance, in rows
 - `LineChart`: a score over ordered steps
 - `Scatter`: points in a plane
@@ -124,9 +127,17 @@ class CodeBlock:
     text: str
 
 
+Deviation = Literal["over", "under", "none"]
+"""Direction in which a value deviates significantly from its reference, or a score changes.
+
+Over-represented values, and scores further from the reference, are orange. Under-represented
+values, and scores closer to the reference, are blue. Everything else is gray.
+"""
+
+
 @dataclass(frozen=True, slots=True)
-class ShareSegment:
-    """One value of an axis in a bar.
+class ValueShare:
+    """The share of one value of an axis.
 
     Attributes
     ----------
@@ -147,14 +158,14 @@ class ShareSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """Shares of one image set on one axis.
+class ValueGroup:
+    """Shares of the values of an axis in one image set.
 
     Attributes
     ----------
     label : str
-        Name of the bar.
-    parts : tuple of ShareSegment
+        Name of the group: the axis, or the prompt.
+    values : tuple of ValueShare
         All values of the axis, also those without labels.
     n : int
         Number of labeled images.
@@ -162,37 +173,53 @@ class Bar:
         Number of images without a label, by reason.
     verdict : str
         Result of the test in a few words.
-    strong : bool
+    significant : bool
         Whether the bias is significant.
     group : str
-        Name above all bars of a group.
-    series : int, optional
-        Number of the bar's color.
+        Name above all groups of a prompt or of an axis.
     link : str, optional
         Anchor of its details.
     leading : str
-        Value whose interval is drawn. By default the value furthest above its reference share.
+        The main value, by default the value furthest above its reference share.
     """
 
     label: str
-    parts: tuple[ShareSegment, ...]
+    values: tuple[ValueShare, ...]
     n: int
     missing: Mapping[str, int] = field(default_factory=dict)
     verdict: str = ""
-    strong: bool = False
+    significant: bool = False
     group: str = ""
-    series: int | None = None
     link: str | None = None
     leading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ShareBars:
-    """Shares as stacked bars. On a page about people, they come before all scores."""
+class ValueChart:
+    """Shares of values: a row with a dot, an interval and the reference for each value.
+
+    Attributes
+    ----------
+    caption : str
+        Title of the chart.
+    groups : tuple of ValueGroup
+        The shares.
+    heading : str
+        Head of the names of the groups.
+    note : str
+        A sentence below the title.
+    brief : bool
+        Whether groups that are not significant show only their main value.
+    value : str
+        The only value that is shown, for groups with the same two values.
+    """
 
     caption: str
-    bars: tuple[Bar, ...]
+    groups: tuple[ValueGroup, ...]
     heading: str = "Axis"
+    note: str = ""
+    brief: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,11 +430,14 @@ class ImageReference:
         Run that holds the image.
     overlay : HeatOverlay or MaskOverlay, optional
         Attention over the image.
+    large : bool
+        Whether the copy in the page is large.
     """
 
     image_id: str
     source: ImageSource
     overlay: HeatOverlay | MaskOverlay | None = None
+    large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,6 +557,221 @@ class Thumbnail:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelGroup:
+    """The images of a set with the same label.
+
+    Attributes
+    ----------
+    label : str
+        The label.
+    count : int
+        Number of images of the set with this label.
+    shots : tuple of Thumbnail
+        Some or all of these images.
+    reference : float, optional
+        Expected number of images by the reference.
+    deviation : Deviation
+        Whether the label is over- or under-represented.
+    """
+
+    label: str
+    count: int
+    shots: tuple[Thumbnail, ...]
+    reference: float | None = None
+    deviation: Deviation = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageColumn:
+    """The images of one set, sorted by label.
+
+    Attributes
+    ----------
+    groups : tuple of LabelGroup
+        Images by label.
+    n : int
+        Number of labeled images of the set.
+    label : str
+        Name of the set, if there are several.
+    note : str
+        Small text after the name.
+    """
+
+    groups: tuple[LabelGroup, ...]
+    n: int
+    label: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SortedImages:
+    """Images sorted by label: a chart for people who want to check each label.
+
+    Attributes
+    ----------
+    caption : str
+        Title of the images.
+    columns : tuple of ImageColumn
+        One set, or two sets to compare.
+    note : str
+        A sentence below the title.
+    """
+
+    caption: str
+    columns: tuple[ImageColumn, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """A cell of a matrix.
+
+    Attributes
+    ----------
+    text : str
+        Main text, such as the most over-represented value. An empty text stands for a diagonal cell.
+    small : str
+        Text below it.
+    level : float
+        Deviation from -1 to 1: shading in orange (positive) or blue (negative).
+    significant : bool
+        Whether the cell is bold and shaded.
+    framed : bool
+        Whether the cell has a frame.
+    link : str, optional
+        Anchor of its details.
+    """
+
+    text: str
+    small: str = ""
+    level: float = 0.0
+    significant: bool = False
+    framed: bool = False
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A row of a matrix.
+
+    Attributes
+    ----------
+    label : str
+        Name of the row.
+    cells : tuple of MatrixCell or None
+        A cell for each column; None where nothing was measured.
+    shots : tuple of Thumbnail
+        Some images, below the name.
+    link : str, optional
+        Anchor of its details.
+    """
+
+    label: str
+    cells: tuple[MatrixCell | None, ...]
+    shots: tuple[Thumbnail, ...] = ()
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """A matrix with shaded cells: prompts by axes, or axes by axes.
+
+    Attributes
+    ----------
+    caption : str
+        Title of the matrix.
+    heading : str
+        Head of the names of the rows.
+    columns : tuple of str
+        Heads of the columns.
+    rows : tuple of MatrixRow
+        The rows.
+    note : str
+        A sentence below the title.
+    keys : tuple of (str, str)
+        Kind and meaning of cells. Kinds are "over", "under" (ramps of shades), "framed" and
+        "none".
+    square : bool
+        Whether rows and columns are the same axes, and cells are small.
+    """
+
+    caption: str
+    heading: str
+    columns: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+    note: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
+    square: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A score before and after a change.
+
+    Attributes
+    ----------
+    label : str
+        Name of the row.
+    before, after : Estimate or Missing
+        The scores. The interval of the second score is drawn.
+    verdict : str
+        Result of the test of the change.
+    deviation : Deviation
+        "under" if the score is significantly closer to the reference, "over" if further from it.
+    group : str
+        Name above all rows of a group.
+    reference : float, optional
+        Reference value.
+    link : str, optional
+        Anchor of its details.
+    """
+
+    label: str
+    before: E
+    after: E
+    verdict: str = ""
+    deviation: Deviation = "none"
+    group: str = ""
+    reference: float | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeChart:
+    """Scores before and after a change: a ring, a dot with its interval, and a line between them.
+
+    Attributes
+    ----------
+    caption : str
+        Title of the chart.
+    heading : str
+        Head of the names of the rows.
+    rows : tuple of ChangeRow
+        The scores.
+    name : str
+        Head of the numbers, such as "Deviation".
+    scale : Scale
+        Scale of the scores.
+    before, after : str
+        Names of both states in the legend.
+    note : str
+        A sentence below the title.
+    tested : str
+        Head of the verdicts.
+    """
+
+    caption: str
+    heading: str
+    rows: tuple[ChangeRow, ...]
+    name: str
+    scale: Scale = "unit"
+    before: str = "before"
+    after: str = "after"
+    note: str = ""
+    tested: str = "Change"
+
+
+@dataclass(frozen=True, slots=True)
 class PictureRow:
     """Images that belong together, for example to a set, a model or a strength."""
 
@@ -551,8 +796,8 @@ class PictureGrid:
         models.
     heads : tuple of str
         Heads above the cells of aligned rows.
-    size : {"small", "medium", "large"}
-        12, 6 or 4 images side by side.
+    size : {"small", "medium", "large", "overlay"}
+        12, 6 or 4 images side by side, or images of at least 320 pixels.
     keys : tuple of (Swatch, str)
         Colors of overlays and their meaning.
     """
@@ -561,7 +806,7 @@ class PictureGrid:
     rows: tuple[PictureRow, ...]
     aligned: bool = False
     heads: tuple[str, ...] = ()
-    size: Literal["small", "medium", "large"] = "small"
+    size: Literal["small", "medium", "large", "overlay"] = "small"
     keys: tuple[tuple[Swatch, str], ...] = ()
 
 
@@ -619,10 +864,10 @@ class Container:
 
 
 def _has_content(block: "Block") -> bool:
-    """Check whether a block has rows, bars, blocks or text."""
+    """Check whether a block has rows, groups, columns, blocks or text."""
     if isinstance(block, Paragraph):
         return block != Paragraph()
-    return all(getattr(block, name, True) for name in ("rows", "bars", "blocks"))
+    return all(getattr(block, name, True) for name in ("rows", "groups", "columns", "blocks"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -680,7 +925,10 @@ class Section(Container):
 Block = (
     Paragraph
     | CodeBlock
-    | ShareBars
+    | ValueChart
+    | SortedImages
+    | ScoreMatrix
+    | ChangeChart
     | IntervalChart
     | LineChart
     | Scatter
@@ -694,27 +942,53 @@ Block = (
 
 
 @dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """The chart that shows the answer, and the images by which a person can check it.
+
+    Attributes
+    ----------
+    chart : tuple of Block
+        The chart, with at most one more small block.
+    images : tuple of Block
+        Images beside the chart.
+    layout : {"chart", "even", "images"}
+        What takes more of the width: the chart, neither, or the images.
+    """
+
+    chart: "tuple[Block, ...]"
+    images: "tuple[Block, ...]" = ()
+    layout: Literal["chart", "even", "images"] = "chart"
+
+    def __post_init__(self) -> None:
+        for name in ("chart", "images"):
+            filled = tuple(block for block in getattr(self, name) if _has_content(block))
+            object.__setattr__(self, name, filled)
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A document.
 
     Attributes
     ----------
     kicker : str
-        Command and model: "askew audit · studio/planted, bias 0.5".
+        The command: "askew audit".
     title : str
-        The prompt, or what was compared.
+        Title of the document: the prompt, or what was compared.
     answer : str
-        The main result in a sentence with numbers.
-    facts : tuple of (str, str)
-        Names and values.
+        The headline: the main result in a sentence with numbers.
+    meta : str
+        Model, images, instruments, missing data, seed and date in one line.
     sections : tuple of Section
         The content. Sections without blocks are left out.
+    first : FirstScreen, optional
+        Chart and images of the first screen.
     warnings : tuple of str
         Warnings of the run.
     notes : tuple of str
         Remarks that a reader needs.
     detail : str
-        Second part of the answer, with its limits.
+        One sentence below the headline: certainty and power, or the second result.
     version : str
         Version of askew.
     """
@@ -722,8 +996,9 @@ class Page:
     kicker: str
     title: str
     answer: str
-    facts: tuple[tuple[str, str], ...]
+    meta: str
     sections: tuple[Section, ...]
+    first: FirstScreen | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     detail: str = ""

@@ -6,22 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import TypeVar
 
 from markupsafe import Markup
 
 from askew.pages import words
-from askew.pages.blocks import Bar, IntervalRow, Scale
+from askew.pages.blocks import IntervalRow, Scale
 from askew.types import Estimate
 
-Row = TypeVar("Row", Bar, IntervalRow)
 Ids = Mapping[str, str]
 """Ids of elements by anchor."""
 
 NOTHING = Markup("")
-COLORS = 8
 RUNS = 6
-"""Number of colors of the parts of a bar, and of series. Further ones start over."""
+"""Number of colors of series. Further ones start over."""
 
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
@@ -54,7 +51,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """
     texts = (_attribute(key, value) for key, value in attributes.items())
     start = f"<{name}{''.join(texts)}>"
-    if name in ("img", "meta"):
+    if name in ("br", "img", "meta"):
         return Markup(start)
     return Markup(f"{start}{joined(children)}</{name}>")
 
@@ -169,6 +166,19 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
     return tag("p", *items, class_="legend")
 
 
+def hidden(text: str) -> Markup:
+    """Return text for readers who cannot see the page."""
+    return tag("span", text, class_="hidden")
+
+
+def captioned(title: str, remark: str = "") -> Markup:
+    """Return the title of a chart with a sentence below it, or nothing without a title."""
+    if not title and not remark:
+        return NOTHING
+    small = tag("span", remark) if remark else None
+    return tag("p", tag("b", title) if title else None, small, class_="cap")
+
+
 def figure(caption: str, *parts: object) -> Markup:
     """Return a figure with its caption above it."""
     return tag("figure", tag("figcaption", caption) if caption else None, *parts)
@@ -182,13 +192,13 @@ def region(name: str, table: Markup) -> Markup:
 
 
 def table_bodies(
-    rows: Iterable[Row], width: int, draw: Callable[[Row], Markup]
+    rows: Iterable[IntervalRow], width: int, draw: Callable[[IntervalRow], Markup]
 ) -> Iterator[Markup]:
     """Yield the rows of a chart in groups, with the name of each group above its rows.
 
     Parameters
     ----------
-    rows : iterable of Bar or IntervalRow
+    rows : iterable of IntervalRow
         The rows.
     width : int
         Number of columns of the table.

@@ -5,16 +5,18 @@ Each plot of the page has a panel with the page's colors and marks.
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage
 from askew.pages import words
 from askew.pages.blocks import (
-    Bar,
     Block,
+    ChangeChart,
+    ChangeRow,
+    Deviation,
     GraphDiagram,
     IntervalChart,
     IntervalRow,
@@ -22,13 +24,15 @@ from askew.pages.blocks import (
     LineSeries,
     Page,
     Scatter,
+    ScoreMatrix,
     Section,
-    ShareBars,
-    ShareSegment,
+    ValueChart,
+    ValueGroup,
+    ValueShare,
 )
 from askew.pages.plain import ENDS, SENSITIVITY
 from askew.pages.plots import lanes_axis
-from askew.pages.share_bars import ShareMarks, is_stacked, stacked_marks, value_marks
+from askew.pages.value_rows import change_scale, deviation, interval, shown_values
 from askew.stats.intervals import ends
 from askew.types import Estimate
 
@@ -40,29 +44,75 @@ PANELS = 4
 ROWS = 24
 """Largest number of plots in a figure, and of rows in a plot."""
 
-RUNS = ("#0072b2", "#c04f00", "#00815f", "#b0589a", "#966a00", "#2a86b8")
-PARTS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#9aa0a6")
+RUNS = ("#3d444b", "#0072b2", "#c04f00", "#00815f", "#b0589a", "#966a00")
+"""Colors of series."""
+
+COLORS: dict[Deviation, str] = {"over": "#b2440a", "under": "#0a5fa6", "none": "#6d747b"}
+FILLS: dict[Deviation, tuple[float, float, float]] = {
+    "over": (226 / 255, 120 / 255, 40 / 255),
+    "under": (60 / 255, 140 / 255, 214 / 255),
+    "none": (0.955, 0.96, 0.968),
+}
+"""Colors of marks and of shaded cells by direction, as on pages."""
+
 NULL = "#d3d6da"
 INK = "#1b1d1f"
 WIDTH = 7.0
 ROW = 0.28
-"""Width of a figure and height of a row, in inches."""
+DPI = 160
+"""Width of a figure and height of a row, in inches, and pixels per inch of a PNG file."""
 
-Plot = ShareBars | IntervalChart | LineChart | Scatter
+LEAST_LETTERS = 11
+ALL_LETTERS = 90
+"""Letters of a line in a cell of a matrix, and in all cells of a row."""
+
+Plot = ValueChart | ChangeChart | ScoreMatrix | IntervalChart | LineChart | Scatter
 
 
-def figure(page: Page) -> Figure:
+def main_chart(page: Page, format: str) -> bytes:
+    """Return the main chart of a page as an image file.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    format : {"png", "svg", "pdf"}
+        Format of the file.
+
+    Returns
+    -------
+    bytes
+        The file. The same page gives the same bytes: the file contains no date.
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    """
+    drawn = figure(page, panels=1)
+    import matplotlib
+
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    content = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "askew", "svg.fonttype": "none"}):
+        drawn.savefig(content, format=format, dpi=DPI, metadata=metadata.get(format))
+    return content.getvalue()
+
+
+def figure(page: Page, panels: int = PANELS) -> Figure:
     """Return the first plots of a page as a figure.
 
     Parameters
     ----------
     page : Page
         The page.
+    panels : int
+        Largest number of plots.
 
     Returns
     -------
     Figure
-        At most four panels, of the plots that a terminal shows as tables.
+        The plots that a terminal shows as tables, each in a panel.
 
     Raises
     ------
@@ -73,13 +123,14 @@ def figure(page: Page) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingPackage("matplotlib", "plot", "a figure") from error
-    plots = list(_plots(page.sections))[:PANELS]
+    first = page.first.chart if page.first else ()
+    plots = list(_plots([*first, *page.sections]))[:panels]
     heights = [0.7 + ROW * max(2, min(_rows(plot), ROWS)) for plot in plots]
     drawn = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
-    title = "\n".join(textwrap.wrap(f"{page.title}: {page.answer}", 90))
+    title = "\n".join(textwrap.wrap(page.answer, 90))
     drawn.suptitle(title, fontsize=10, x=0.01, ha="left")
-    panels = drawn.subplots(max(len(plots), 1), 1, squeeze=False, height_ratios=heights or None)
-    for panel, plot in zip(panels[:, 0], plots, strict=False):
+    rows = drawn.subplots(max(len(plots), 1), 1, squeeze=False, height_ratios=heights or None)
+    for panel, plot in zip(rows[:, 0], plots, strict=False):
         _draw(panel, plot)
     return drawn
 
@@ -89,7 +140,7 @@ def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
     for block in blocks:
         if isinstance(block, Section) and block.screen:
             yield from _plots(block.blocks)
-        elif isinstance(block, ShareBars | IntervalChart | LineChart | Scatter):
+        elif isinstance(block, Plot):
             yield block
         elif isinstance(block, GraphDiagram) and block.edges:
             rows = (
@@ -101,19 +152,22 @@ def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
 
 def _rows(plot: Plot) -> int:
     """Return the height of a plot in rows."""
-    if isinstance(plot, ShareBars):
-        return sum(map(_bar_rows, plot.bars))
-    return len(plot.rows) if isinstance(plot, IntervalChart) else 8
+    if isinstance(plot, ValueChart):
+        return len(_value_rows(plot))
+    if isinstance(plot, IntervalChart | ChangeChart):
+        return len(plot.rows)
+    return len(plot.rows) * 2 if isinstance(plot, ScoreMatrix) else 8
 
 
-def _bar_rows(bar: Bar) -> int:
-    return 1 if is_stacked(bar) else len(bar.parts)
-
-
-def _first_bars(bars: Sequence[Bar]) -> list[Bar]:
-    """Return the first bars, as many as fit into a plot, and always one."""
-    rows = accumulate(map(_bar_rows, bars))
-    return [bar for bar, row in zip(bars, rows, strict=True) if row <= ROWS] or list(bars[:1])
+def _value_rows(chart: ValueChart) -> list[tuple[ValueGroup, ValueShare]]:
+    """Return the rows of a chart of values, with all values of the first groups that fit."""
+    rows: list[tuple[ValueGroup, ValueShare]] = []
+    for group in chart.groups:
+        shown = [(group, value) for value in shown_values(chart, group)]
+        if rows and len(rows) + len(shown) > ROWS:
+            break
+        rows += shown
+    return rows
 
 
 def _draw(panel: Axes, plot: Plot) -> None:
@@ -121,8 +175,12 @@ def _draw(panel: Axes, plot: Plot) -> None:
     panel.set_title(title, fontsize=8, loc="left", color=INK)
     panel.tick_params(labelsize=7, length=2)
     panel.spines[["top", "right"]].set_visible(False)
-    if isinstance(plot, ShareBars):
-        _draw_shares(panel, _first_bars(plot.bars))
+    if isinstance(plot, ValueChart):
+        _draw_values(panel, plot)
+    elif isinstance(plot, ChangeChart):
+        _draw_changes(panel, plot)
+    elif isinstance(plot, ScoreMatrix):
+        _draw_matrix(panel, plot)
     elif isinstance(plot, IntervalChart):
         _draw_intervals(panel, plot)
     elif isinstance(plot, LineChart):
@@ -131,63 +189,79 @@ def _draw(panel: Axes, plot: Plot) -> None:
         _draw_points(panel, plot)
 
 
-def _draw_shares(panel: Axes, bars: Sequence[Bar]) -> None:
-    """Draw a row for each stacked bar, and for each value of the other bars."""
-    labels: list[str] = []
-    for bar in bars:
-        if is_stacked(bar):
-            _draw_stacked_bar(panel, len(labels), bar)
-            labels.append(_row_label(bar))
-            continue
-        for number, part in enumerate(bar.parts):
-            _draw_value_bar(panel, len(labels), number, part)
-            value = words.shorten(part.value, 18)
-            labels.append(f"{words.shorten(_row_label(bar), 22)}: {value}")
+def _draw_values(panel: Axes, chart: ValueChart) -> None:
+    """Draw a row for each value: reference line, interval and dot."""
+    rows = _value_rows(chart)
+    labels = []
+    for position, (group, value) in enumerate(rows):
+        _draw_value(panel, position, value, COLORS[deviation(group, value)])
+        labels.append(f"{words.shorten(_row_label(group), 26)}: {words.shorten(value.value, 18)}")
     _label_rows(panel, labels)
     panel.set_xlim(0, 100)
     panel.set_xlabel(
-        "percent of images; marks: reference shares; lines: confidence intervals, in bars of two "
-        "values of the leading value",
+        "percent of images; line: confidence interval; mark: reference share\norange, blue: "
+        "significantly over- and under-represented",
         fontsize=7,
     )
 
 
-def _draw_stacked_bar(panel: Axes, row: int, bar: Bar) -> None:
-    """Draw a stacked bar, with the names of narrow parts at its right and its interval below."""
-    start = 0.0
-    small = []
-    for number, part in enumerate(bar.parts):
-        share = 100 * part.share.value if isinstance(part.share, Estimate) else 0.0
-        color = PARTS[number % len(PARTS)]
-        panel.barh(row, share, left=start, height=0.62, color=color, edgecolor="white")
-        text = f"{part.value} {share:.0f}"
-        if share > 1.7 * len(text) + 2:
-            ink = "white" if number % len(PARTS) == 0 else INK
-            panel.text(start + 1, row, text, va="center", fontsize=6.5, color=ink)
-        elif share:
-            small.append(text)
-        start += share
-    panel.text(101, row, textwrap.fill(", ".join(small), 36), va="center", fontsize=6)
-    _draw_marks(panel, row, stacked_marks(bar))
+def _draw_value(panel: Axes, position: int, value: ValueShare, color: str) -> None:
+    if value.reference is not None:
+        panel.vlines(100 * value.reference, position - 0.5, position + 0.5, color=INK, linewidth=1)
+    ends_of_share = interval(value)
+    if ends_of_share is not None:
+        low, high = ends_of_share
+        panel.hlines(position, 100 * low, 100 * high, color=color, linewidth=1.5)
+    if isinstance(value.share, Estimate):
+        panel.plot(100 * value.share.value, position, "o", color=color, markersize=4)
 
 
-def _draw_value_bar(panel: Axes, row: int, number: int, part: ShareSegment) -> None:
-    share = 0.0
-    if isinstance(part.share, Estimate):
-        share = 100 * part.share.value
-        panel.text(101, row, f"{share:.0f}", va="center", fontsize=6)
-    panel.barh(row, share, height=0.62, color=PARTS[number % len(PARTS)], edgecolor="white")
-    _draw_marks(panel, row, value_marks(part))
+def _draw_changes(panel: Axes, chart: ChangeChart) -> None:
+    """Draw a row for each score: a ring before, and a dot with its interval after."""
+    rows = chart.rows[:ROWS]
+    for position, row in enumerate(rows):
+        _draw_change(panel, position, row)
+    _label_rows(panel, list(map(_row_label, rows)))
+    axis = change_scale(chart)
+    panel.set_xticks(axis.ticks, axis.labels)
+    panel.set_xlim(axis.low, axis.high)
+    panel.set_xlabel(f"{chart.name}; ring: {chart.before}; dot: {chart.after}", fontsize=7)
 
 
-def _draw_marks(panel: Axes, row: int, marks: ShareMarks) -> None:
-    """Draw a reference share and an interval below a bar."""
-    if marks.reference is not None:
-        x = 100 * marks.reference
-        panel.vlines([x], row + 0.31, row + 0.47, color=INK, linewidth=1.2)
-    if marks.interval is not None:
-        low, high = marks.interval
-        panel.hlines(row + 0.39, 100 * low, 100 * high, color=INK, linewidth=0.8)
+def _draw_change(panel: Axes, position: int, row: ChangeRow) -> None:
+    color = COLORS[row.deviation]
+    if row.reference is not None:
+        panel.vlines(row.reference, position - 0.5, position + 0.5, color=INK, linewidth=1)
+    if isinstance(row.before, Estimate):
+        panel.plot(
+            row.before.mark, position, "o", color=COLORS["none"], markersize=5, fillstyle="none"
+        )
+    if isinstance(row.after, Estimate):
+        panel.hlines(position, *ends(row.after), color=color, linewidth=1.5)
+        panel.plot(row.after.mark, position, "o", color=color, markersize=4)
+
+
+def _draw_matrix(panel: Axes, matrix: ScoreMatrix) -> None:
+    """Draw the cells of a matrix in the shades of the page."""
+    letters = max(LEAST_LETTERS, ALL_LETTERS // max(len(matrix.columns), 1))
+    for down, row in enumerate(matrix.rows[:ROWS]):
+        for across, cell in enumerate(row.cells):
+            if cell is None or not cell.text:
+                continue
+            direction: Deviation = "over" if cell.level > 0 else "under"
+            fill = FILLS[direction if cell.level else "none"]
+            alpha = 0.15 + 0.45 * min(abs(cell.level), 1.0) if cell.level else 1.0
+            panel.barh(down, 0.94, height=0.94, left=across - 0.47, color=fill, alpha=alpha)
+            text = textwrap.fill(cell.text.replace(" %", "\u00a0%"), letters)
+            weight = "bold" if cell.significant else "normal"
+            panel.text(across, down, text, fontsize=5.5, weight=weight, ha="center", va="center")
+    panel.set_xticks(
+        range(len(matrix.columns)), [textwrap.fill(name, letters) for name in matrix.columns]
+    )
+    panel.set_xlim(-0.5, len(matrix.columns) - 0.5)
+    panel.tick_params(length=0)
+    panel.spines[["left", "bottom"]].set_visible(False)
+    _label_rows(panel, [words.shorten(row.label, 30) for row in matrix.rows[:ROWS]])
 
 
 def _draw_intervals(panel: Axes, chart: IntervalChart) -> None:
@@ -258,7 +332,7 @@ def _label_rows(panel: Axes, labels: Sequence[str]) -> None:
     panel.set_ylim(len(labels) - 0.4, -0.6)
 
 
-def _row_label(row: Bar | IntervalRow) -> str:
+def _row_label(row: ValueGroup | ChangeRow | IntervalRow) -> str:
     if row.group:
         return f"{words.shorten(row.group, 22)}: {words.shorten(row.label, 18)}"
     return words.shorten(row.label, 40)

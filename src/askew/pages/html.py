@@ -11,7 +11,7 @@ from itertools import count
 
 from markupsafe import Markup
 
-from askew.pages import blocks, charts, plots, share_bars, words
+from askew.pages import blocks, charts, panels, plots, value_rows, words
 from askew.pages.blocks import (
     Block,
     Content,
@@ -44,10 +44,14 @@ from askew.pages.media import ImageLink, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
-LONG_TITLE = 60
+LONG_HEADLINE = 140
 LONG = 26
 SHADES = 5
-"""Lengths from which a title is smaller and a column breaks lines; shades on each side of zero."""
+"""Lengths from which a headline is smaller and a column breaks lines; shades on each side of zero."""
+
+TOP = "top"
+RESULT = "Result"
+"""Id of the header, and name of its link."""
 
 
 def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:") -> str:
@@ -82,7 +86,8 @@ def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:
         tag("style", Markup(_style())),
     )
     content = _content(document, document.sections, link, "")
-    body = tag("body", tag("main", *content), class_="askew whole")
+    skip = tag("a", "Skip to the result", class_="skip", href=f"#{TOP}")
+    body = tag("body", skip, content, class_="askew whole")
     return words.clean(f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n")
 
 
@@ -101,12 +106,12 @@ def fragment(document: Page, link: ImageLink = data_uri) -> str:
     str
         An element with its style, which does not affect other elements.
     """
-    identity = repr((document.title, document.answer, document.facts))
+    identity = repr((document.title, document.answer, document.meta))
     prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
     shown = tuple(section for section in document.sections if section.screen)
     style = tag("style", Markup(_style()))
     content = _content(document, shown, link, f"{prefix}-")
-    return words.clean(tag("div", style, *content, class_="askew part"))
+    return words.clean(tag("div", style, content, class_="askew part"))
 
 
 @cache
@@ -114,32 +119,48 @@ def _style() -> str:
     return resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def _content(
-    document: Page, sections: Sequence[Section], link: ImageLink, prefix: str
-) -> Iterator[Markup]:
-    """Yield the header, the contents, the sections and the footer of a page."""
+def _content(document: Page, sections: Sequence[Section], link: ImageLink, prefix: str) -> Markup:
+    """Return the header, the links, the first screen, the sections and the footer of a page."""
     renderer = Renderer(ids=_ids(sections, prefix), link=link)
-    yield _header(document)
-    if len(sections) > 1:
-        links = (
-            tag("a", section.title, href=f"#{renderer.ids[section.name]}") for section in sections
-        )
-        yield tag("nav", *links, aria_label="Contents")
-    yield joined(renderer.block(section) for section in sections)
+    top = f"{prefix}{TOP}"
+    first = renderer.first_screen(document.first) if document.first else None
+    main = tag("main", first, *(renderer.block(section) for section in sections))
+    parts = (
+        _header(document, top),
+        _navigation(sections, renderer.ids, top),
+        main,
+        _footer(document),
+    )
+    return tag("div", tag("div", *parts, class_="page"), class_="frame")
+
+
+def _navigation(sections: Sequence[Section], ids: Mapping[str, str], top: str) -> Markup | None:
+    """Return links to the sections: a rail beside the page, or a line below the first screen."""
+    if not sections:
+        return None
+    links = [tag("li", tag("a", RESULT, href=f"#{top}"))]
+    for section in sections:
+        links.append(tag("li", tag("a", section.title, href=f"#{ids[section.name]}")))
+    heading = tag("p", "On this page", class_="rail-head")
+    return tag("nav", heading, tag("ul", *links), aria_label="Sections")
+
+
+def _footer(document: Page) -> Markup:
     version = f"Made by askew {document.version}." if document.version else ""
-    notes = (tag("p", text) for text in (*document.notes, version) if text)
-    yield tag("footer", *notes)
+    notes = " ".join(filter(None, (*document.notes, version)))
+    return tag("footer", tag("p", notes))
 
 
-def _header(document: Page) -> Markup:
+def _header(document: Page, top: str) -> Markup:
+    is_long = len(document.answer) > LONG_HEADLINE
     return tag(
         "header",
         tag("p", bdi(document.kicker), class_="kicker"),
-        tag("h1", bdi(document.title), class_="long" if len(document.title) > LONG_TITLE else None),
-        tag("p", document.answer, class_="answer"),
-        tag("p", document.detail, class_="detail") if document.detail else None,
-        _facts(document.facts),
+        tag("h1", bdi(document.answer), class_="long" if is_long else None),
+        tag("p", document.detail, class_="lead") if document.detail else None,
+        tag("p", bdi(document.meta), class_="meta") if document.meta else None,
         _warnings(document.warnings) if document.warnings else None,
+        id=top,
     )
 
 
@@ -208,16 +229,39 @@ class Renderer:
             case blocks.LineChart():
                 numbers = Details("The numbers", tuple(filter(None, [as_table(block)])))
                 return charts.lines(block) + self._details(numbers, level, class_="numbers")
-            case blocks.Scatter():
-                return charts.scatter(block, self.link)
-            case PictureGrid():
-                return self._pictures(block)
-            case blocks.ShareBars():
-                return share_bars.shares(block, self.ids)
+            case PictureGrid() | blocks.Scatter() | blocks.SortedImages() | blocks.ScoreMatrix():
+                return self._with_images(block)
+            case blocks.ValueChart():
+                return value_rows.values(block, self.ids)
+            case blocks.ChangeChart():
+                return value_rows.changes(block, self.ids)
             case blocks.IntervalChart():
                 return plots.lanes(block, self.ids)
             case _:
                 return _text(block)
+
+    def _with_images(
+        self, block: PictureGrid | blocks.Scatter | blocks.SortedImages | blocks.ScoreMatrix
+    ) -> Markup:
+        match block:
+            case blocks.Scatter():
+                return charts.scatter(block, self.link)
+            case blocks.SortedImages():
+                return panels.sorted_images(block, self._shot)
+            case blocks.ScoreMatrix():
+                return panels.matrix(block, self.ids, self._shot)
+            case PictureGrid():
+                return self._pictures(block)
+
+    def first_screen(self, first: blocks.FirstScreen) -> Markup:
+        """Return the chart of the first screen with its images."""
+        chart = tag("div", *(self.block(block, 3) for block in first.chart), class_="chart-side")
+        images = None
+        if first.images:
+            shown = (self.block(block, 3) for block in first.images)
+            images = tag("div", *shown, class_="image-side")
+        kind = f"first {first.layout}-first" if images else "first"
+        return tag("div", chart, images, class_=kind)
 
     def _section(self, section: Section, level: int) -> Markup:
         name = self.ids[section.name]

@@ -28,7 +28,8 @@ from askew.stats.overlap import bilinear
 
 SIDE = 112
 OVERLAY = 144
-"""Longest side of a small copy and of an overlay, in pixels."""
+LARGE = 360
+"""Longest side of a small copy, of an overlay, and of a large copy, in pixels."""
 
 TOTAL = 1500
 """Approximate number of small copies in a page. A photograph takes about 4 kB."""
@@ -40,8 +41,8 @@ Equal steps look equal, also in gray and for color-blind readers. The swatch `he
 shows the map.
 """
 
-ONLY_A = "0072b2"
-ONLY_B = "d55e00"
+ONLY_A = "d55e00"
+ONLY_B = "0072b2"
 BOTH = "f0e442"
 """Colors of the palette of Okabe and Ito, for the swatches `only-a`, `only-b` and `both`."""
 
@@ -222,20 +223,21 @@ def data_uri(reference: ImageReference) -> str | None:
         return None
     overlay = reference.overlay
     if overlay is None:
-        return thumbnail(image)
+        return thumbnail(image, LARGE if reference.large else SIDE)
+    side = LARGE if reference.large else OVERLAY
     if isinstance(overlay, HeatOverlay):
-        return heat(image, overlay.map)
-    return masks(image, overlay.first, overlay.second)
+        return heat(image, overlay.map, side)
+    return masks(image, overlay.first, overlay.second, side)
 
 
-def thumbnail(image: Image.Image) -> str:
-    """Return a small copy of an image as a WebP data URI."""
+def thumbnail(image: Image.Image, side: int = SIDE) -> str:
+    """Return a copy of an image as a WebP data URI, with a longest side of at most `side` pixels."""
     small = image.convert("RGB")
-    small.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+    small.thumbnail((side, side), Image.Resampling.LANCZOS)
     return _uri(small, quality=72)
 
 
-def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
+def heat(picture: Image.Image, map: NDArray[np.floating[Any]], side: int = OVERLAY) -> str:
     """Return an image under the attention map of a word as a WebP data URI.
 
     Parameters
@@ -244,13 +246,15 @@ def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
         The image.
     map : ndarray of float, shape (height, width)
         The map. Its lowest value is dark blue, its highest value is yellow.
+    side : int
+        Longest side of the copy, in pixels.
 
     Returns
     -------
     str
         The data URI.
     """
-    gray = _gray(picture)
+    gray = _gray(picture, side)
     large = bilinear(map, gray.shape[:2])
     low = float(large.min())
     high = float(large.max())
@@ -258,7 +262,9 @@ def heat(picture: Image.Image, map: NDArray[np.floating[Any]]) -> str:
     return _uri((1 - HEAT) * gray + HEAT * colors(level))
 
 
-def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> str:
+def masks(
+    picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_], side: int = OVERLAY
+) -> str:
     """Return an image under the attention masks of two words as a WebP data URI.
 
     Parameters
@@ -267,13 +273,15 @@ def masks(picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_]) -> s
         The image.
     a, b : ndarray of bool, shape (height, width)
         The masks. The first mask, the second mask and their intersection have different colors.
+    side : int
+        Longest side of the copy, in pixels.
 
     Returns
     -------
     str
         The data URI.
     """
-    gray = _gray(picture)
+    gray = _gray(picture, side)
     rows = _nearest(a.shape[0], gray.shape[0])
     columns = _nearest(a.shape[1], gray.shape[1])
     first = a[np.ix_(rows, columns)]
@@ -308,9 +316,9 @@ def colors(level: Pixels) -> Pixels:
     return np.stack([np.interp(level, positions, channel) for channel in channels], axis=-1)
 
 
-def _gray(picture: Image.Image) -> Pixels:
-    """Return a gray copy of an overlay's size, of shape (height, width, 3)."""
-    width, height = (max(1, round(side * OVERLAY / max(picture.size))) for side in picture.size)
+def _gray(picture: Image.Image, longest: int) -> Pixels:
+    """Return a gray copy with a longest side, of shape (height, width, 3)."""
+    width, height = (max(1, round(side * longest / max(picture.size))) for side in picture.size)
     small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
     pixels = np.asarray(small, dtype=float)
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)

@@ -64,8 +64,18 @@ _ONE_SET: Mapping[str, Phrase] = {
 }
 
 _AUDIT: Mapping[str, Phrase] = {
+    "counted_headline": Phrase(
+        text="{count} of {n} images of {prompt} are labeled {value}: {share} ({interval}; "
+        "{reference}).",
+        condition="the largest significant deviation of an image set: its verdict has q < 0.05",
+    ),
+    "prompts_headline": Phrase(
+        text="{axis} labels deviate significantly in {count} of {sets}: {shares}.",
+        condition="for several image sets: the number of verdicts with q < 0.05 on the axis with "
+        "most of them",
+    ),
     "bias_headline": Phrase(
-        text="The images show significant bias {where} (labeled by {instrument}).",
+        text="Bias is significant {where}.",
         condition="at least one verdict has q < 0.05",
     ),
     "no_bias_headline": Phrase(
@@ -198,9 +208,19 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="a graph without an edge and without a determined effect",
     ),
     "association": Phrase(
-        text="{where}, {edges} of {pairs} of axes are associated (χ²). {effects} Strongest: "
-        "{strongest}.",
+        text="{where}, {edges} of {pairs} of axes are associated (χ²).",
         condition="a graph with an edge (by the χ² rule) or a determined effect",
+    ),
+    "strongest_effect": Phrase(
+        text="{effects} Strongest: {strongest}.",
+        condition="the same graph: the effect with the largest |IS|, a determined one if there is "
+        "any",
+    ),
+    "effect_headline": Phrase(
+        text="With {source} uniform, the share of {prompt} images labeled {value} {changes} from "
+        "{before} to {after}.",
+        condition="the strongest determined effect: its interval of IS excludes 0, simultaneously "
+        "for all pairs of the page",
     ),
     "effects": Phrase(
         text="Equalizing the first axis significantly changes the deviation of the second axis in "
@@ -301,6 +321,12 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
 }
 
 _TECHNIQUES: Mapping[str, Phrase] = {
+    "technique_headline": Phrase(
+        text="After mitigation, {after} of {n} images of {prompt} are labeled {value}, {direction} "
+        "{before} of {before_n} (target {target}).",
+        condition="for the first technique, prompt and target axis: counts of held-out images, "
+        "without a claim",
+    ),
     "technique_improvement": Phrase(
         text="{technique}: significantly closer to the target on {axes}",
         condition="a target axis comes closer to its target shares, q < 0.05",

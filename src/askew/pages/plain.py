@@ -7,7 +7,6 @@ from functools import singledispatch
 
 from askew.pages import blocks, words
 from askew.pages.blocks import (
-    Bar,
     Block,
     CodeBlock,
     Column,
@@ -22,6 +21,7 @@ from askew.pages.blocks import (
     Section,
     Table,
     TableCell,
+    ValueGroup,
 )
 from askew.types import Estimate
 
@@ -89,59 +89,112 @@ def as_table(block: Block) -> Table | None:
 
 
 @as_table.register
-def _(chart: blocks.ShareBars) -> Table | None:
-    grouped = any(bar.group for bar in chart.bars)
-    segments = [segment for bar in chart.bars for segment in bar.parts]
-    with_reference = any(segment.reference is not None for segment in segments)
+def _(chart: blocks.ValueChart) -> Table | None:
+    grouped = any(group.group for group in chart.groups)
+    values = [value for group in chart.groups for value in group.values]
+    with_reference = any(value.reference is not None for value in values)
     labels = (chart.heading, "") if grouped else (chart.heading,)
     reference = ("reference",) if with_reference else ()
-    verdict = ("verdict",) if any(bar.verdict for bar in chart.bars) else ()
+    verdict = ("verdict",) if any(group.verdict for group in chart.groups) else ()
     return Table(
         caption=chart.caption,
         columns=(*labels, "shares", *reference, "labeled", *verdict),
         rows=tuple(
-            _bar_row(bar, grouped, with_reference, with_verdict=bool(verdict)) for bar in chart.bars
+            _group_row(group, grouped, with_reference, with_verdict=bool(verdict))
+            for group in chart.groups
         ),
         labels=len(labels),
     )
 
 
-def _bar_row(
-    bar: Bar, grouped: bool, with_reference: bool, with_verdict: bool
+def _group_row(
+    group: ValueGroup, grouped: bool, with_reference: bool, with_verdict: bool
 ) -> tuple[Content, ...]:
-    label = (bar.group, bar.label) if grouped else (bar.label,)
-    segment = words.leading(bar)
+    label = (group.group, group.label) if grouped else (group.label,)
+    value = words.leading(group)
     reference: tuple[Content, ...] = ()
     if with_reference:
-        known = segment is not None and segment.reference is not None
-        reference = (words.percent(segment.reference) if known and segment else None,)
+        known = value is not None and value.reference is not None
+        reference = (words.percent(value.reference) if known and value else None,)
     verdict: tuple[Content, ...] = ()
     if with_verdict:
-        verdict = (TableCell(bar.verdict, strong=bar.strong),)
-    labeled = f"{bar.n:,}"
-    if any(bar.missing.values()):
-        labeled = f"{bar.n:,} of {bar.n + sum(bar.missing.values()):,}"
+        verdict = (TableCell(group.verdict, strong=group.significant),)
+    labeled = f"{group.n:,}"
+    if any(group.missing.values()):
+        labeled = f"{group.n:,} of {group.n + sum(group.missing.values()):,}"
     return (
         *label,
-        TableCell(_shares_text(bar) or words.bar_note(bar), strong=bar.strong),
+        TableCell(_shares_text(group) or words.missing_note(group), strong=group.significant),
         *reference,
         labeled,
         *verdict,
     )
 
 
-def _shares_text(bar: Bar) -> str:
-    """Return the shares of a bar, the largest first, with the interval of the leading share."""
-    segment = words.leading(bar)
+def _shares_text(group: ValueGroup) -> str:
+    """Return the shares of a group, the largest first, with the interval of the main share."""
+    leading = words.leading(group)
     shares = []
-    for part in bar.parts:
-        if isinstance(part.share, Estimate) and (part.share.value or part is segment):
-            text = words.percent(part.share.value)
-            if part is segment:
-                text = words.measured(part.share, "share")
-            shares.append((part.share.value, f"{part.value} {text}"))
+    for value in group.values:
+        if isinstance(value.share, Estimate) and (value.share.value or value is leading):
+            text = words.percent(value.share.value)
+            if value is leading:
+                text = words.measured(value.share, "share")
+            shares.append((value.share.value, f"{value.value} {text}"))
     shares.sort(key=lambda share: -share[0])
     return ", ".join(text for _, text in shares)
+
+
+@as_table.register
+def _(chart: blocks.ChangeChart) -> Table | None:
+    grouped = any(row.group for row in chart.rows)
+    labels = (chart.heading, "") if grouped else (chart.heading,)
+    rows = []
+    for row in chart.rows:
+        strong = row.deviation != "none"
+        label = (row.group, row.label) if grouped else (row.label,)
+        before = words.part(row.before, "mark", chart.scale)
+        after = words.measured(row.after, chart.scale)
+        rows.append(
+            (
+                *label,
+                before,
+                TableCell(after, words.absence(row.after), strong),
+                TableCell(row.verdict, strong=strong),
+            )
+        )
+    return Table(
+        caption=chart.caption,
+        columns=(*labels, chart.before, chart.after, chart.tested),
+        rows=tuple(rows),
+        labels=len(labels),
+    )
+
+
+@as_table.register
+def _(matrix: blocks.ScoreMatrix) -> Table | None:
+    rows = []
+    for row in matrix.rows:
+        cells = [_matrix_cell(cell, matrix.square) for cell in row.cells]
+        rows.append((row.label, *cells))
+    return Table(
+        caption=matrix.caption,
+        columns=(matrix.heading, *matrix.columns),
+        rows=tuple(rows),
+    )
+
+
+def _matrix_cell(cell: blocks.MatrixCell | None, square: bool) -> Content:
+    """Return a cell without its small text if the matrix is square, because space is short."""
+    if cell is None or not cell.text:
+        return None
+    note = "" if square or cell.small.startswith("n.s.") else cell.small
+    return TableCell(cell.text, note, cell.significant)
+
+
+@as_table.register
+def _(images: blocks.SortedImages) -> None:
+    return None
 
 
 @as_table.register
@@ -297,14 +350,13 @@ def markdown(page: Page) -> str:
     str
         The answer, the tables, and the details of the report.
     """
-    facts = (f"{escaped(name)}: {escaped(value)}" for name, value in page.facts)
     version = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
     parts = [
-        f"## {escaped(page.title)}",
-        f"**{escaped(page.answer)}**",
+        f"## {escaped(page.answer)}",
         escaped(page.detail),
-        " · ".join(facts),
+        escaped(page.meta),
         *(f"> **Warning:** {escaped(warning)}" for warning in page.warnings),
+        *_blocks(page.first.chart if page.first else (), 3),
         *_blocks(page.sections, 3),
         *(f"<sub>{escaped(note)}</sub>" for note in (*page.notes, version)),
     ]

@@ -57,7 +57,7 @@ def lanes(chart: IntervalChart, ids: Ids) -> Markup:
     head = tag("tr", tag("th", chart.heading, scope="col"), plotted, *numbers)
     bodies = table_bodies(chart.rows, 2 + len(names), lambda row: _lane(row, chart, scale, ids))
     caption = tag("caption", chart.caption)
-    table = tag("table", caption, tag("thead", head), *bodies, class_="plot")
+    table = tag("table", caption, tag("thead", head), *bodies, class_="plot-table")
     return tag("div", table, legend(_lane_keys(chart, scale)), class_="fit")
 
 

@@ -1,11 +1,21 @@
-"""Parts that all pages share: facts, missing data, the reading guide, the plan and provenance."""
+"""Parts that all pages share: the line of facts, missing data, the reading guide and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from askew.findings import Head, Identity, PictureSet
 from askew.pages import words
-from askew.pages.blocks import CodeBlock, DefinitionList, Details, Page, Paragraph, Section, Table
+from askew.pages.blocks import (
+    Block,
+    CodeBlock,
+    DefinitionList,
+    Details,
+    FirstScreen,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+)
 
 PLACES = 12
 """Largest number of visible rows of missing data."""
@@ -61,12 +71,14 @@ class MissingNote:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Texts at the head of a page, see `Page`."""
+    """The head and the first screen of a page, see `Page`. `meta` are the facts of its line."""
 
     kicker: str
     title: str
     answer: str
     detail: str = ""
+    meta: Sequence[str] = ()
+    first: FirstScreen | None = None
 
 
 def page(
@@ -74,7 +86,6 @@ def page(
     heading: Heading,
     sections: Iterable[Section],
     *,
-    facts: Iterable[Named],
     reading: Section,
     notes: Iterable[str],
     gaps: Sequence[MissingNote] = (),
@@ -90,8 +101,6 @@ def page(
         Texts at the head of the page.
     sections : iterable of Section
         Sections of the method.
-    facts : iterable of (str, str)
-        Names and values below the answer.
     reading : Section
         The reading guide.
     notes : iterable of str
@@ -109,13 +118,14 @@ def page(
     closing = (
         missing_section([*picture_gaps(head.sets), *gaps], uneven),
         reading,
-        *provenance(head),
+        reproduce(head),
     )
     return Page(
         kicker=heading.kicker,
         title=heading.title,
         answer=heading.answer,
-        facts=(*facts,),
+        meta=meta_line(heading.meta),
+        first=heading.first,
         sections=(*sections, *closing),
         warnings=head.warnings,
         notes=(*notes, *uneven),
@@ -165,8 +175,10 @@ def identity(model: Identity) -> str:
     return words.shorten(f"{model.name}, {settings}" if settings else model.name, 160)
 
 
-def facts(head: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
-    """Return the facts at the head of a page.
+def meta(
+    head: Head, models: Sequence[Identity] = (), *, images: str = "", date: bool = True
+) -> tuple[str, ...]:
+    """Return the facts of a run for the line below the headline.
 
     Parameters
     ----------
@@ -174,25 +186,34 @@ def facts(head: Head, models: Sequence[Identity] = ()) -> tuple[Named, ...]:
         Findings of a run.
     models : sequence of Identity
         Models of the run, if there are several.
+    images : str
+        Number of images, if it is not the number of images in all sets.
+    date : bool
+        Whether the date of the run is a fact.
 
     Returns
     -------
-    tuple of (str, str)
-        Models, images, instruments, missing images, run seed and confidence level, where known.
+    tuple of str
+        Models, images, instruments, missing images, run seed and date, where known.
     """
-    model_name = "Models" if len(models) > 1 else "Model"
     missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
     seed = getattr(head.plan, "seed", None)
-    confidence = getattr(head.plan, "confidence", None)
-    named = (
-        (model_name, "; ".join(map(identity, models or (head.model,)))),
-        ("Images", _image_count(head.sets)),
-        ("Instruments", words.listing(_instrument_names(head))),
-        ("Missing", words.plural(missing, "image") if missing else "no image"),
-        ("Run seed", "" if seed is None else str(seed)),
-        ("Intervals", "" if confidence is None else words.percent(confidence)),
+    instruments = words.listing(_instrument_names(head))
+    started = head.environment.started if date else None
+    texts = (
+        "; ".join(map(identity, models or (head.model,))),
+        images or _image_count(head.sets),
+        f"labeled by {instruments}" if instruments else "",
+        f"{words.plural(missing, 'image')} missing" if missing else "no image missing",
+        "" if seed is None else f"seed {seed}",
+        "" if started is None else started.partition("T")[0],
     )
-    return tuple((name, text) for name, text in named if text)
+    return tuple(text for text in texts if text)
+
+
+def meta_line(facts: Iterable[str]) -> str:
+    """Return facts in one line."""
+    return " · ".join(facts)
 
 
 def _instrument_names(head: Head) -> list[str]:
@@ -205,7 +226,9 @@ def _image_count(sets: Sequence[PictureSet]) -> str:
     images = len(names) - names.count(None)
     sizes = sorted({len(image_set.pictures) for image_set in sets}) or [0]
     ends = dict.fromkeys(f"{size:,}" for size in (sizes[0], sizes[-1]))
-    return f"{images:,} in {words.plural(len(sets), 'set')} of {' to '.join(ends)}"
+    if len(sets) == 1:
+        return words.plural(images, "image")
+    return f"{images:,} images in {len(sets):,} sets of {' to '.join(ends)}"
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[MissingNote]:
@@ -238,12 +261,11 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     Returns
     -------
     Section
-        A table of all gaps, or a sentence that nothing is missing.
+        A table of all gaps, or an empty section if nothing is missing.
     """
     rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))
     if not rows:
-        nothing = "Nothing is missing: all images were generated and all questions were answered."
-        return Section("Missing data", (Paragraph(nothing),), screen=False)
+        return Section("Missing data", (), screen=False)
     excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     table = Table("Missing data by reason", ("What", "Where", "missing", "Reasons"), rows)
     block: Table | Details = table
@@ -265,8 +287,8 @@ def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:
     )
 
 
-def provenance(head: Head) -> tuple[Section, Section]:
-    """Return the sections on the plan and on the environment of a run.
+def reproduce(head: Head) -> Section:
+    """Return the section by which a reader can repeat a run.
 
     Parameters
     ----------
@@ -275,32 +297,43 @@ def provenance(head: Head) -> tuple[Section, Section]:
 
     Returns
     -------
-    tuple of Section
-        The plan with its hash; the machine, the instruments, the model and the packages.
+    Section
+        The command, the plan, and the environment, behind a summary.
     """
-    toml = Details("Complete plan, to edit and to run", (CodeBlock(head.plan.to_toml()),))
-    plan_hash = DefinitionList((("hash", head.plan_hash),), facts=True)
-    plan = Section("Plan", (plan_hash, toml), screen=False)
+    details = Details("Command, plan and environment", provenance(head))
+    return Section("Reproduce this run", (details,), screen=False)
+
+
+def provenance(head: Head) -> tuple[Block, ...]:
+    """Return the command that repeats a run, its plan and its environment.
+
+    Parameters
+    ----------
+    head : Head
+        Findings of the run.
+
+    Returns
+    -------
+    tuple of Block
+        The command, the plan with its hash, the machine, the instruments, the model and the
+        packages.
+    """
     machine = [(name, str(getattr(head.environment, name) or "")) for name in MACHINE]
-    known = tuple(fact for fact in (("askew", head.askew), *machine) if fact[1])
-    details = DefinitionList(
-        (
-            *_instrument_facts(head),
-            ("model", identity(head.model)),
-            ("model revision", head.model.revision),
-            *head.environment.packages.items(),
-        ),
-        facts=True,
+    known = [fact for fact in (("askew", head.askew), *machine) if fact[1]]
+    facts = (
+        ("plan hash", head.plan_hash),
+        *known,
+        ("model", identity(head.model)),
+        ("model revision", head.model.revision),
+        *_instrument_facts(head),
+        *head.environment.packages.items(),
     )
-    environment = Section(
-        "Environment",
-        (
-            DefinitionList(known, facts=True),
-            Details("Instruments, model and packages", (details,)),
-        ),
-        screen=False,
+    return (
+        Paragraph("Save the plan below as plan.toml. The command repeats the run."),
+        CodeBlock(f"askew {getattr(head.plan, 'method', '')} --plan plan.toml"),
+        Details("Plan (plan.toml)", (CodeBlock(head.plan.to_toml()),)),
+        DefinitionList(facts, facts=True),
     )
-    return plan, environment
 
 
 def _instrument_facts(head: Head) -> list[Named]:

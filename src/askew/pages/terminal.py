@@ -63,6 +63,11 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
     parts: list[RenderableType] = [UnbrokenText(words.clean(page.answer), style="bold")]
     if page.detail:
         parts.append(UnbrokenText(words.clean(page.detail)))
+    if page.meta:
+        parts.append(UnbrokenText(words.clean(page.meta), style="dim"))
+    if page.first:
+        for block in plain(page.first.chart):
+            parts += _block(block)
     for section in page.sections:
         if section.screen:
             parts += _blocks(section)

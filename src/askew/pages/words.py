@@ -4,7 +4,16 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from askew.pages.blocks import Bar, Column, Content, E, IntervalRow, Scale, ShareSegment, TableCell
+from askew.pages.blocks import (
+    Column,
+    Content,
+    E,
+    IntervalRow,
+    Scale,
+    TableCell,
+    ValueGroup,
+    ValueShare,
+)
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
@@ -131,6 +140,16 @@ def interval(score: E | None, scale: Scale = "unit") -> str:
     return f"[{format_value(low, scale)}, {format_value(high, scale)}]".replace(" %", "")
 
 
+def interval_in_words(score: E | None, scale: Scale = "unit") -> str:
+    """Return the interval of a score with its level: "95 % CI 81 to 97"."""
+    ends = possible_interval(score, scale) if isinstance(score, Estimate) else None
+    if ends is None or not isinstance(score, Estimate):
+        return "no interval"
+    low, high = (format_value(end, scale).removesuffix(" %") for end in ends)
+    level = "" if score.level is None else f"{percent(score.level)} "
+    return f"{level}CI {low} to {high}"
+
+
 def measured(score: E | None, scale: Scale = "unit") -> str:
     """Return the mark of a score with its interval, "0.71 [0.66, 0.75]", or a dash."""
     return f"{part(score, 'mark', scale)} {interval(score, scale)}".strip()
@@ -210,60 +229,42 @@ def reasons(missing: Mapping[str, int]) -> str:
     return ", ".join(counts)
 
 
-def leading(bar: Bar) -> ShareSegment | None:
-    """Return the main segment of a bar, or None if no share is known.
+def leading(group: ValueGroup) -> ValueShare | None:
+    """Return the main value of a group, or None if no share is known.
 
     Parameters
     ----------
-    bar : Bar
+    group : ValueGroup
         Shares of one image set on one axis.
 
     Returns
     -------
-    ShareSegment or None
-        The segment of the value `bar.leading`, or else the segment furthest above its reference
-        share.
+    ValueShare or None
+        The value `group.leading`, or else the value furthest above its reference share.
     """
 
-    def rank(segment: ShareSegment) -> tuple[bool, float]:
-        share = segment.share.value if isinstance(segment.share, Estimate) else 0.0
-        return segment.value == bar.leading, share - (segment.reference or 0.0)
+    def rank(value: ValueShare) -> tuple[bool, float]:
+        share = value.share.value if isinstance(value.share, Estimate) else 0.0
+        return value.value == group.leading, share - (value.reference or 0.0)
 
-    known = [segment for segment in bar.parts if isinstance(segment.share, Estimate)]
+    known = [value for value in group.values if isinstance(value.share, Estimate)]
     return max(known, key=rank, default=None)
 
 
-def segment_text(segment: ShareSegment) -> str:
-    """Return a segment of a bar in words: "female 42, 88 % [76, 95]"."""
-    count = "" if segment.count is None else f" {segment.count:,},"
-    return f"{segment.value}{count} {measured(segment.share, 'share')}"
+def value_text(value: ValueShare) -> str:
+    """Return a share in words: "female 42, 88 % [76, 95]"."""
+    count = "" if value.count is None else f" {value.count:,},"
+    return f"{value.value}{count} {measured(value.share, 'share')}"
 
 
-def bar_note(bar: Bar) -> str:
-    """Return the counts behind a bar: "female 42 of 48, 88 % [76, 95]; uniform: 50 %"."""
-    unlabeled = sum(bar.missing.values())
-    if not bar.n and unlabeled:
-        return f"none of {unlabeled:,} labeled: {reasons(bar.missing)}"
-    if not bar.n:
+def missing_note(group: ValueGroup) -> str:
+    """Return the number of images without a label, with the reasons, or an empty text."""
+    unlabeled = sum(group.missing.values())
+    if not group.n and unlabeled:
+        return f"none of {unlabeled:,} labeled: {reasons(group.missing)}"
+    if not group.n:
         return "no images"
-    segment = leading(bar)
-    texts = _segment_notes(bar, segment) if segment else [plural(bar.n, "image")]
-    if unlabeled:
-        texts.append(f"{unlabeled:,} unlabeled: {reasons(bar.missing)}")
-    return "; ".join(texts)
-
-
-def _segment_notes(bar: Bar, segment: ShareSegment) -> list[str]:
-    """Return the count and share of the leading segment, and its reference share."""
-    counted = f"of {bar.n:,}"
-    if segment.count is not None:
-        counted = f"{segment.count:,} {counted}"
-    texts = [f"{segment.value} {counted}, {measured(segment.share, 'share')}"]
-    if segment.reference is not None:
-        references = {part.reference and round(part.reference, 9) for part in bar.parts}
-        name = "uniform" if len(references) == 1 else "reference"
-        texts.append(f"{name}: {percent(segment.reference)}")
-    return texts
+    return f"{unlabeled:,} unlabeled: {reasons(group.missing)}" if unlabeled else ""
 
 
 def content(cell: Content, scale: Scale = "unit") -> str:

@@ -52,7 +52,7 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
         kicker=f"askew graphs: how bias axes affect each other in {plural(len(runs), 'run')}",
         title=shorten(listing(list(runs)), 120),
         answer=" ".join((_edge_counts(runs, first), *difference_sentences(runs, differences))),
-        facts=(),
+        meta="",
         sections=tuple(sections),
         notes=(
             "Intervals hold simultaneously for all pairs of the page. Bold: the interval excludes 0. "

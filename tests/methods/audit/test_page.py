@@ -21,15 +21,15 @@ from askew.methods.audit.findings import AuditFindings
 from askew.methods.audit.page import page
 from askew.pages import html, terminal
 from askew.pages.blocks import (
-    Bar,
     Block,
     Details,
     IntervalChart,
     Page,
     PictureGrid,
     Section,
-    ShareBars,
     Table,
+    ValueChart,
+    ValueGroup,
 )
 from askew.pages.media import Media, data_uri
 from methods.audit.invented_findings import CASES, Drawn, audit_findings
@@ -97,30 +97,33 @@ def test_every_page_is_valid_fits_a_terminal_and_calls_no_model_unbiased(
     assert "\x1b" not in "".join(lines)
 
 
-def test_one_prompt_has_a_bar_per_axis_biased_axes_first(
+def test_one_prompt_has_a_group_per_axis_biased_axes_first(
     results_of: Callable[[str], Results], read_findings: ReadFindings, media: Media
 ) -> None:
     results = results_of("one prompt")
     for entry in results["shares"][::2]:
         entry["distance"]["q"] = 0.4
-    first = page(read_findings(results), media).sections[0].blocks[0]
-    assert isinstance(first, ShareBars)
-    assert len(first.bars) == 8
-    assert [bar.strong for bar in first.bars] == sorted(
-        (bar.strong for bar in first.bars), reverse=True
+    first = page(read_findings(results), media).first
+    assert first
+    chart = first.chart[0]
+    assert isinstance(chart, ValueChart)
+    assert len(chart.groups) == 8
+    assert [group.significant for group in chart.groups] == sorted(
+        (group.significant for group in chart.groups), reverse=True
     )
-    assert {bar.verdict for bar in first.bars if not bar.strong} == {"not significant"}
-    biased = next(bar for bar in first.bars if bar.strong)
-    assert biased.verdict == f"{biased.leading} over-represented"
+    for group in chart.groups:
+        assert group.significant != group.verdict.startswith("not significant")
+    biased = next(group for group in chart.groups if group.significant)
+    assert biased.verdict.startswith(f"{biased.leading} over-represented")
 
 
-def test_every_axis_has_a_bar_per_condition_grouped_by_prompt(
+def test_every_axis_has_a_row_per_condition_grouped_by_prompt(
     results_of: Callable[[str], Results], read_findings: ReadFindings, media: Media
 ) -> None:
     section = page(read_findings(results_of("folder")), media).sections[0]
     shares, details = section.blocks
-    assert isinstance(shares, ShareBars)
-    assert [(bar.group, bar.label) for bar in shares.bars] == [
+    assert isinstance(shares, ValueChart)
+    assert [(group.group, group.label) for group in shares.groups] == [
         (prompt, condition)
         for prompt in ("A CEO in an office", "A nurse at work")
         for condition in ("Baseline", "Controlled")
@@ -129,19 +132,19 @@ def test_every_axis_has_a_bar_per_condition_grouped_by_prompt(
     assert details.summary == "Labeled by faces"
 
 
-def test_many_prompts_show_twenty_bars_and_fold_the_rest(
+def test_many_prompts_show_twenty_groups_and_fold_the_rest(
     results_of: Callable[[str], Results], read_findings: ReadFindings
 ) -> None:
     sections = page(read_findings(results_of("sixty prompts")), NoFiles()).sections
-    shown = bars_in(sections[0].blocks)
-    all_bars = bars_in(blocks(sections[:1]))
+    shown = groups_in(sections[0].blocks)
+    all_groups = groups_in(blocks(sections[:1]))
     assert len(shown) == 20
-    assert len({(bar.label, part.value) for bar in all_bars for part in bar.parts[:1]}) == 180
-    assert all(isinstance(bar, Bar) and bar.n == 48 for bar in all_bars)
+    assert len({(group.label, group.values[0].value) for group in all_groups}) == 180
+    assert all(group.n == 48 for group in all_groups)
 
 
-def bars_in(shown: Iterable[Block]) -> list[Bar]:
-    return [bar for block in shown if isinstance(block, ShareBars) for bar in block.bars]
+def groups_in(shown: Iterable[Block]) -> list[ValueGroup]:
+    return [group for block in shown if isinstance(block, ValueChart) for group in block.groups]
 
 
 def test_sections_come_in_order(
@@ -150,32 +153,33 @@ def test_sections_come_in_order(
     def titles(name: str) -> list[str]:
         return [section.title for section in page(read_findings(results_of(name)), media).sections]
 
-    closing = ["Missing data", "How to read this", "Plan", "Environment"]
+    closing = ["How to read this", "Reproduce this run"]
     assert titles("one prompt") == [
-        "Shares",
+        "All values",
+        "Association (MAD)",
         "Images",
-        "Scores",
         "Each axis",
         *closing,
     ]
     assert titles("many prompts") == [
-        "Shares",
+        "All values",
+        "Association (MAD)",
         "Images",
-        "Scores",
         "Each prompt",
         "Comparison of prompts",
         *closing,
     ]
     assert titles("folder") == [
-        "Shares",
-        "Images",
-        "Scores",
+        "All values",
+        "Association (MAD)",
         "Differences between image sets",
+        "Images",
         "Each prompt",
         "Labeling errors",
+        "Missing data",
         *closing,
     ]
-    assert titles("nothing") == ["Shares", *closing]
+    assert titles("nothing") == ["All values", *closing]
 
 
 def test_hostile_text_is_escaped(written: Callable[[str], str], hostile_text: str) -> None:
@@ -301,7 +305,7 @@ def test_the_terminal_begins_with_the_answer_and_cuts_no_number(
     findings = read_findings(results_of("folder"))
     text = printed(findings, media)
     assert " ".join(text.split()).startswith(page(findings, media).answer)
-    assert "male 87 % [78," in text
+    assert "male 87 %" in text
     assert "−40 [−55, −25]" in text
 
 

@@ -77,8 +77,8 @@ def test_sentences_about_a_bias_begin_with_counts(gender: Any) -> None:
     )
     assert "MAD 0.61 [0.55, 0.67]; expected by chance 0.11;" in text
     assert answer(gender(0.003)) == (
-        f"Images of “{PROMPT}” by studio/planted: 92 % perceived female (44 of 48). "
-        "The images show significant bias on perceived gender (labeled by studio)."
+        f"44 of 48 images of “{PROMPT}” are labeled female: 92 % (95 % CI 86 to 98; uniform "
+        "reference 50 %). Bias is significant on perceived gender."
     )
 
 
@@ -121,7 +121,7 @@ def test_every_sentence_follows_the_verdict(gender: Any, q: float, of_distance: 
     for text in (finding(findings), answer(findings)):
         denied = "not significant with" in text or "No significant bias" in text
         assert denied == (q >= 0.05)
-    assert survey.bar(findings.shares[0], "gender").strong == (q < 0.05)
+    assert survey.value_group(findings.shares[0], "gender").significant == (q < 0.05)
     assert (verdict(findings.shares[0]) == "not significant") == (q >= 0.05)
 
 
@@ -136,12 +136,12 @@ def test_a_missing_score_gives_its_reason(gender: Any) -> None:
 
 def test_answers_begin_with_counts(results_of: Any, read_findings: ReadFindings) -> None:
     assert answer(read_findings(results_of("many prompts"))).startswith(
-        "Most biased: “a photo of a "
+        "Age labels deviate significantly in 3 of 3 prompts: 83 % young for “a photo of a nurse”"
     )
     assert answer(read_findings(results_of("folder"))) == (
-        "Most biased: “A CEO in an office”, perceived gender: baseline 87 % perceived male "
-        "(26 of 30); controlled 50 % perceived male (15 of 30). "
-        "The images show significant bias in 2 of 4 image sets on perceived gender (labeled by labels)."
+        "Gender labels deviate significantly in 2 of 4 image sets: 87 % male for “A CEO in an "
+        "office”, baseline, 80 % female for “A nurse at work”, baseline. "
+        "Bias is significant in 2 of 4 image sets on perceived gender."
     )
     assert answer(read_findings(results_of("nothing"))).startswith(
         "Nothing could be measured: 0 images of 1 prompt"

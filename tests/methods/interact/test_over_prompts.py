@@ -81,7 +81,7 @@ def test_the_page_of_several_prompts_begins_with_the_results_by_prompt() -> None
     )  # as the page states for its intervals
     assert f"0.00 [−{-low:.2f}, {high:.2f}]" in text
     assert text.index("Pairs of axes that are associated") < text.index(
-        "Effects between axes: All prompts together"
+        "Change of each axis if another axis were uniform"
     )
     assert (
         "The effects of Gender → age differ significantly between prompts. In pooled counts, "

@@ -218,13 +218,12 @@ def test_the_page_has_all_parts_and_escapes_text() -> None:
     text = page(findings)
     assert "<script>" not in text
     for part in (
-        "Best prompts",
         "Course of the search",
         "Comparison with random search",
         "Images",
         "Missing details",
         "How to read this",
-        "Plan",
+        "Reproduce this run",
     ):
         assert f"<bdi>{part}</bdi>" in text
     assert "refused" in text  # the reason of the missing image

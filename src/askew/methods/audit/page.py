@@ -21,6 +21,7 @@ from askew.pages.words import (
     shorten,
 )
 from askew.parts.survey import blocks as survey
+from askew.parts.survey import first_screen
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
@@ -49,13 +50,14 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
     return skeleton.page(
         findings,
         skeleton.Heading(
-            kicker=f"askew audit of {shorten(findings.model.name, 80)}",
+            kicker="askew audit",
             title=title,
             answer=texts.answer(findings, view.leads),
             detail=texts.detail(findings, view.leads),
+            meta=skeleton.meta(findings),
+            first=view.first_screen(),
         ),
         sections=_sections(view),
-        facts=(*skeleton.facts(findings), *_date(findings)),
         reading=texts.reading(findings),
         notes=(*skeleton.notes(findings), *_note_on_intervals(view.tests)),
         gaps=survey.gaps(findings.shares),
@@ -64,28 +66,17 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
 
 
 def _sections(view: "AuditView") -> tuple[b.Section, ...]:
-    together = view.findings.shares_over_prompts
-    seen = [*survey.together(together, TOGETHER), *survey.seen(view.seen, view.anchor)]
-    if not seen:
-        seen = [b.Paragraph("No image has a label on an axis with known values.")]
     several = len(view.details) > 1
     confusions = [survey.confusion(entry) for entry in view.findings.confusion]
     return (
-        b.Section("Shares", seen),
-        b.Section("Images", view.pictures(), screen=False),
-        b.Section("Scores", view.scores()),
+        b.Section("All values", view.all_values(), screen=False),
+        b.Section("Association (MAD)", view.scores()),
         b.Section("Differences between image sets", view.differences()),
+        b.Section("Images", view.pictures(), screen=False),
         b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),
         b.Section("Comparison of prompts", view.domain(), screen=False),
         b.Section("Labeling errors", confusions, screen=False),
     )
-
-
-def _date(findings: AuditFindings) -> tuple[tuple[str, str], ...]:
-    started = findings.environment.started
-    if started is None:
-        return ()
-    return (("Date", started.replace("T", " ")[:16]),)
 
 
 def _note_on_intervals(tested: int) -> tuple[str, ...]:
@@ -143,6 +134,38 @@ class AuditView:
             if entry.prompt == shares.prompt and shares.axis in entry.axes:
                 return f"{shares.prompt} {shares.axis}"
         return shares.prompt
+
+    @property
+    def single(self) -> bool:
+        """True if the labels are of one image set."""
+        return len({(shares.prompt, shares.set) for shares in self.leads}) == 1
+
+    def first_screen(self) -> b.FirstScreen | None:
+        """Return the chart of the answer: shares of one set, or a matrix of prompts and axes."""
+        if not self.leads:
+            charts = tuple(self.scores())[:1]
+            return b.FirstScreen(charts) if charts else None
+        if not self.single:
+            together = survey.leads(self.findings.shares_over_prompts)
+            matrix = first_screen.prompt_matrix(
+                self.media, self.leads, self.findings.sets, self.anchor, together
+            )
+            return b.FirstScreen((matrix,))
+        first = self.leads[0]
+        chart = first_screen.shares_chart(self.leads, self.anchor)
+        images = [
+            first_screen.images_by_label(self.media, image_set, first)
+            for image_set in self.findings.sets
+            if image_set.name == first.set and image_set.prompt == first.prompt
+        ]
+        return b.FirstScreen((chart,), tuple(images))
+
+    def all_values(self) -> Iterator[b.Block]:
+        """Yield the shares of all values, by all instruments."""
+        yield from survey.together(self.findings.shares_over_prompts, TOGETHER)
+        yield from survey.seen(self.seen, self.anchor)
+        if not self.seen:
+            yield b.Paragraph("No image has a label on an axis with known values.")
 
     def pictures(self) -> Iterator[b.Block]:
         """Show the first images of the most biased prompt; other images are folded."""

@@ -1,5 +1,6 @@
 """Sentences of the page of `askew audit`: headline, MAD, terms and method."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -8,10 +9,22 @@ from askew.models.base import MITIGATION_SETTING
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import format_phrase
-from askew.pages.words import listing, measured, number, perceived, plural, quote, reason, shorten
+from askew.pages.words import (
+    axis_label,
+    capital,
+    listing,
+    measured,
+    number,
+    perceived,
+    percent,
+    plural,
+    quote,
+    reason,
+    shorten,
+)
 from askew.parts.survey.blocks import leads as survey_leads
 from askew.parts.survey.blocks import strongest_first
-from askew.parts.survey.sentences import LIMITS, most_seen, tests
+from askew.parts.survey.sentences import LIMITS, counted_headline, most_seen, tests
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import is_biased
 from askew.stats.intervals import ends
@@ -44,17 +57,15 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     if biased_together:
         sentences.append(_bias_over_prompts(together))
     if biased:
-        sentences.append(_bias_of_sets(findings, leads, biased))
+        sentences.append(_bias_of_sets(leads, biased))
     return " ".join(sentences)
 
 
-def _bias_of_sets(
-    findings: AuditFindings, leads: Sequence[SetShares], biased: Sequence[SetShares]
-) -> str:
-    """Return the bias of the only image set, or of the most biased set."""
+def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
+    """Return the bias of the only image set, or of the axis with most biased sets."""
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
-        return _bias_of_set(findings, biased)
-    return _most_biased(leads, biased[0])
+        return counted_headline(biased[0])
+    return _bias_of_prompts(leads, biased)
 
 
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
@@ -116,24 +127,38 @@ def _no_bias(
     )
 
 
-def _bias_of_set(findings: AuditFindings, biased: Sequence[SetShares]) -> str:
-    """Return the biased axes of the only image set."""
-    parts = [most_seen(entry) for entry in biased[:MOST_NAMED]]
-    if len(biased) > MOST_NAMED:
-        parts.append(f"significant bias on {len(biased) - MOST_NAMED} more")
-    return f"Images of {quote(biased[0].prompt)} by {_model(findings)}: {', '.join(parts)}."
+def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
+    """Return the number of biased image sets on an axis, and the most biased sets.
 
-
-def _most_biased(leads: Sequence[SetShares], first: SetShares) -> str:
-    """Return the shares of the most biased prompt and axis, in all of its conditions."""
-    of_prompt = [
-        entry
-        for entry in leads
-        if entry.prompt == first.prompt and isinstance(entry.distance, Estimate)
-    ]
+    The axis is that on which most sets are biased.
+    """
+    counts = Counter(entry.axis for entry in biased)
+    axis = max(counts, key=lambda name: counts[name])
+    of_axis = [entry for entry in leads if entry.axis == axis and is_biased(entry) is not None]
     several_prompts = len({entry.prompt for entry in leads}) > 1
-    place = f"{quote(first.prompt)}, " if several_prompts else ""
-    return f"Most biased: {place}{_shares_of_axis(of_prompt, first.axis)}."
+    several_sets = len({entry.set for entry in leads}) > 1
+    shares = []
+    for entry in _most_different([entry for entry in biased if entry.axis == axis]):
+        share = percent(entry.counts[entry.leading] / sum(entry.counts.values()))
+        names = [quote(entry.prompt, 40)] if several_prompts else []
+        names += [words.set_label(entry.set)] if several_sets else []
+        shares.append(f"{share} {shorten(entry.leading, 30)} for {', '.join(names)}")
+    return format_phrase(
+        "prompts_headline",
+        axis=capital(axis_label(axis)),
+        count=counts[axis],
+        sets=plural(len(of_axis), "image set" if several_sets else "prompt"),
+        shares=", ".join(shares),
+    )
+
+
+def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
+    """Return the most biased entry, and the next one with another leading value."""
+    first, *others = entries
+    for entry in others:
+        if entry.leading != first.leading:
+            return [first, entry]
+    return [first, *others[:1]]
 
 
 def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
@@ -151,12 +176,10 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     if not places:
         sentences = [power or format_phrase("no_power"), open_axes(findings)]
         return " ".join(filter(None, sentences))
-    headline = format_phrase(
-        "bias_headline", where=places, instrument=shorten(leads[0].instrument, 40)
-    )
+    headline = format_phrase("bias_headline", where=places)
     others = ""
     if power:
-        others = f"Where bias is not significant, {power[:1].lower()}{power[1:]}"
+        others = f"For the others, {power[:1].lower()}{power[1:]}"
     return " ".join(filter(None, [headline, others, open_axes(findings)]))
 
 

@@ -61,29 +61,29 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
             kicker=f"askew classify: images of people, classified by {shorten(view.model, 80)}",
             title=title,
             answer=view.answer(),
+            meta=(*skeleton.meta(findings), *_facts(findings)),
+            first=view.first_screen(),
         ),
         sections=(
-            b.Section("Decisions by group", view.decisions()),
-            b.Section("Images of one comparison", view.comparison(), screen=False),
+            b.Section("Decisions by group", list(view.decisions())[1:]),
             b.Section("Skewed pairs of classes", view.skewed_pairs(), screen=False),
             b.Section("Accuracy", view.accuracy(), screen=False),
             group_check_section(section.showing),
             neutrality_section(section.neutrality),
         ),
-        facts=(*skeleton.facts(findings), *_facts(findings)),
         reading=reading(first),
         notes=skeleton.notes(findings),
     )
 
 
-def _facts(findings: ClassificationFindings) -> tuple[tuple[str, str], ...]:
+def _facts(findings: ClassificationFindings) -> tuple[str, ...]:
     plan = findings.plan
     return (
-        ("Input images", shorten(plan.sources or findings.model.name, 120)),
+        f"input images: {shorten(plan.sources or findings.model.name, 120)}",
         *group_check_fact(findings.classification.showing),
-        ("Classes", " against ".join(str(len(classes)) for classes in plan.targets.values())),
-        ("Noise samples", ", ".join(map(str, plan.samples))),
-        ("Error", ERRORS[plan.loss]),
+        " against ".join(str(len(classes)) for classes in plan.targets.values()) + " classes",
+        f"{', '.join(map(str, plan.samples))} noise samples",
+        f"error: {ERRORS[plan.loss]}",
     )
 
 
@@ -140,6 +140,10 @@ class ClassificationView:
         entries = [entry for entry in differential if entry.samples == self.samples]
         return sorted(entries, key=lambda entry: not entry.pooled)
 
+    def first_screen(self) -> b.FirstScreen:
+        """Return the decisions by group, with images of the pair of classes that differs most."""
+        return b.FirstScreen(tuple(self.decisions())[:1], tuple(self.comparison()), layout="even")
+
     def decisions(self) -> Iterator[b.Block]:
         """Yield the associations of all groups, and the differences between them."""
         samples = w.plural(self.samples, "noise sample")
@@ -148,7 +152,7 @@ class ClassificationView:
             if isinstance(share, Estimate):
                 bars.append(self._share_bar(group, share))
         caption = f"Decisions for each set of classes, by group of images, with {samples}"
-        yield b.ShareBars(caption, tuple(bars), "Group")
+        yield b.ValueChart(caption, tuple(bars), "Group", value=self.first)
         of_first = f"decisions for the {shorten(self.first, 40)} class"
         association = sorted(self.findings.classification.association, key=self._place)
         rows = [_rate_row(entry, entry.S, NO_PREFERENCE) for entry in association]
@@ -162,7 +166,7 @@ class ClassificationView:
             columns=b.DIFFERENCE,
         )
 
-    def _share_bar(self, group: str, share: Estimate) -> b.Bar:
+    def _share_bar(self, group: str, share: Estimate) -> b.ValueGroup:
         """Return the shares of decisions for both sets of classes."""
         significant = w.has_significant_q(share)
         verdict = "preference not significant"
@@ -175,15 +179,15 @@ class ClassificationView:
             level=share.level,
             n=share.n,
         )
-        return b.Bar(
+        return b.ValueGroup(
             label=shorten(group, 40),
-            parts=(
-                b.ShareSegment(self.first, share, reference=0.5),
-                b.ShareSegment(self.second, opposite, reference=0.5),
+            values=(
+                b.ValueShare(self.first, share, reference=0.5),
+                b.ValueShare(self.second, opposite, reference=0.5),
             ),
             n=(share.n or 0) // len(self.findings.plan.pairs),
             verdict=verdict,
-            strong=significant,
+            significant=significant,
         )
 
     def comparison(self) -> Iterator[b.Block]:
@@ -200,7 +204,7 @@ class ClassificationView:
             f"{w.quote(pair.b, 40)}. The groups differ most on this pair of classes. "
             f"Run seed: {self.findings.plan.seed}."
         )
-        yield b.PictureGrid("", tuple(rows))
+        yield b.PictureGrid("", tuple(rows), size="medium")
 
     def _class_row(self, pair: DistinctPair, group: str, is_a: bool) -> b.PictureRow:
         """Return the images of a group that the model classifies as one class of a pair."""

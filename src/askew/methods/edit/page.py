@@ -22,6 +22,11 @@ FLOOR = ("floor", "share that changes after only encoding and decoding")
 OTHERS = ("others", "similarity of the edit and the other input images of the group")
 
 
+FIRST_GRIDS = 3
+FIRST_IMAGES = 6
+"""Numbers of groups and words, and of input images, on the first screen."""
+
+
 def page(findings: EditFindings, media: Media) -> b.Page:
     """Return the content of the report.
 
@@ -38,6 +43,7 @@ def page(findings: EditFindings, media: Media) -> b.Page:
         The page.
     """
     plan = findings.plan
+    view = EditView(findings, media)
     prompts = w.capital(", ".join(shorten(name, 40) for name in plan.edit_prompts))
     uneven = [
         missing_sentence(entry, _missing_subject(entry)) for entry in findings.missing_pictures
@@ -48,9 +54,10 @@ def page(findings: EditFindings, media: Media) -> b.Page:
             kicker=f"askew edit: edits of people by {shorten(findings.model.name, 80)}",
             title=f"{prompts}: {w.plural(len(plan.groups), 'group')}",
             answer=answer(findings),
+            meta=(*skeleton.meta(findings), *_facts(findings)),
+            first=view.first_screen(),
         ),
-        sections=_sections(EditView(findings, media)),
-        facts=(*skeleton.facts(findings), *_facts(findings)),
+        sections=_sections(view),
         reading=reading(plan),
         notes=skeleton.notes(findings),
         uneven=[sentence for sentence in uneven if sentence],
@@ -63,14 +70,14 @@ def _missing_subject(entry: MissingEdits) -> str:
     return "faces in input images" if entry.of == "faces" else "input images"
 
 
-def _facts(findings: EditFindings) -> tuple[tuple[str, str], ...]:
+def _facts(findings: EditFindings) -> tuple[str, ...]:
     plan = findings.plan
     return (
-        ("Input images", shorten(findings.sources.name, 120)),
-        ("Groups", f"{len(plan.groups)}, {w.plural(plan.images, 'image')} each"),
+        f"input images: {shorten(findings.sources.name, 120)}",
+        f"{w.plural(len(plan.groups), 'group')} of {w.plural(plan.images, 'image')}",
         *group_check_fact(findings.showing),
-        ("Edits", f"{sum(entry.n for entry in findings.editing):,}"),
-        ("Strengths", ", ".join(f"{strength:g}" for strength in plan.strengths)),
+        w.plural(sum(entry.n for entry in findings.editing), "edit"),
+        f"strength {w.listing([f'{strength:g}' for strength in plan.strengths])}",
     )
 
 
@@ -81,7 +88,7 @@ def _sections(view: "EditView") -> tuple[b.Section, ...]:
         view.differences("ita_change", "skin tone", "ITA, in degrees", "degrees"),
     )
     return (
-        b.Section("Perceived gender", view.gender()),
+        b.Section("Perceived gender", list(view.gender())[1:]),
         b.Section("Average faces", face_blocks(findings, view.media), screen=False),
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Skin tone", view.skin()),
@@ -108,15 +115,31 @@ class EditView:
     findings: EditFindings
     media: Media
 
+    def first_screen(self) -> b.FirstScreen:
+        """Return perceived gender before and after, with input images above their edits."""
+        plan = self.findings.plan
+        strength = headline_strength(plan)
+        grids = []
+        for group, word in list(product(plan.groups, plan.words))[:FIRST_GRIDS]:
+            rows = [
+                row
+                for row in self._picture_rows(group, word, FIRST_IMAGES)
+                if row.label in ("input images", f"strength {strength:g}")
+            ]
+            caption = f"{w.capital(shorten(group, 60))} → {shorten(word, 60)}"
+            named = [replace(row, note="") for row in rows]
+            grids.append(b.PictureGrid(caption, tuple(named), size="medium"))
+        return b.FirstScreen(tuple(self.gender())[:1], tuple(grids))
+
     def gender(self) -> Iterator[b.Block]:
         """Yield the perceived gender before and after edits, and how often it changes."""
         strength = headline_strength(self.findings.plan)
         caption = (
-            f"Perceived gender of edits at strength {strength:g}, and of their input images "
-            "(counted once per edit)"
+            f"Perceived gender of input images (counted once per edit) and edits at strength "
+            f"{strength:g}"
         )
         bars = [bar for bar in self._gender_bars(strength) if bar.n]
-        yield b.ShareBars(caption=caption, bars=tuple(bars), heading="Group")
+        yield b.ValueChart(caption=caption, groups=tuple(bars), heading="Group")
         chart = b.IntervalChart(
             caption="Edits toward {} whose perceived gender differs from their input image",
             heading="Group",
@@ -129,7 +152,7 @@ class EditView:
         caption = "Edits whose perceived gender changes ({}, left)"
         yield self._pooled(GENDER, "gender_change", "share", caption)
 
-    def _gender_bars(self, strength: float) -> Iterator[b.Bar]:
+    def _gender_bars(self, strength: float) -> Iterator[b.ValueGroup]:
         """Yield a bar of input images for each group, then a bar for each set of edit prompts."""
         plan = self.findings.plan
         values = next(axis.values for axis in plan.axes if axis.name == GENDER)
@@ -281,12 +304,12 @@ class EditView:
         return b.Details(f"Groups pooled by {axis}", (chart,))
 
 
-def _source_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
+def _source_bar(entry: Editing, values: Sequence[str]) -> b.ValueGroup:
     counts = {value: sum(entry.gender_table.get(value, {}).values()) for value in values}
     return _bar("input images", counts, entry.group)
 
 
-def _edit_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
+def _edit_bar(entry: Editing, values: Sequence[str]) -> b.ValueGroup:
     rows = entry.gender_table.values()
     counts = {}
     for value in values:
@@ -295,17 +318,17 @@ def _edit_bar(entry: Editing, values: Sequence[str]) -> b.Bar:
     return replace(
         _bar(f"toward {shorten(entry.targets, 40)}", counts, entry.group),
         verdict="significant change" if significant else "change not significant",
-        strong=significant,
+        significant=significant,
     )
 
 
-def _bar(label: str, counts: Mapping[str, int], group: str) -> b.Bar:
+def _bar(label: str, counts: Mapping[str, int], group: str) -> b.ValueGroup:
     n = sum(counts.values())
     parts = [
-        b.ShareSegment(value=value, share=Estimate(count / (n or 1), n=n), count=count)
+        b.ValueShare(value=value, share=Estimate(count / (n or 1), n=n), count=count)
         for value, count in counts.items()
     ]
-    return b.Bar(label=label, parts=tuple(parts), n=n, group=shorten(group, 60))
+    return b.ValueGroup(label=label, values=tuple(parts), n=n, group=shorten(group, 60))
 
 
 def _values(entry: Editing, fields: Sequence[str], scale: b.Scale) -> tuple[str, ...]:

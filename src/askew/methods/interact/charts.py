@@ -16,6 +16,7 @@ from askew.methods.interact.sentences import associated_pairs, is_heterogeneous,
 from askew.pages import blocks as b
 from askew.pages import words
 from askew.pages.phrases import format_phrase
+from askew.pages.plain import SENSITIVITY
 from askew.pages.words import axis_label, capital, listing, measured, plural, probability
 from askew.stats.intervals import simultaneous
 from askew.stats.significance import SIGNIFICANCE_LEVEL
@@ -52,6 +53,34 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
             source = axis_label(edge.source)
             arrows.append(b.Arrow(source, axis_label(edge.target), score, edge.effect, more))
     return b.GraphDiagram(caption, nodes, tuple(arrows), more=("V", "q"))
+
+
+def associated_chart(graph: Graph) -> b.IntervalChart:
+    """Return the sensitivities of pairs that are associated or have a determined direction."""
+    pairs = {(edge.source, edge.target): edge for edge in (*graph.determined, *graph.drawn)}
+    rows = [
+        b.IntervalRow(
+            pair(edge.source, edge.target),
+            edge.simultaneous_estimate,
+            (words.number(edge.cramers_v), probability(edge.q), _result(edge)),
+            strong=edge.effect != "changed",
+        )
+        for edge in pairs.values()
+    ]
+    return b.IntervalChart(
+        "Associated pairs. Right of 0: the second axis comes closer to its reference",
+        "First → second axis",
+        tuple(rows),
+        SENSITIVITY,
+        "signed",
+        b.PLAIN,
+        ("V", "q (χ²)", "direction"),
+        interval="simultaneous interval for all pairs",
+    )
+
+
+def _result(edge: Edge) -> str:
+    return "not determined" if edge.effect == "changed" else "determined"
 
 
 def _effect_on_itself(sensitivity: E | None) -> str:

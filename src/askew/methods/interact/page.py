@@ -1,24 +1,27 @@
 """The page of `askew interact`: shares in the baseline images, and effects between axes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from askew.methods.interact.charts import (
+    associated_chart,
     axes_of,
     matrix,
     network,
-    over_prompts,
     summary,
     validation_charts,
 )
 from askew.methods.interact.findings import Graph, InteractionFindings
+from askew.methods.interact.first_screen import first_screen
 from askew.methods.interact.guide import guide
 from askew.methods.interact.sentences import (
-    answer,
     answer_over_prompts,
     associated_pairs,
     edge_sentence,
     effects_of,
+    headline,
     is_heterogeneous,
+    lead,
     mitigated_sentence,
     pair,
     pooled_disagreements,
@@ -29,7 +32,7 @@ from askew.methods.interact.sentences import (
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, allowance, set_row
-from askew.pages.words import axis_label, capital, listing, plural, shorten
+from askew.pages.words import axis_label, capital, listing, plural
 from askew.parts.survey.blocks import gaps, seen, together
 from askew.parts.survey.sentences import missing_sentences
 from askew.types import Estimate
@@ -42,24 +45,28 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
     """Return the page of a run of interactions."""
     prompts = [prompt.text for prompt in findings.plan.prompts]
     first = findings.biasconnect[0]
-    headline = answer(first)
+    text = headline(first)
+    detail = lead(first)
     if findings.over_prompts:
-        headline = answer_over_prompts(findings.over_prompts)
+        text = answer_over_prompts(findings.over_prompts)
+        detail = ""
     of_prompts = seen(findings.shares, lambda entry: f"{entry.prompt} {entry.axis}")
     baseline = [*together(findings.shares_over_prompts), *of_prompts]
     return skeleton.page(
         findings,
         skeleton.Heading(
-            kicker=f"askew interact: how bias axes of {shorten(findings.model.name, 80)} affect each other",
+            kicker="askew interact",
             title=f"“{prompts[0]}”" if len(prompts) == 1 else plural(len(prompts), "prompt"),
-            answer=headline,
+            answer=text,
+            detail=detail,
+            meta=(*skeleton.meta(findings), plural(len(first.axes), "axis", "axes")),
+            first=first_screen(findings, media),
         ),
         sections=(
-            b.Section("Shares in the baseline images", baseline),
             *_graph_sections(findings, media),
+            b.Section("Shares in the baseline images", baseline, screen=False),
             b.Section("Estimates compared with a real mitigation", _validation(findings)),
         ),
-        facts=(*skeleton.facts(findings), ("Axes", str(len(first.axes)))),
         reading=guide(findings),
         notes=(_note(findings), *skeleton.notes(findings)[1:]),
         gaps=gaps(findings.shares),
@@ -81,9 +88,6 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
     if not single_prompts:
         yield b.Section("Effects between axes", _graph(findings, media, first))
         return
-    if associated_pairs(findings.over_prompts):
-        chart = over_prompts(findings.over_prompts, single_prompts)
-        yield b.Section("Pairs of axes over the prompts", (chart,))
     pooled = b.Paragraph(_pooled_sentences(findings), muted=True)
     yield b.Section("All prompts together", (pooled, *_graph(findings, media, first)))
     details = [_prompt_details(findings, media, graph) for graph in single_prompts]
@@ -127,8 +131,11 @@ def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b
     axes = axes_of(findings.biasconnect)
     sources = dict.fromkeys(edge.source for edge in graph.edges)
     details = [_axis_details(findings, media, graph, axis) for axis in sources]
+    determined = [edge for edge in graph.edges if edge.direct or edge.effect != "changed"]
+    arrows = network(replace(graph, edges=tuple(determined)), axes, "Determined directions")
     return (
-        network(graph, axes, f"Effects between axes: {title(graph.prompt)}"),
+        associated_chart(graph),
+        *((arrows,) if arrows.edges else ()),
         summary(graph),
         b.Section("All pairs of axes", (matrix(graph, axes),), screen=False),
         b.Section("Each equalized axis", tuple(details), screen=False),

@@ -42,11 +42,55 @@ def pair(source: str, target: str) -> str:
 
 
 def answer(graph: Graph) -> str:
-    """Return the headline of a graph.
+    """Return the headline of a graph with the sentences below it."""
+    return f"{headline(graph)} {lead(graph)}".strip()
 
-    It states how many pairs of axes are associated, how many directions are determined, and the
-    strongest effect.
-    """
+
+def headline(graph: Graph) -> str:
+    """Return the strongest determined effect, or how many pairs of axes are associated."""
+    if graph.tested_pairs and graph.determined and graph.prompt is not None:
+        effect = _effect_headline(graph, graph.determined[0])
+        if effect:
+            return effect
+    return _associations(graph)
+
+
+def lead(graph: Graph) -> str:
+    """Return how many directions are determined, and the strongest effect."""
+    candidates = graph.determined or graph.drawn
+    if not graph.tested_pairs or not candidates:
+        return ""
+    associations = _associations(graph)
+    strongest = format_phrase(
+        "strongest_effect",
+        effects=_effects(graph.determined),
+        strongest=edge_sentence(graph, candidates[0]),
+    )
+    return strongest if headline(graph) == associations else f"{associations} {strongest}"
+
+
+def _effect_headline(graph: Graph, edge: Edge) -> str:
+    """Return how the most changed share of an axis changes; "" if its counts are unknown."""
+    initial = graph.counts.initial.get(edge.target, ())
+    rows = graph.counts.after.get(edge.source, {}).get(edge.target, ())
+    if not sum(initial) or not rows or not all(map(sum, rows)):
+        return ""
+    before = np.array(initial) / sum(initial)
+    after = np.mean([np.array(row) / sum(row) for row in rows], axis=0)
+    place = int(np.argmax(np.abs(after - before)))
+    return format_phrase(
+        "effect_headline",
+        source=axis_label(edge.source),
+        prompt=words.quote(str(graph.prompt), 60),
+        value=shorten(graph.axis(edge.target).values[place], 40),
+        changes="rises" if after[place] > before[place] else "falls",
+        before=percent(float(before[place])),
+        after=percent(float(after[place])),
+    )
+
+
+def _associations(graph: Graph) -> str:
+    """Return how many pairs of axes are associated."""
     where = "Over all prompts" if graph.prompt is None else f"For {words.quote(graph.prompt, 60)}"
     if not graph.tested_pairs:
         reasons = dict.fromkeys(
@@ -59,14 +103,8 @@ def answer(graph: Graph) -> str:
     pairs = plural(graph.tested_pairs, "pair")
     if not edges and not determined:
         return format_phrase("no_association", where=where, pairs=pairs)
-    candidates = determined if determined else edges
     return format_phrase(
-        "association",
-        where=where,
-        pairs=pairs,
-        edges=len(edges) if edges else "none",
-        effects=_effects(determined),
-        strongest=edge_sentence(graph, max(candidates, key=lambda edge: edge.size)),
+        "association", where=where, pairs=pairs, edges=len(edges) if edges else "none"
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from askew.measure.attention import decode_maps
-from askew.methods.map.findings import MapFindings
+from askew.methods.map.findings import ConceptPair, MapFindings
 from askew.methods.map.maps import Maps, PairMaps, block_maps, constant_images, layers_of_pair
 from askew.methods.map.plan import MapPlan
 from askew.methods.map.sentences import model_label
@@ -12,6 +12,7 @@ from askew.pages import blocks as b
 from askew.pages.media import Media
 from askew.pages.words import number, quote, shorten
 from askew.stats.overlap import iou, mask
+from askew.types import Estimate
 
 IMAGES_OF_SINGLE_PROMPT = 6
 """Number of images with overlays if the run has a single prompt. Others have one image each."""
@@ -78,6 +79,64 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
     yield b.Details("Masks by block", (grid,))
 
 
+def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b.PictureGrid:
+    """Return the image whose overlap is closest to the mean, alone and under both masks.
+
+    Parameters
+    ----------
+    findings
+        Findings of the run.
+    media
+        The run, which opens images and maps.
+    pair
+        Scores of a concept in the images of a prompt.
+
+    Returns
+    -------
+    PictureGrid
+        Two large images. Empty if no image has maps.
+    """
+    mean = pair.miou.value if isinstance(pair.miou, Estimate) else 0.0
+    candidates = []
+    for image_set in findings.sets:
+        if (image_set.prompt, image_set.model) != (pair.prompt, pair.model):
+            continue
+        for position, image_id in enumerate(image_set.pictures, start=1):
+            overlay = image_id and _overlay(findings, media, pair, position, image_id)
+            if overlay:
+                candidates.append(overlay)
+    if not candidates:
+        return b.PictureGrid("", ())
+    typical = min(candidates, key=lambda overlay: abs(overlay.iou() - mean))
+    return b.PictureGrid(
+        caption=f"{typical.label}: its overlap is closest to the mean",
+        rows=(b.PictureRow(typical.large()),),
+        size="overlay",
+        keys=(
+            ("only-a", f"only “{shorten(pair.a, 30)}”"),
+            ("only-b", f"only “{shorten(typical.maps.b, 30)}”"),
+            ("both", "both words"),
+        ),
+    )
+
+
+def _overlay(
+    findings: MapFindings, media: Media, pair: ConceptPair, position: int, image_id: str
+) -> "_Overlay | None":
+    """Return an image with its maps, or None if it has no maps or a constant map."""
+    maps = maps_of(findings, media, pair.a, pair.prompt, pair.model, image_id)
+    if maps is None or constant_images(maps.total()).any():
+        return None
+    if media.picture(image_id) is None:
+        return None
+    return _Overlay(
+        image=b.ImageReference(image_id=image_id, source=media, large=True),
+        label=f"Image {position} of {quote(pair.prompt, 40)}, {model_label(pair.model, 40)}",
+        maps=maps,
+        plan=findings.plan,
+    )
+
+
 def maps_of(
     findings: MapFindings, media: Media, a: str, prompt: str, model: str, image_id: str
 ) -> PairMaps | None:
@@ -119,6 +178,16 @@ class _Overlay:
     label: str
     maps: PairMaps
     plan: MapPlan
+
+    def iou(self) -> float:
+        """Return the overlap of both masks."""
+        first, second = mask(self.maps.total()[:, 0], self.plan.threshold, self.plan.tau)
+        return float(iou(first, second))
+
+    def large(self) -> tuple[b.Thumbnail, b.Thumbnail]:
+        """Return the image and its masks."""
+        image = b.Thumbnail(self.image, self.label, "as generated")
+        return image, self._masks(self.maps.total(), "masks of both words")
 
     def row(self) -> b.PictureRow:
         """Return the image, its maps, and its masks."""

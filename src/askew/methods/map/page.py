@@ -13,7 +13,7 @@ from askew.methods.map.findings import (
     RiskDifference,
 )
 from askew.methods.map.guide import guide
-from askew.methods.map.overlays import overlays
+from askew.methods.map.overlays import overlays, typical_overlay
 from askew.methods.map.plan import axes_of
 from askew.methods.map.sentences import accuracy_name, accuracy_sentence, finding, model_label
 from askew.pages import blocks as b
@@ -52,7 +52,13 @@ def page(findings: MapFindings, media: Media) -> b.Page:
         skeleton.Heading(
             kicker=f"askew map: attention of {listed_models} to {w.listing(plan.concepts)}",
             title=plural(len(prompts), "prompt") if several else f"“{prompts[0]}”",
-            answer=view.answer(),
+            answer=view.clauses()[0],
+            detail=" ".join(view.clauses()[1:]),
+            first=view.first_screen(media),
+            meta=(
+                *skeleton.meta(findings, findings.models),
+                f"masks: {plan.threshold} {plan.tau:g}",
+            ),
         ),
         sections=(
             b.Section("Shares in the images", view.shares()),
@@ -60,10 +66,6 @@ def page(findings: MapFindings, media: Media) -> b.Page:
             b.Section("Similarity of meaning", view.similarity(), screen=False),
             b.Section("Accuracy of masks", view.accuracy()),
             b.Section("Comparison of models", view.changes()),
-        ),
-        facts=(
-            *skeleton.facts(findings, findings.models),
-            ("Mask", f"{plan.threshold} {plan.tau:g}"),
         ),
         reading=guide(findings),
         notes=(*NOTES, NOTE_ON_MEANS) if several else NOTES,
@@ -96,8 +98,8 @@ class MapView:
         means = self.findings.biasmap.overall
         return next(mean for mean in means if (mean.a, mean.model) == (a, model))
 
-    def answer(self) -> str:
-        """Return the overlap of each concept in the images of the first model."""
+    def clauses(self) -> list[str]:
+        """Return the overlap of each concept in the images of the first model, in sentences."""
         first = self.models[0]
         where = plural(len(self.prompts), "prompt")
         if len(self.prompts) == 1:
@@ -106,8 +108,8 @@ class MapView:
             finding(self.pairs(a, first), self.overall(a, first))
             for a in self.findings.plan.concepts
         ]
-        clauses[0] = f"in images of {where} by {model_label(first, 60)}, {clauses[0]}"
-        return " ".join(f"{capital(clause)}." for clause in clauses)
+        clauses[0] = f"in images of {where}, {clauses[0]}"
+        return [f"{capital(clause)}." for clause in clauses]
 
     def shares(self) -> Iterator[b.Block]:
         """Yield the shares of each axis by prompt and model, with their risk difference."""
@@ -115,13 +117,13 @@ class MapView:
         by_axis = grouped(risks, lambda risk: capital(perceived(risk.axis)))
         if len(self.prompts) == len(self.models) == 1:
             bars = [replace(self._bar(risk), label=axis) for axis, (risk,) in by_axis.items()]
-            yield b.ShareBars("Shares in percent", tuple(bars))
+            yield b.ValueChart("Shares in percent", tuple(bars))
             return
         for axis, of_axis in by_axis.items():
             bars = [self._bar(risk) for risk in of_axis]
-            yield from folded(f"{axis}, shares in percent", bars, "Prompt", BARS)
+            yield from folded(f"{axis} by prompt", bars, "Prompt", BARS)
 
-    def _bar(self, risk: RiskDifference) -> b.Bar:
+    def _bar(self, risk: RiskDifference) -> b.ValueGroup:
         """Return the shares of an axis in the images of a prompt, with a uniform reference."""
         counts = list(risk.counts.values())
         labeled = sum(counts)
@@ -132,31 +134,45 @@ class MapView:
             shares = share_intervals(counts, level=level, missing=sum(risk.missing.values()))
             verdict = f"RD {w.measured(risk.estimate)}"
         segments = [
-            b.ShareSegment(value, share, count, reference=1 / len(counts))
+            b.ValueShare(value, share, count, reference=1 / len(counts))
             for value, share, count in zip(risk.counts, shares, counts, strict=True)
         ]
-        return b.Bar(
-            **self._row_name(self._word(risk.prompt), risk.model),
-            parts=tuple(segments),
+        name = self._row_name(self._word(risk.prompt), risk.model)
+        return b.ValueGroup(
+            label=name["label"],
+            group=name.get("group", ""),
+            values=tuple(segments),
             n=labeled,
             missing=risk.missing,
             verdict=verdict,
-            strong=w.has_significant_q(risk.estimate),
+            significant=w.has_significant_q(risk.estimate),
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
         """Return the overlaps of a concept by prompt and model, by block, and over images."""
-        chart = b.IntervalChart(
+        blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
+        images = b.Section("Images", overlays(self.findings, media, a), screen=False)
+        chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)
+        return b.Section(capital(shorten(a, 60)), (*chart, blocks, images))
+
+    def overlap_chart(self, a: str) -> b.IntervalChart:
+        """Return the overlaps of a concept by prompt and model."""
+        return b.IntervalChart(
             caption=f"Overlap of the masks of “{shorten(a, 40)}” and of the word of the prompt (mIoU)",
             heading="Prompt",
             rows=tuple(self._rows(a)),
             name="mIoU",
+            columns=b.TESTED,
             more=("mBIoU", "RD"),
             chance=("chance", "the same words in other images of the prompt"),
         )
-        blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
-        images = b.Section("Images", overlays(self.findings, media, a), screen=False)
-        return b.Section(capital(shorten(a, 60)), (chart, blocks, images))
+
+    def first_screen(self, media: Media) -> b.FirstScreen:
+        """Return the overlap of the first concept, with a typical image under both masks."""
+        first = self.findings.plan.concepts[0]
+        pairs = self.pairs(first, self.models[0])
+        images = typical_overlay(self.findings, media, pairs[0])
+        return b.FirstScreen((self.overlap_chart(first),), (images,), layout="images")
 
     def _rows(self, a: str) -> Iterator[b.IntervalRow]:
         """Yield the overlap in each prompt, and the means over several prompts."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from askew.findings import E, PictureSet
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
+from askew.methods.mitigate.first_screen import change_chart, first_screen
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, shot
@@ -63,13 +64,14 @@ def page(findings: MitigationFindings, media: Media) -> b.Page:
     return skeleton.page(
         findings,
         skeleton.Heading(
-            kicker=f"askew mitigate · {skeleton.identity(findings.model)}",
+            kicker="askew mitigate",
             title=quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
-            answer=" ".join(verdicts[:2]),
-            detail=" ".join(verdicts[2:]),
+            answer=headline(findings) or verdicts[0],
+            detail=" ".join(verdicts if headline(findings) else verdicts[1:]),
+            meta=(*skeleton.meta(findings), f"evaluated on {images} before and after"),
+            first=first_screen(findings, media),
         ),
         sections=_sections(findings, media),
-        facts=(*skeleton.facts(findings), ("Evaluation", f"{images} before and after")),
         reading=skeleton.reading(TERMS, LIMITS),
         notes=skeleton.notes(findings),
     )
@@ -87,13 +89,53 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
         for name, text in findings.mitigations.items()
     ]
     return (
-        b.Section("Shares before and after", (*survey.seen(of_targets), monitored)),
-        b.Section("Images of equal seeds", _images(findings, media), screen=False),
-        b.Section("Deviation from the target", map(_deviations, findings.techniques)),
+        b.Section("Other techniques", _other_charts(findings)),
         b.Section("Side effects", map(_side_effects, findings.techniques)),
+        b.Section("Shares before and after", (*survey.seen(of_targets), monitored), screen=False),
+        b.Section("Images of equal seeds", _images(findings, media), screen=False),
+        b.Section("Changes in numbers", map(_deviations, findings.techniques), screen=False),
         b.Section("Predicted and measured deviations", _predicted(findings), screen=False),
         b.Section("Mitigation files", files, screen=False),
     )
+
+
+def headline(findings: MitigationFindings) -> str:
+    """Return the counts of a value before and after the first technique, or "" without labels.
+
+    The value is the most over-represented value of the first target axis before mitigation.
+    """
+    entry = findings.techniques[0]
+    axis = next(change.axis for change in entry.axes if change.is_target)
+    by_set = {
+        shares.set: shares
+        for shares in reversed(findings.shares)
+        if (shares.prompt, shares.axis) == (entry.prompt, axis)
+    }
+    before = by_set.get("initial")
+    after = by_set.get(f"mitigation: {entry.technique}")
+    if before is None or after is None:
+        return ""
+    numbers = [sum(shares.counts.values()) for shares in (before, after)]
+    if not all(numbers):
+        return ""
+    value = before.leading
+    fell = after.counts[value] / numbers[1] < before.counts[value] / numbers[0]
+    return format_phrase(
+        "technique_headline",
+        after=f"{after.counts[value]:,}",
+        n=f"{numbers[1]:,}",
+        prompt=quote(entry.prompt, 60),
+        value=shorten(value, 40),
+        direction="down from" if fell else "from",
+        before=f"{before.counts[value]:,}",
+        before_n=f"{numbers[0]:,}",
+        target=percent(before.reference.get(value)),
+    )
+
+
+def _other_charts(findings: MitigationFindings) -> list[b.Block]:
+    """Return the changes by all techniques and on all prompts but the first ones."""
+    return [change_chart(findings, entry) for entry in findings.techniques[1:]]
 
 
 def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:

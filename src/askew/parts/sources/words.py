@@ -43,14 +43,14 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
     return Section("Group check of the input images", (text,), screen=False)
 
 
-def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[tuple[str, str], ...]:
+def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
     """Return the fact at the head of a page, over all groups; empty if no image has a label."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()
     labeled = sum(share.n or 0 for share in shares)
     passed = sum(_passed(share) for share in shares)
-    return (("Input images that pass the group check", f"{passed} of {labeled}"),)
+    return (f"{passed} of {labeled} input images pass the group check",)
 
 
 def _passed(share: Estimate) -> int:

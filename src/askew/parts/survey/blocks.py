@@ -9,14 +9,14 @@ from askew.pages.skeleton import MissingNote
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, shorten
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.over_prompts import SharesOverPrompts
-from askew.parts.survey.sentences import verdict
+from askew.parts.survey.sentences import verdict_with_q
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.verdicts import is_biased
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
-BARS_AT_HEAD = 10
-"""Number of visible bars of an axis on a page of several prompts or conditions."""
+GROUPS_AT_HEAD = 10
+"""Number of visible groups of an axis on a page of several prompts or conditions."""
 
 AXES_AT_HEAD = 2
 """Number of axes there. The page folds the rest."""
@@ -24,55 +24,73 @@ AXES_AT_HEAD = 2
 Link = Callable[[SetShares], str]
 
 
-def bar(
-    entry: SetShares,
-    label: str,
-    group: str = "",
-    series: int | None = None,
-    link: str | None = None,
-) -> b.Bar:
-    """Return the bar of a set on an axis."""
-    segments = tuple(
-        b.ShareSegment(value, share, entry.counts.get(value), entry.reference.get(value))
+def value_group(
+    entry: SetShares, label: str, group: str = "", link: str | None = None
+) -> b.ValueGroup:
+    """Return the shares of a set on an axis, with their verdict."""
+    values = tuple(
+        b.ValueShare(value, share, entry.counts.get(value), entry.reference.get(value))
         for value, share in entry.shares.items()
     )
     labeled = sum(entry.counts.values())
-    return b.Bar(
+    return b.ValueGroup(
         label=label,
-        parts=segments,
+        values=values,
         n=labeled,
         missing=entry.missing,
-        verdict=verdict(entry),
-        strong=bool(is_biased(entry)),
+        verdict=verdict_with_q(entry),
+        significant=bool(is_biased(entry)),
         group=group,
-        series=series,
         link=link,
         leading=entry.leading if labeled else "",
     )
 
 
 def folded(
-    caption: str, bars: Sequence[b.Bar], heading: str, most: int, rest: str = ""
+    caption: str, groups: Sequence[b.ValueGroup], heading: str, most: int, rest: str = ""
 ) -> Iterator[b.Block]:
-    """Yield the first bars, and details with the other bars.
+    """Yield a chart of the first groups, and details with the other groups.
 
     Parameters
     ----------
     caption, heading
         Caption of the chart, and heading of the labels.
-    bars
-        All bars.
+    groups
+        All groups.
     most
-        Number of bars that stay visible.
+        Number of groups that stay visible.
     rest
         Caption of the details. By default it is derived from the caption.
     """
-    if bars[:most]:
-        yield b.ShareBars(caption, tuple(bars[:most]), heading)
-    more = tuple(bars[most:])
+    value = common_value(groups)
+    if groups[:most]:
+        yield b.ValueChart(caption, tuple(groups[:most]), heading, value=value)
+    more = tuple(groups[most:])
     if more:
-        summary = rest or f"{plural(len(more), 'more bar')}: {caption[:1].lower()}{caption[1:]}"
-        yield b.Details(summary, (b.ShareBars(summary, more, heading),), screen=True)
+        summary = rest or f"{plural(len(more), 'more row')}: {caption[:1].lower()}{caption[1:]}"
+        chart = b.ValueChart(summary, more, heading, value=value)
+        yield b.Details(summary, (chart,), screen=True)
+
+
+def common_value(groups: Sequence[b.ValueGroup]) -> str:
+    """Return the value that describes all groups, or "" if each group needs several rows.
+
+    Parameters
+    ----------
+    groups
+        Shares of several sets on one axis.
+
+    Returns
+    -------
+    str
+        The main value of the first group, if all groups have the same two values.
+    """
+    names = set()
+    for group in groups:
+        names.add(tuple(value.value for value in group.values))
+    if len(groups) < 2 or len(names) != 1 or len(groups[0].values) != 2:
+        return ""
+    return groups[0].leading or groups[0].values[0].value
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
@@ -100,9 +118,9 @@ def _link_to_prompt(entry: SetShares) -> str:
 
 
 def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.Block]:
-    """Return the shares of all sets as bars.
+    """Return the shares of all sets as charts of values.
 
-    A single set has a bar for each axis. Several sets have a chart for each axis, with a bar for
+    A single set has a chart of all axes. Several sets have a chart for each axis, with a row for
     each prompt and condition. Charts of further instruments are folded.
 
     Parameters
@@ -124,7 +142,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 
 
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
-    """Return the shares of all prompts together as bars. Charts of further instruments are folded.
+    """Return the shares of all prompts together as charts. Charts of further instruments are folded.
 
     Parameters
     ----------
@@ -137,14 +155,12 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
     several_sets = len({entry.set for entry in entries}) > 1
     for instrument in dict.fromkeys(entry.instrument for entry in entries):
         of_instrument = [entry for entry in entries if entry.instrument == instrument]
-        bars = [_bar_of_prompts(entry, several_sets, link) for entry in _by_axis(of_instrument)]
+        groups = [_group_of_prompts(entry, several_sets, link) for entry in _by_axis(of_instrument)]
         if blocks:
             caption = f"Shares in all prompts together, labeled by {shorten(instrument, 60)}"
-            blocks += folded(caption, bars, "Axis", 0, rest=caption)
+            blocks += folded(caption, groups, "Axis", 0, rest=caption)
         else:
-            blocks += folded(
-                "Shares in all prompts together, in percent", bars, "Axis", BARS_AT_HEAD
-            )
+            blocks += folded("Shares in all prompts together", groups, "Axis", GROUPS_AT_HEAD)
     return blocks
 
 
@@ -154,19 +170,21 @@ def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
     return sorted(entries, key=lambda entry: axes.index(entry.axis))
 
 
-def _bar_of_prompts(entry: SetShares, several_sets: bool, link: str | None) -> b.Bar:
+def _group_of_prompts(entry: SetShares, several_sets: bool, link: str | None) -> b.ValueGroup:
     axis = capital(axis_label(entry.axis))
     if not several_sets:
-        return bar(entry, axis, link=link)
-    return bar(entry, capital(words.set_label(entry.set)), group=axis, link=link)
+        return value_group(entry, axis, link=link)
+    return value_group(entry, capital(words.set_label(entry.set)), group=axis, link=link)
 
 
 def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) -> list[b.Block]:
     """Return the charts of an instrument."""
     if len({(entry.prompt, entry.set) for entry in entries}) > 1:
         return list(_charts_by_axis(entries, set_order, link))
-    bars = [bar(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in entries]
-    return [b.ShareBars("Shares in percent, largest deviation first", tuple(bars))]
+    groups = [
+        value_group(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in entries
+    ]
+    return [b.ValueChart("Share of the images with each label", tuple(groups))]
 
 
 def _charts_by_axis(
@@ -197,26 +215,26 @@ def _axis_chart(
     link: Link,
     at_head: bool,
 ) -> Iterator[b.Block]:
-    """Yield the bars of an axis; the bars of the first prompts are visible if the axis is important."""
+    """Yield the rows of an axis; the rows of the first prompts are visible if the axis is important."""
     prompts = list(dict.fromkeys(entry.prompt for entry in entries))
     label = capital(perceived(entries[0].axis))
-    visible_prompts = max(1, BARS_AT_HEAD * len(prompts) // len(entries)) if at_head else 0
+    visible_prompts = max(1, GROUPS_AT_HEAD * len(prompts) // len(entries)) if at_head else 0
     ordered = sorted(
         entries, key=lambda entry: (prompts.index(entry.prompt), set_order.index(entry.set))
     )
-    bars = [_bar_of_set(entry, several_sets=len(set_order) > 1, link=link) for entry in ordered]
+    groups = [_group_of_set(entry, several_sets=len(set_order) > 1, link=link) for entry in ordered]
     visible = sum(entry.prompt in prompts[:visible_prompts] for entry in ordered)
     rest = f"{label}: significant in {biased} of {plural(len(ordered), 'image set')}"
     if visible:
         rest = f"{label} of {plural(len(prompts) - visible_prompts, 'more prompt')}"
-    yield from folded(f"{label}, shares in percent", bars, "Prompt", visible, rest)
+    yield from folded(f"{label} by prompt", groups, "Prompt", visible, rest)
 
 
-def _bar_of_set(entry: SetShares, several_sets: bool, link: Link) -> b.Bar:
+def _group_of_set(entry: SetShares, several_sets: bool, link: Link) -> b.ValueGroup:
     prompt = shorten(entry.prompt, 60)
     if not several_sets:
-        return bar(entry, prompt, link=link(entry))
-    return bar(entry, capital(words.set_label(entry.set)), group=prompt, link=link(entry))
+        return value_group(entry, prompt, link=link(entry))
+    return value_group(entry, capital(words.set_label(entry.set)), group=prompt, link=link(entry))
 
 
 class _ValueColumns(NamedTuple):

@@ -1,7 +1,8 @@
 """Survey: the images of a plan's prompts, with labels by its instruments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 
 from askew.errors import UsageError
@@ -22,7 +23,14 @@ from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
 from askew.run.count import counted_run
 from askew.run.work import once_each
-from askew.types import Missing, Prompt, Question
+from askew.types import Missing, Prompt, Question, is_copy
+
+LABELED = 60
+LABELED_OF_MANY = 24
+FEW_SETS = 6
+"""Numbers of images of a set whose labels are part of the results: of a baseline set or a set of
+few sets of a prompt, and of any other set; largest number of few sets.
+"""
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
 
@@ -189,8 +197,26 @@ def _picture_sets(observed: Observed) -> list[PictureSet]:
     for text, of_prompt in observed.items():
         for entry in of_prompt:
             prompt = entry.prompt
-            sets.append(PictureSet.of(text, entry.pictures, prompt.axis, prompt.value, prompt.text))
+            of_set = PictureSet.of(text, entry.pictures, prompt.axis, prompt.value, prompt.text)
+            few_sets = len(of_prompt) <= FEW_SETS
+            most = LABELED if prompt.axis is None or few_sets else LABELED_OF_MANY
+            sets.append(replace(of_set, labels=_first_labels(entry, most)))
     return sets
+
+
+def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | None, ...]]:
+    """Return the labels of the first distinct images of a set, by the first instrument."""
+    if not observed.values:
+        return {}
+    first_instrument = next(iter(observed.values))
+    distinct = [not is_copy(picture) for picture in observed.pictures]
+    labels = {}
+    for axis, answers in observed.values[first_instrument].items():
+        of_distinct = list(compress(answers, distinct))[:most]
+        labels[axis] = tuple(
+            None if isinstance(answer, Missing) else answer for answer in of_distinct
+        )
+    return labels
 
 
 def seen_again(

@@ -34,6 +34,13 @@ def verdict(entry: SetShares) -> str:
     return _direction(entry)
 
 
+def verdict_with_q(entry: SetShares) -> str:
+    """Return the verdict on a set and axis with its q-value: "not significant (q = 0.31)"."""
+    text = verdict(entry)
+    q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
+    return f"{text} ({q})" if q and "(" not in text else text
+
+
 def _not_significant(entry: SetShares) -> str:
     """Return the text for a set that is not significant, with the correction if an interval differs."""
     outside = above_reference(entry) or below_reference(entry)
@@ -97,6 +104,26 @@ def most_seen(entry: SetShares) -> str:
         value=shorten(value, 40),
         count=f"{entry.counts[value]:,}",
         n=f"{labeled:,}{reference}",
+    )
+
+
+def counted_headline(entry: SetShares) -> str:
+    """Return the share of the leading value with its interval and reference, as a headline."""
+    value = entry.leading
+    labeled = sum(entry.counts.values())
+    reference = f"{'uniform ' * entry.even}reference {percent(entry.reference.get(value))}"
+    prompt = quote(entry.prompt)
+    if entry.set != "initial":
+        prompt += f" ({words.set_label(entry.set)})"
+    return format_phrase(
+        "counted_headline",
+        count=f"{entry.counts[value]:,}",
+        n=f"{labeled:,}",
+        prompt=prompt,
+        value=shorten(value, 40),
+        share=percent(entry.counts[value] / labeled),
+        interval=words.interval_in_words(entry.shares[value], "share"),
+        reference=reference,
     )
 
 

@@ -57,7 +57,9 @@ def page(comparison: ComparisonFindings) -> b.Page:
         kicker=f"askew comparison of {len(runs)} runs",
         title=title,
         answer=pair_sentence(first_pair, differences, view.run_score),
-        facts=tuple((view.letter(name), view.fact(name, run)) for name, run in runs.items()),
+        meta=skeleton.meta_line(
+            f"{view.letter(name)}: {view.fact(name, run)}" for name, run in runs.items()
+        ),
         sections=_sections(view),
         warnings=tuple(comparison.warnings),
         notes=(
@@ -176,29 +178,29 @@ class ComparisonView:
 
     def shares(self) -> Iterator[b.Block]:
         """Yield the shares in all runs: a group of bars for each axis of an image set."""
-        bars: list[b.Bar] = []
+        groups: list[b.ValueGroup] = []
         for place, axes in self.places.items():
             for axis in axes:
-                bars += self._bars(place, axis)
+                groups += self._groups(place, axis)
         count = len(self.comparison.runs)
         most = max(1, BARS // count) * count
-        caption = "Shares in percent by run, largest difference first"
-        return survey.folded(caption, bars, "Axis", most, "Shares with smaller differences")
+        caption = "Shares by run, largest difference first"
+        return survey.folded(caption, groups, "Axis", most, "Shares with smaller differences")
 
-    def _bars(self, place: Place, axis: str) -> Iterator[b.Bar]:
-        """Yield the bar of each run on an axis of an image set, by its first instrument.
+    def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
+        """Yield the shares of each run on an axis of an image set, by its first instrument.
 
-        The comparison has its own family of tests, so bars show no verdict of a run.
+        The comparison has its own family of tests, so groups show no verdict of a run.
         """
         group = capital(axis_label(axis))
         if len(self.places) > 1:
             group = f"{group}, {_place_label(place)}"
-        for number, (name, run) in enumerate(self.comparison.runs.items()):
+        for name, run in self.comparison.runs.items():
             label = f"{self.letter(name)}: {shorten(name, 40)}"
             for entry in run.findings.shares:
                 if (entry.prompt, entry.set) == place and entry.axis == axis:
-                    bar = survey.bar(entry, label, group, number, _anchor(place, axis))
-                    yield replace(bar, verdict="", strong=False)
+                    shares = survey.value_group(entry, label, group, _anchor(place, axis))
+                    yield replace(shares, verdict="", significant=False)
                     break
 
     def differences(self) -> Iterator[b.Block]:

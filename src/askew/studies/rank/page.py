@@ -10,7 +10,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
-from askew.parts.survey.blocks import bar, folded
+from askew.parts.survey.blocks import folded, value_group
 from askew.parts.survey.sentences import most_seen
 from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
@@ -42,11 +42,11 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     prompts = words.plural(len(plan.prompts), "prompt")
     models = words.plural(len(findings.models), "model")
     images = words.plural(plan.images, "image")
-    facts = [
-        ("Models", words.listing([model.name for model in findings.models])),
-        ("Each prompt", f"{images} per model, with the same seeds"),
-    ]
-    facts += [fact for fact in skeleton.facts(findings) if fact[0] not in ("Model", "Images")]
+    meta = skeleton.meta(
+        findings,
+        findings.models,
+        images=f"{images} of each prompt per model, with the same seeds",
+    )
     guide = terms(plan)
     if findings.agreement:
         guide.append(TABLE_TERM)
@@ -56,14 +56,15 @@ def page(findings: RankFindings, media: Media) -> b.Page:
             kicker=f"askew rank: {prompts} on {models}",
             title="Prompts by bias",
             answer=answer(findings),
+            first=_first_screen(findings, media),
+            meta=meta,
         ),
         sections=(
-            b.Section("Prompts, the most biased first", _scores(findings)),
+            b.Section("Scores", _scores(findings)[1:]),
             b.Section("Differences between models", _models(findings)),
             b.Section("Agreement with the table", _agreement(findings)),
             b.Section("Images", _pictures(findings, media), screen=False),
         ),
-        facts=facts,
         reading=skeleton.reading(guide),
         notes=("Bold: significant over all prompts and models (q < 0.05).",),
     )
@@ -134,10 +135,28 @@ def _grouped(findings: RankFindings) -> list[RankedPrompt]:
     return sorted(findings.ranked, key=lambda prompt: order.index(prompt.prompt))
 
 
-def _scores(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares as bars, if images are labeled, and the scores with intervals."""
+def _first_screen(findings: RankFindings, media: Media) -> b.FirstScreen:
+    """Return the first chart, with images of the most biased prompt."""
+    images = []
+    for prompt in findings.ranked[:1]:
+        entries = [entry for entry in findings.ranked if entry.prompt == prompt.prompt]
+        rows = [
+            _model_row(media, findings, entries, model, number)
+            for model, number in _series(findings).items()
+        ]
+        caption = f"Images of {words.quote(prompt.prompt, 80)}, the most biased prompt"
+        images.append(b.PictureGrid(caption, tuple(rows), size="medium"))
+    return b.FirstScreen(tuple(_scores(findings)[:1]), tuple(images))
+
+
+def _scores(findings: RankFindings) -> list[b.Block]:
+    """Return the shares, if images are labeled, and the scores with intervals."""
+    return list(_shares_and_scores(findings))
+
+
+def _shares_and_scores(findings: RankFindings) -> Iterator[b.Block]:
     for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
-        yield from _share_bars(findings, axis)
+        yield from _shares(findings, axis)
     rows = tuple(_score_row(findings, prompt) for prompt in _grouped(findings))
     is_skew = findings.plan.objective == SKEW
     direction = "right: more biased" if is_skew else "left: more biased"
@@ -155,16 +174,16 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
         yield chart
 
 
-def _share_bars(findings: RankFindings, axis: str) -> Iterator[b.Block]:
+def _shares(findings: RankFindings, axis: str) -> Iterator[b.Block]:
     several_models = len(findings.models) > 1
-    bars = []
+    groups = []
     for prompt in _grouped(findings):
         if prompt.axis == axis and prompt.shares:
             text = words.shorten(prompt.prompt, 60)
             label = prompt.model if several_models else text
-            bars.append(bar(prompt.shares, label, group=text if several_models else ""))
-    caption = f"{words.capital(words.perceived(axis))}, shares in percent"
-    return folded(caption, bars, "Prompt", 2 * MOST_PROMPTS)
+            groups.append(value_group(prompt.shares, label, group=text if several_models else ""))
+    caption = f"{words.capital(words.perceived(axis))} by prompt"
+    return folded(caption, groups, "Prompt", 2 * MOST_PROMPTS)
 
 
 def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:

@@ -20,13 +20,14 @@ from askew.models.base import Setting
 from askew.pages import skeleton
 from askew.pages.blocks import (
     PLAIN,
-    Bar,
+    FirstScreen,
     IntervalChart,
     IntervalRow,
     Page,
     Section,
-    ShareBars,
-    ShareSegment,
+    ValueChart,
+    ValueGroup,
+    ValueShare,
 )
 from askew.pages.media import Media
 from askew.plan import RunPlan
@@ -160,10 +161,10 @@ def page(findings: VarietyFindings, media: Media) -> Page:
         n = int(estimate.n or 0)
         answer = f"as diverse as {estimate.value:.1f} equally frequent colors"
     segments = tuple(
-        ShareSegment(name, share, reference=1 / len(COLORS))
+        ValueShare(name, share, reference=1 / len(COLORS))
         for name, share in findings.shares.items()
     )
-    shares = ShareBars("Colors", (Bar("color", segments, n),))
+    shares = ValueChart("Colors", (ValueGroup("color", segments, n),))
     rows = (IntervalRow("colors", estimate),)
     chart = IntervalChart("Diversity", "", rows, "effective number", "range", PLAIN)
     term = "Number of equally frequent colors that would be as diverse."
@@ -173,9 +174,10 @@ def page(findings: VarietyFindings, media: Media) -> Page:
             kicker="askew variety",
             title=f"“{findings.prompt}”",
             answer=f"{n} images by {findings.model.name}: {answer}.",
+            meta=skeleton.meta(findings),
+            first=FirstScreen((shares,)),
         ),
-        sections=(Section("Shares", (shares,)), Section("Score", (chart,))),
-        facts=skeleton.facts(findings),
+        sections=(Section("Score", (chart,)),),
         reading=skeleton.reading((("Effective number", term),)),
         notes=skeleton.notes(findings),
     )

@@ -1,0 +1,165 @@
+"""The first screen of `askew interact`: effects of axes on each other, with images."""
+
+from collections.abc import Iterator, Sequence
+
+from askew.findings import PictureSet
+from askew.methods.interact.charts import over_prompts
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings
+from askew.pages import blocks as b
+from askew.pages import words
+from askew.pages.media import Media, shot
+from askew.pages.words import axis_label, capital, plural, shorten
+from askew.parts.survey.first_screen import label_column
+from askew.stats.intervals import ends
+from askew.types import Estimate
+
+SHOWN = 24
+"""Number of images of each column."""
+
+SINGLE_PAIR = 0.1
+DETERMINED = 0.8
+"""Shading of effects that are significant as a single pair only, and for all pairs at once."""
+
+KEYS = (
+    ("under-4 framed", "closer to the reference: direction determined for all pairs at once"),
+    ("over-4 framed", "further from the reference: direction determined"),
+    ("under-1", "closer, as a single pair only"),
+    ("over-1", "further, as a single pair only"),
+    ("none", "not determined"),
+)
+
+
+def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
+    """Return the heat map of the first graph, with images before and after its strongest effect.
+
+    Parameters
+    ----------
+    findings
+        Findings of the run.
+    media
+        Run that holds the images.
+
+    Returns
+    -------
+    FirstScreen
+        For several prompts, the pairs of axes over the prompts.
+    """
+    graph, *single_prompts = findings.biasconnect
+    heat_map = effects_matrix(graph)
+    if single_prompts:
+        return b.FirstScreen((over_prompts(findings.over_prompts, single_prompts), heat_map))
+    images = tuple(_before_and_after(findings, media, graph))
+    return b.FirstScreen((heat_map,), images, layout="even")
+
+
+def effects_matrix(graph: Graph) -> b.ScoreMatrix:
+    """Return the sensitivities of a graph as a heat map: equalized axes by affected axes."""
+    sources = list(dict.fromkeys(edge.source for edge in graph.edges))
+    targets = list(dict.fromkeys(edge.target for edge in graph.edges))
+    rows = []
+    for source in sources:
+        cells = [_cell(graph.edge(source, target)) for target in targets]
+        link = f"{graph.prompt} {source}"
+        rows.append(b.MatrixRow(capital(axis_label(source)), tuple(cells), link=link))
+    kinds = {_kind(edge) for edge in graph.edges if not edge.direct}
+    return b.ScoreMatrix(
+        caption="Change of each axis if another axis were uniform",
+        heading="Made uniform",
+        columns=tuple(capital(axis_label(target)) for target in targets),
+        rows=tuple(rows),
+        note="Row: axis made uniform. Column: axis that changes. Number: intersectional sensitivity "
+        "(IS), positive if the axis comes closer to its reference.",
+        keys=tuple(key for key in KEYS if key[0] in kinds),
+        square=True,
+    )
+
+
+def _kind(edge: Edge) -> str:
+    """Return the kind of an effect: a key of `KEYS`."""
+    if edge.effect != "changed":
+        return "under-4 framed" if edge.effect == "better" else "over-4 framed"
+    if isinstance(edge.sensitivity, Estimate):
+        low, high = ends(edge.sensitivity)
+        if low > 0:
+            return "under-1"
+        if high < 0:
+            return "over-1"
+    return "none"
+
+
+def _cell(edge: Edge | None) -> b.MatrixCell | None:
+    if edge is None:
+        return None
+    if edge.direct:
+        return b.MatrixCell("")
+    if not isinstance(edge.sensitivity, Estimate):
+        return b.MatrixCell(words.ABSENT)
+    kind = _kind(edge)
+    determined = edge.effect != "changed"
+    level = 0.0
+    if kind != "none":
+        size = DETERMINED if determined else SINGLE_PAIR
+        level = -size if kind.startswith("under") else size
+    text = words.signed(edge.sensitivity.value)
+    return b.MatrixCell(text, level=level, significant=determined, framed=determined)
+
+
+def _before_and_after(
+    findings: InteractionFindings, media: Media, graph: Graph
+) -> Iterator[b.SortedImages]:
+    """Yield the images of the strongest effect: as generated, and with one axis uniform."""
+    candidates = graph.determined or graph.drawn
+    if not candidates:
+        return
+    edge = max(candidates, key=lambda candidate: candidate.size)
+    baseline = [image_set for image_set in findings.sets if image_set.axis is None]
+    shares = [
+        entry
+        for entry in findings.shares
+        if (entry.prompt, entry.set, entry.axis) == (graph.prompt, "initial", edge.target)
+    ]
+    after = _uniform_column(findings.sets, media, graph, edge)
+    if not (baseline and shares and after.groups):
+        return
+    before = label_column(
+        media, baseline[0], shares[0], "As generated", words.quote(str(graph.prompt), 40), SHOWN
+    )
+    target = axis_label(edge.target)
+    source = axis_label(edge.source)
+    yield b.SortedImages(
+        f"{capital(target)} labels, before and with {source} uniform",
+        (before, after),
+        f"First {SHOWN} images each; counts are of all images.",
+    )
+
+
+def _uniform_column(
+    sets: Sequence[PictureSet], media: Media, graph: Graph, edge: Edge
+) -> b.ImageColumn:
+    """Return the images of all counterfactuals of an axis, sorted by their label on another axis."""
+    values = graph.axis(edge.target).values
+    of_source = [
+        image_set
+        for image_set in sets
+        if image_set.axis == edge.source and image_set.prompt == graph.prompt
+    ]
+    shots: dict[str, list[b.Thumbnail]] = {value: [] for value in values}
+    for image_set in of_source:
+        labels = (image_set.labels or {}).get(edge.target, ())
+        most = SHOWN // len(of_source)
+        pairs = list(zip(image_set.pictures, labels, strict=False))[:most]
+        for number, (picture, label) in enumerate(pairs, start=1):
+            if picture is not None and label in shots:
+                alt = f"Image {number} with {image_set.value}, labeled {label}"
+                shots[label].append(shot(media, picture, alt))
+    counts = [0] * len(values)
+    for row in graph.counts.after.get(edge.source, {}).get(edge.target, ()):
+        counts = [count + more for count, more in zip(counts, row, strict=True)]
+    groups = [
+        b.LabelGroup(shorten(value, 40), count, tuple(shots[value]))
+        for value, count in zip(values, counts, strict=True)
+        if count
+    ]
+    groups.sort(key=lambda group: -group.count)
+    name = f"{capital(axis_label(edge.source))} uniform"
+    return b.ImageColumn(tuple(groups), sum(counts), name, plural(len(of_source), "value"))

@@ -1,0 +1,106 @@
+"""The first screen of `askew mitigate`: deviations before and after, with images."""
+
+from collections.abc import Iterator
+
+from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
+from askew.pages import blocks as b
+from askew.pages import words
+from askew.pages.media import Media
+from askew.pages.words import axis_label, capital, plural, quote
+from askew.parts.survey.first_screen import label_column
+from askew.types import Estimate
+
+SHOWN = 48
+"""Number of images before and after."""
+
+TARGETS = "Target axes"
+MONITORED = "Monitored axes (no target was set for them)"
+
+
+def first_screen(findings: MitigationFindings, media: Media) -> b.FirstScreen:
+    """Return the deviations of all axes before and after the first technique, with its images.
+
+    Parameters
+    ----------
+    findings
+        Findings of the run.
+    media
+        Run that holds the images.
+    """
+    first = findings.techniques[0]
+    images = tuple(_before_and_after(findings, media, first))
+    return b.FirstScreen((change_chart(findings, first),), images, layout="even")
+
+
+def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.ChangeChart:
+    """Return the deviations of all axes before and after a technique, target axes first."""
+    ordered = sorted(entry.axes, key=lambda change: not change.is_target)
+    families = {
+        True: sum(change.is_target for change in entry.axes),
+        False: sum(not change.is_target for change in entry.axes),
+    }
+    rows = tuple(_row(change, families[change.is_target]) for change in ordered)
+    caption = "Deviation from the target, before and after"
+    if len(findings.techniques) > 1:
+        caption += f": {entry.technique}"
+        if len(findings.plan.prompts) > 1:
+            caption += f", {quote(entry.prompt, 60)}"
+    images = plural(findings.plan.eval_images, "held-out image")
+    return b.ChangeChart(
+        caption,
+        "Axis",
+        rows,
+        "Deviation",
+        note=f"0: the shares equal the target. {images} each.",
+    )
+
+
+def _row(change: AxisChange, tests: int) -> b.ChangeRow:
+    direction: b.Deviation = "none"
+    if change.fell or change.rose:
+        direction = "under" if change.fell else "over"
+    return b.ChangeRow(
+        capital(axis_label(change.axis)),
+        change.before,
+        change.after,
+        _verdict(change, tests),
+        direction,
+        TARGETS if change.is_target else MONITORED,
+    )
+
+
+def _verdict(change: AxisChange, tests: int) -> str:
+    """Return the result of the test of a change, within its family of tests."""
+    if not isinstance(change.change, Estimate):
+        return "not tested"
+    q = words.probability(change.change.q, "q")
+    if change.fell:
+        return f"significantly closer ({q})"
+    if change.rose:
+        return f"significantly further ({q})"
+    corrected = f" after correction for {plural(tests, 'test')}" if tests > 1 else ""
+    return f"not significant{corrected} ({q})"
+
+
+def _before_and_after(
+    findings: MitigationFindings, media: Media, entry: TechniqueFindings
+) -> Iterator[b.SortedImages]:
+    """Yield the images before and after a technique, sorted by their label on the first target."""
+    targets = [change.axis for change in entry.axes if change.is_target]
+    columns = []
+    for image_set in findings.sets:
+        if image_set.prompt != entry.prompt or image_set.value not in (None, entry.technique):
+            continue
+        for shares in findings.shares:
+            place = (shares.prompt, shares.set, shares.axis)
+            if place == (entry.prompt, image_set.name, targets[0]):
+                name = "Before" if image_set.value is None else "After"
+                note = quote(entry.prompt, 40) if image_set.value is None else entry.technique
+                columns.append(label_column(media, image_set, shares, name, note, most=SHOWN))
+                break
+    if len(columns) == 2:
+        yield b.SortedImages(
+            f"Held-out images, sorted by {axis_label(targets[0])} label",
+            tuple(columns),
+            f"First {SHOWN} images, same seeds; counts are of all images.",
+        )

@@ -1,0 +1,142 @@
+"""Images sorted by label, and matrices, as HTML."""
+
+from collections.abc import Callable, Iterator
+
+from markupsafe import Markup
+
+from askew.pages import words
+from askew.pages.blocks import (
+    ImageColumn,
+    LabelGroup,
+    MatrixCell,
+    MatrixRow,
+    ScoreMatrix,
+    SortedImages,
+    Thumbnail,
+)
+from askew.pages.elements import Ids, bdi, captioned, link, region, tag
+
+SHADES = 4
+"""Shades of a cell on each side of zero."""
+
+Draw = Callable[[Thumbnail], Markup]
+"""Function that returns a thumbnail as an element."""
+
+
+def sorted_images(block: SortedImages, draw: Draw) -> Markup:
+    """Return images in groups of the same label, with the number of images in each group.
+
+    Parameters
+    ----------
+    block : SortedImages
+        The images.
+    draw : callable
+        Function that returns a thumbnail as an element.
+
+    Returns
+    -------
+    Markup
+        One column for each set.
+    """
+    columns = [_column(column, draw) for column in block.columns]
+    kind = "pair" if len(columns) > 1 else "single"
+    return captioned(block.caption, block.note) + tag("div", *columns, class_=kind)
+
+
+def _column(column: ImageColumn, draw: Draw) -> Markup:
+    heading = None
+    if column.label:
+        small = tag("br") + tag("span", column.note) if column.note else None
+        heading = tag("p", tag("b", bdi(column.label)), small, class_="iso-head")
+    groups = (_label_group(group, column, draw) for group in column.groups)
+    return tag("div", heading, *groups)
+
+
+def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw) -> Markup:
+    """Return the images of a label under its name, its count and its reference count."""
+    reference = ""
+    if group.reference is not None and not column.label:
+        expected = words.number(group.reference, 0 if group.reference >= 10 else 1)
+        reference = f"; reference {expected.removesuffix('.0')}"
+    name = tag("b", bdi(words.shorten(group.label, 40)), f" {group.count:,}")
+    small = tag("span", f" of {column.n:,}{reference}")
+    shots = (tag("li", draw(shot)) for shot in group.shots)
+    images = tag("ul", *shots, class_="tiles") if group.shots else None
+    kind = "iso" if group.deviation == "none" else f"iso {group.deviation}"
+    return tag("div", tag("p", name, small, class_="iso-head"), images, class_=kind)
+
+
+def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
+    """Return a matrix as a table. On a narrow screen each row with texts becomes a card.
+
+    Parameters
+    ----------
+    block : ScoreMatrix
+        The matrix.
+    ids : mapping of str to str
+        Ids of elements by anchor.
+    draw : callable
+        Function that returns a thumbnail as an element.
+
+    Returns
+    -------
+    Markup
+        The table and its legend.
+    """
+    names = (tag("th", bdi(name), scope="col") for name in block.columns)
+    head = tag("thead", tag("tr", tag("th", block.heading, scope="col"), *names))
+    rows = (_matrix_row(block, row, ids, draw) for row in block.rows)
+    kind = "grid square" if block.square else "grid cards"
+    table = tag("table", head, tag("tbody", *rows), class_=kind)
+    keys = tag("ul", *_matrix_keys(block), class_="legend") if block.keys else None
+    parts = captioned(block.caption, block.note) + region(block.caption or "Matrix", table)
+    return tag("div", parts, keys, class_="matrices")
+
+
+def _matrix_row(block: ScoreMatrix, row: MatrixRow, ids: Ids, draw: Draw) -> Markup:
+    name = link(row.label, row.link, ids)
+    strip = None
+    if row.shots:
+        strip = tag("ul", *(tag("li", draw(shot)) for shot in row.shots), class_="strip")
+    head = tag("th", name if block.square else tag("b", name), strip, scope="row")
+    cells = []
+    for column, cell in zip(block.columns, row.cells, strict=True):
+        cells.append(_matrix_cell(cell, column, ids))
+    return tag("tr", head, *cells)
+
+
+def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids) -> Markup:
+    """Return a cell. In a card it repeats the head of its column."""
+    if cell is None:
+        return tag("td", tag("span", column, class_="lab", aria_hidden="true"), words.ABSENT)
+    if not cell.text:
+        return tag("td", words.ABSENT, class_="self")
+    name = tag("span", column, class_="lab", aria_hidden="true")
+    text = link(cell.text, cell.link, ids)
+    value = tag("b" if cell.significant else "span", text, class_="value")
+    small = tag("span", cell.small, class_="small") if cell.small else None
+    kinds = (
+        "sig" if cell.significant else "",
+        "framed" if cell.framed else "",
+        shade(cell.level),
+    )
+    return tag("td", name, value, small, class_=" ".join(filter(None, kinds)))
+
+
+def shade(level: float) -> str:
+    """Return the class of a shading from -1 (blue) to 1 (orange), or "" for none."""
+    if abs(level) < 1e-9:
+        return ""
+    step = min(int(SHADES * min(abs(level), 1.0)) + 1, SHADES)
+    return f"over-{step}" if level > 0 else f"under-{step}"
+
+
+def _matrix_keys(block: ScoreMatrix) -> Iterator[Markup]:
+    """Yield the meaning of shades and frames."""
+    for kind, text in block.keys:
+        if kind in ("over", "under"):
+            shades = (tag("i", class_=f"{kind}-{step}") for step in range(1, SHADES + 1))
+            sample = tag("span", *shades, class_="ramp")
+        else:
+            sample = tag("span", tag("i", class_=kind), class_="ramp")
+        yield tag("li", sample, text)

@@ -1,0 +1,342 @@
+"""Shares of values and changes of scores as HTML: one row for each value, on a common scale.
+
+Each row has a dot, its interval and one reference line, so the chart cannot contradict the numbers
+beside it. Positions are percentages, so text has the same size at every width.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from askew.pages import words
+from askew.pages.blocks import ChangeChart, ChangeRow, Deviation, ValueChart, ValueGroup, ValueShare
+from askew.pages.elements import (
+    Ids,
+    LinearScale,
+    axis,
+    bdi,
+    captioned,
+    drawing,
+    hidden,
+    legend,
+    link,
+    note,
+    reach,
+    rule,
+    tag,
+)
+from askew.types import Estimate
+
+Row = TypeVar("Row", ValueGroup, ChangeRow)
+
+ROW = 24
+"""Height of a row, in pixels."""
+
+TESTED = "Test against the reference"
+COLUMNS = 5
+"""Head of the verdicts, and number of columns: group, value, plot, number, verdict."""
+
+_DEVIATIONS = {"over": "over-represented", "under": "under-represented", "none": ""}
+
+
+def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
+    """Return the color of a value.
+
+    Parameters
+    ----------
+    group : ValueGroup
+        Shares of an axis with their verdict.
+    value : ValueShare
+        One of them.
+
+    Returns
+    -------
+    Deviation
+        "over" or "under" if the axis is significant and the value's interval excludes its
+        reference; else "none".
+    """
+    ends = interval(value)
+    if not group.significant or ends is None or value.reference is None:
+        return "none"
+    if ends[0] > value.reference:
+        return "over"
+    return "under" if ends[1] < value.reference else "none"
+
+
+def interval(value: ValueShare) -> tuple[float, float] | None:
+    """Return the interval of a share within [0, 1], or None if it has none."""
+    if not isinstance(value.share, Estimate):
+        return None
+    return words.possible_interval(value.share, "share")
+
+
+def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
+    """Return the values of a group that have a row.
+
+    Parameters
+    ----------
+    chart : ValueChart
+        The chart.
+    group : ValueGroup
+        One of its groups.
+
+    Returns
+    -------
+    list of ValueShare
+        The chart's only value, or all values with the largest share first. A group that is not
+        significant has only its main value in a brief chart.
+    """
+    if chart.value:
+        return [value for value in group.values if value.value == chart.value]
+    leading = words.leading(group)
+    if chart.brief and not group.significant:
+        return [leading or group.values[0]]
+    return sorted(group.values, key=lambda value: words.largest_first(value.share))
+
+
+def values(chart: ValueChart, ids: Ids) -> Markup:
+    """Return shares as a table with a plot in each row.
+
+    Parameters
+    ----------
+    chart : ValueChart
+        The shares.
+    ids : mapping of str to str
+        Ids of elements by anchor.
+
+    Returns
+    -------
+    Markup
+        The table and its legend.
+    """
+    single = bool(chart.value)
+    tested = _is_tested(chart)
+    scale = axis("share", ())
+    head = tag(
+        "tr",
+        tag("th", chart.heading, scope="col", class_="axis"),
+        None if single else tag("th", "Label", scope="col", class_="val"),
+        _scale_head(scale),
+        tag("th", _number_head(chart), scope="col"),
+        tag("th", TESTED, scope="col", class_="verdict") if tested else None,
+    )
+    width = COLUMNS - single - (not tested)
+    bodies = _bodies(chart.groups, width, lambda group: _group(chart, group, scale, ids))
+    table = tag("table", tag("thead", head), *bodies, class_="values lone" if single else "values")
+    keys = legend(_value_keys(chart))
+    return tag("div", captioned(chart.caption, chart.note), table, keys, class_="fit")
+
+
+def _is_tested(chart: ValueChart) -> bool:
+    """Check whether a chart has a column of verdicts, or of reasons why labels are missing."""
+    return any(group.verdict or words.missing_note(group) for group in chart.groups)
+
+
+def _number_head(chart: ValueChart) -> str:
+    """Return the head of the shares, which have counts if these are known."""
+    name = words.capital(chart.value) if chart.value else "Share"
+    counted = any(value.count is not None for group in chart.groups for value in group.values)
+    return f"{name} (n)" if counted else name
+
+
+def _bodies(rows: Sequence[Row], width: int, draw: Callable[[Row], Markup]) -> Iterator[Markup]:
+    """Yield the bodies of a table, with the name of each group above its rows."""
+    for name, members in groupby(rows, key=lambda row: row.group):
+        if name:
+            title = tag("th", bdi(name), colspan=width, scope="rowgroup")
+            yield tag("tbody", tag("tr", title), class_="head")
+        for member in members:
+            yield draw(member)
+
+
+def _scale_head(scale: LinearScale) -> Markup:
+    return tag("th", scale.drawn(), hidden("plot"), class_="plot", scope="col")
+
+
+def _group(chart: ValueChart, group: ValueGroup, scale: LinearScale, ids: Ids) -> Markup:
+    """Return the rows of a group: its name, its values, and its verdict."""
+    shown = shown_values(chart, group)
+    rows = []
+    for number, value in enumerate(shown):
+        cells: list[Markup | None] = []
+        if number == 0:
+            name = link(group.label, group.link, ids)
+            cells.append(tag("th", name, scope="rowgroup", rowspan=len(shown), class_="axis"))
+        cells += _value_cells(chart, group, value, scale)
+        if number == 0 and _is_tested(chart):
+            verdict = _verdict(group.verdict, group.significant, words.missing_note(group))
+            cells.append(tag("td", verdict, rowspan=len(shown), class_="verdict"))
+        rows.append(tag("tr", *cells))
+    kinds = ("sig" if group.significant else "ns", "multi" if len(shown) > 1 else "")
+    return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
+
+
+def _value_cells(
+    chart: ValueChart, group: ValueGroup, value: ValueShare, scale: LinearScale
+) -> Iterator[Markup | None]:
+    """Yield the name, the plot and the share of a value."""
+    direction = deviation(group, value)
+    bold = "strong" if direction != "none" else None
+    if not chart.value:
+        name = bdi(words.shorten(value.value, 40))
+        yield tag("th", name, scope="row", class_=f"val {bold or ''}".strip())
+    title = ", ".join(filter(None, (group.group, group.label, value.value)))
+    yield tag("td", value_plot(value, direction, scale, title), class_="plot")
+    share = words.part(value.share, "value", "share")
+    count = f" ({value.count:,})" if value.count is not None else ""
+    meaning = _DEVIATIONS[direction]
+    remark = hidden(f", {meaning}") if meaning else None
+    yield tag("td", tag("span", share, class_=bold), count, remark, class_="num")
+
+
+def value_plot(value: ValueShare, direction: Deviation, scale: LinearScale, title: str) -> Markup:
+    """Return the plot of a value: grid, reference line, interval and dot."""
+    grid = (rule("grid", scale.at(tick), scale.at(tick), 0, ROW) for tick in scale.ticks)
+    description = words.value_text(value)
+    marks: list[Markup] = []
+    if value.reference is not None:
+        x = scale.at(value.reference)
+        marks.append(rule("ref", x, x, 0, ROW))
+        description += f"; reference {words.percent(value.reference)}"
+    ends = interval(value)
+    middle = ROW // 2
+    if ends is not None:
+        marks.append(rule("ci", scale.at(ends[0]), scale.at(ends[1]), middle, middle))
+    if isinstance(value.share, Estimate):
+        marks.append(tag("circle", class_="dot", cx=scale.at(value.share.value), cy=middle, r=5))
+    kind = "lane" if direction == "none" else f"lane {direction}"
+    return drawing(kind, ROW, title, description, *grid, *marks)
+
+
+def _verdict(text: str, strong: bool, remark: str = "") -> Markup:
+    """Return a verdict, the decision in bold if it is significant, and a remark below it."""
+    decision, separator, rest = text.partition(" (")
+    if strong and separator:
+        q = tag("span", f"({rest}", class_="nobreak")
+        shown = tag("span", tag("b", decision), " ", q)
+    else:
+        shown = tag("b" if strong else "span", text)
+    small = note(remark)
+    return tag("span", shown, tag("br") if small else None, small)
+
+
+def _value_keys(chart: ValueChart) -> list[tuple[str, str]]:
+    """Return the meaning of the marks that appear in a chart of values."""
+    shown = [(group, value) for group in chart.groups for value in shown_values(chart, group)]
+    directions = [deviation(group, value) for group, value in shown]
+    tested = any(value.reference is not None for _, value in shown)
+    intervals = any(interval(value) is not None for _, value in shown)
+    neutral = "not significant" if any(group.verdict for group in chart.groups) else "share"
+    keys = (
+        ("over" in directions, "over", "over-represented"),
+        ("under" in directions, "under", "under-represented"),
+        ("none" in directions and tested, "dot", neutral),
+        (intervals, "ci", "confidence interval"),
+        (tested, "ref", _reference_name(chart.groups)),
+    )
+    return [(kind, name) for appears, kind, name in keys if appears]
+
+
+def _reference_name(groups: Iterable[ValueGroup]) -> str:
+    even = True
+    for group in groups:
+        even &= len({round(value.reference or 0.0, 9) for value in group.values}) == 1
+    return "uniform reference" if even else "reference"
+
+
+def changes(chart: ChangeChart, ids: Ids) -> Markup:
+    """Return scores before and after a change as a table with a plot in each row.
+
+    Parameters
+    ----------
+    chart : ChangeChart
+        The scores.
+    ids : mapping of str to str
+        Ids of elements by anchor.
+
+    Returns
+    -------
+    Markup
+        The table and its legend.
+    """
+    scale = change_scale(chart)
+    head = tag(
+        "tr",
+        tag("th", chart.heading, scope="col", class_="axis"),
+        _scale_head(scale),
+        tag("th", chart.name, scope="col"),
+        tag("th", chart.tested, scope="col", class_="verdict"),
+    )
+    bodies = _bodies(chart.rows, COLUMNS - 1, lambda row: _change_row(chart, row, scale, ids))
+    table = tag("table", tag("thead", head), *bodies, class_="values lone")
+    keys = legend(_change_keys(chart))
+    return tag("div", captioned(chart.caption, chart.note), table, keys, class_="fit")
+
+
+def change_scale(chart: ChangeChart) -> LinearScale:
+    """Return the axis that holds all scores and references of a chart of changes."""
+    held: list[float] = []
+    for row in chart.rows:
+        held += (*reach(row.before), *reach(row.after))
+        if row.reference is not None:
+            held.append(row.reference)
+    if chart.scale == "unit":
+        return axis("range", [0.0, *held])
+    return axis(chart.scale, held)
+
+
+def _change_row(chart: ChangeChart, row: ChangeRow, scale: LinearScale, ids: Ids) -> Markup:
+    """Return a row: name, plot, both scores and the verdict on the change."""
+    strong = row.deviation != "none"
+    after = tag("span", words.part(row.after, "mark", chart.scale), class_="strong" * strong)
+    before = words.part(row.before, "mark", chart.scale)
+    remark = words.absence(row.after)
+    cells = (
+        tag("th", link(row.label, row.link, ids), scope="row", class_="axis"),
+        tag("td", _change_plot(chart, row, scale), class_="plot"),
+        tag("td", f"{before} → ", after, class_="num"),
+        tag("td", _verdict(row.verdict, strong, remark), class_="verdict"),
+    )
+    return tag("tbody", tag("tr", *cells), class_="sig" if strong else "ns")
+
+
+def _change_plot(chart: ChangeChart, row: ChangeRow, scale: LinearScale) -> Markup:
+    """Return the plot of a change: a ring, a dot with its interval, and a line between them."""
+    middle = ROW // 2
+    marks = [rule("grid", scale.at(tick), scale.at(tick), 0, ROW) for tick in scale.ticks]
+    if row.reference is not None:
+        marks.append(rule("ref", scale.at(row.reference), scale.at(row.reference), 0, ROW))
+    before = row.before
+    after = row.after
+    if isinstance(before, Estimate) and isinstance(after, Estimate):
+        marks.append(rule("link", scale.at(before.mark), scale.at(after.mark), middle, middle))
+    if isinstance(after, Estimate) and after.low is not None and after.high is not None:
+        marks.append(rule("ci", scale.at(after.low), scale.at(after.high), middle, middle))
+    if isinstance(before, Estimate):
+        marks.append(tag("circle", class_="ring", cx=scale.at(before.mark), cy=middle, r=5))
+    if isinstance(after, Estimate):
+        marks.append(tag("circle", class_="dot", cx=scale.at(after.mark), cy=middle, r=5))
+    description = (
+        f"{chart.before} {words.measured(before, chart.scale)}; "
+        f"{chart.after} {words.measured(after, chart.scale)}"
+    )
+    title = ", ".join(filter(None, (row.group, row.label)))
+    kind = "lane" if row.deviation == "none" else f"lane {row.deviation}"
+    return drawing(kind, ROW, title, description, *marks)
+
+
+def _change_keys(chart: ChangeChart) -> list[tuple[str, str]]:
+    """Return the meaning of the marks that appear in a chart of changes."""
+    directions = {row.deviation for row in chart.rows}
+    references = any(row.reference is not None for row in chart.rows)
+    keys = (
+        (True, "ring", chart.before),
+        ("under" in directions, "under", f"{chart.after}, significantly closer to the reference"),
+        ("over" in directions, "over", f"{chart.after}, significantly further from the reference"),
+        ("none" in directions, "dot", f"{chart.after}, change not significant"),
+        (True, "ci", f"confidence interval ({chart.after})"),
+        (references, "ref", "reference"),
+    )
+    return [(kind, name) for appears, kind, name in keys if appears]

@@ -1,0 +1,299 @@
+"""The first screen of pages about labels: shares, images sorted by label, and prompts by axes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+
+from askew.findings import PictureSet
+from askew.pages import blocks as b
+from askew.pages import words
+from askew.pages.media import Media, shot
+from askew.pages.value_rows import deviation
+from askew.pages.words import axis_label, capital, percent, plural, quote, shorten
+from askew.parts.survey.blocks import Link, leads, value_group
+from askew.parts.survey.shares import SetShares
+from askew.parts.survey.verdicts import is_biased
+from askew.types import Estimate
+
+ALL_SHOWN = 60
+FIRST_SHOWN = 48
+"""Largest number of images that are all shown, and number of shown images of a larger set."""
+
+MATRIX_ROWS = 12
+STRIP = 5
+"""Largest number of rows of a matrix, and number of images beside each row."""
+
+NO_LABEL = "no label"
+
+
+def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
+    """Return the shares of one image set on all axes, the significant axes first.
+
+    Parameters
+    ----------
+    entries
+        Shares of the first instrument.
+    link
+        Function to the anchor of the details of an entry.
+    """
+    ordered = leads(entries)
+    groups = [
+        value_group(entry, capital(axis_label(entry.axis)), link=link(entry)) for entry in ordered
+    ]
+    most = max((group.n for group in groups), default=0)
+    note = ""
+    if any(not group.significant and len(group.values) > 1 for group in groups):
+        note = "Axes that are not significant show only their most over-represented value."
+    return b.ValueChart(
+        f"Share of the {plural(most, 'image')} with each label",
+        tuple(groups),
+        note=note,
+        brief=True,
+    )
+
+
+def images_by_label(
+    media: Media, image_set: PictureSet, entry: SetShares, label: str = ""
+) -> b.SortedImages:
+    """Return the images of a set, sorted by their label on an axis.
+
+    Parameters
+    ----------
+    media
+        Run that holds the images.
+    image_set
+        The image set.
+    entry
+        Its shares on the axis, by the first instrument.
+    label
+        Name of the set, if it is not the only one.
+    """
+    column = label_column(media, image_set, entry, label)
+    shown = sum(len(group.shots) for group in column.groups)
+    axis = axis_label(entry.axis)
+    total = len(image_set.pictures)
+    caption = f"All {total}, sorted by {axis} label"
+    if shown < total:
+        caption = f"{shown} of {total:,}, sorted by {axis} label"
+    note = f"Labeled by {shorten(entry.instrument, 40)}, which makes errors."
+    return b.SortedImages(caption, (column,), note)
+
+
+def label_column(
+    media: Media,
+    image_set: PictureSet,
+    entry: SetShares,
+    label: str = "",
+    note: str = "",
+    most: int | None = None,
+) -> b.ImageColumn:
+    """Return the images of a set in groups of the same label, the largest group first.
+
+    Parameters
+    ----------
+    media, image_set, entry
+        Run that holds the images, the set, and its shares on an axis.
+    label, note
+        Name of the set, and small text after it.
+    most
+        Number of images. By default all images of a small set.
+    """
+    if most is None:
+        most = ALL_SHOWN if len(image_set.pictures) <= ALL_SHOWN else FIRST_SHOWN
+    group = value_group(entry, "")
+    shots = _shots_by_label(media, image_set, entry.axis, most)
+    groups = []
+    ordered = sorted(group.values, key=lambda value: words.largest_first(value.share))
+    for value in ordered:
+        count = entry.counts.get(value.value, 0)
+        if count or shots.get(value.value):
+            groups.append(
+                b.LabelGroup(
+                    label=value.value,
+                    count=count,
+                    shots=tuple(shots.get(value.value, ())),
+                    reference=None if value.reference is None else value.reference * group.n,
+                    deviation=deviation(group, value),
+                )
+            )
+    unlabeled = sum(entry.missing.values())
+    if unlabeled:
+        groups.append(b.LabelGroup(NO_LABEL, unlabeled, tuple(shots.get(None, ()))))
+    return b.ImageColumn(tuple(groups), group.n, label, note)
+
+
+def _shots_by_label(
+    media: Media, image_set: PictureSet, axis: str, most: int
+) -> dict[str | None, list[b.Thumbnail]]:
+    """Return thumbnails of the first images of a set by their label, None for unlabeled images."""
+    labels = (image_set.labels or {}).get(axis, ())
+    name = shorten(image_set.text, 40)
+    by_label: dict[str | None, list[b.Thumbnail]] = {}
+    pairs = zip(image_set.pictures[:most], labels, strict=False)
+    for number, (picture, label) in enumerate(pairs, start=1):
+        if picture is not None:
+            alt = f"Image {number} of {name}, {f'labeled {label}' if label else NO_LABEL}"
+            by_label.setdefault(label, []).append(shot(media, picture, alt))
+    return by_label
+
+
+def prompt_matrix(
+    media: Media,
+    entries: Sequence[SetShares],
+    image_sets: Sequence[PictureSet],
+    link: Link,
+    together: Sequence[SetShares] = (),
+) -> b.ScoreMatrix:
+    """Return the most over-represented value of each axis in each image set.
+
+    Parameters
+    ----------
+    media
+        Run that holds the images.
+    entries
+        Shares of the first instrument.
+    image_sets
+        Image sets of the run.
+    link
+        Function to the anchor of the details of an entry.
+    together
+        Shares of all prompts together.
+    """
+    ordered = leads(entries)
+    axes = _axes_by_bias(ordered)
+    places = list(dict.fromkeys((entry.prompt, entry.set) for entry in ordered))
+    prompts = list(dict.fromkeys(prompt for prompt, _ in places))
+    several_sets = len({name for _, name in places}) > 1
+    prefix = common_start(prompts)
+    by_place = {(entry.prompt, entry.set, entry.axis): entry for entry in ordered}
+    rows = _rows_together(together, axes, link)
+    shots = _strips(media, image_sets)
+    for prompt, set_name in places[:MATRIX_ROWS]:
+        label = shorten(prompt.removeprefix(prefix), 60)
+        if several_sets:
+            condition = words.set_label(set_name)
+            label = f"{label}: {condition}" if len(prompts) > 1 else capital(condition)
+        of_place = [by_place.get((prompt, set_name, axis)) for axis in axes]
+        known = [entry for entry in of_place if entry]
+        cells = tuple(_cell(entry, link) for entry in of_place)
+        rows.append(b.MatrixRow(label, cells, shots.get((prompt, set_name), ()), link(known[0])))
+    return b.ScoreMatrix(
+        caption="Most over-represented value of each axis",
+        heading=quote(f"{prefix}…", 40) if prefix else "Prompt",
+        columns=tuple(capital(axis_label(axis)) for axis in axes),
+        rows=tuple(rows),
+        note=_matrix_note(len(places)),
+        keys=_matrix_keys([*ordered, *together]),
+    )
+
+
+def _matrix_note(places: int) -> str:
+    order = "Prompts and axes with the largest deviations come first."
+    if places > MATRIX_ROWS:
+        return f"{order} {places - MATRIX_ROWS} more follow below."
+    return order
+
+
+def _rows_together(
+    together: Sequence[SetShares], axes: Sequence[str], link: Link
+) -> list[b.MatrixRow]:
+    """Return the rows of all prompts together, one for each condition."""
+    ordered = leads(together)
+    names = list(dict.fromkeys(entry.set for entry in ordered))
+    rows = []
+    for name in names:
+        by_axis = {entry.axis: entry for entry in ordered if entry.set == name}
+        cells = tuple(_cell(by_axis.get(axis), link) for axis in axes)
+        label = "All prompts together"
+        if len(names) > 1:
+            label += f": {words.set_label(name)}"
+        rows.append(b.MatrixRow(label, cells, link=link(ordered[0])))
+    return rows
+
+
+def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
+    """Return the axes, those with the most significant sets first."""
+    biased: dict[str, int] = {}
+    for entry in entries:
+        biased[entry.axis] = biased.get(entry.axis, 0) + (is_biased(entry) is True)
+    return sorted(biased, key=lambda axis: -biased[axis])
+
+
+def _cell(entry: SetShares | None, link: Link) -> b.MatrixCell | None:
+    """Return the most over-represented value of an entry, shaded by its deviation."""
+    if entry is None:
+        return None
+    labeled = sum(entry.counts.values())
+    if not labeled or not isinstance(entry.distance, Estimate):
+        return b.MatrixCell("not measured", link=link(entry))
+    text = f"{shorten(entry.leading, 24)} {percent(entry.counts[entry.leading] / labeled)}"
+    significant = is_biased(entry) is True
+    if not significant:
+        q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
+        return b.MatrixCell(text, ", ".join(filter(None, ("n.s.", q))), link=link(entry))
+    return b.MatrixCell(text, level=relative_deviation(entry), significant=True, link=link(entry))
+
+
+def relative_deviation(entry: SetShares) -> float:
+    """Return the total variation distance from the reference, relative to the largest possible one.
+
+    Parameters
+    ----------
+    entry
+        Shares of a set with at least one label.
+
+    Returns
+    -------
+    float
+        From 0 to 1. The largest distance is that of a set whose images all show the rarest value of
+        the reference.
+    """
+    labeled = sum(entry.counts.values())
+    distance = 0.0
+    for value, count in entry.counts.items():
+        distance += abs(count / labeled - entry.reference.get(value, 0.0)) / 2
+    largest = 1.0 - min(entry.reference.values())
+    return distance / largest if largest else 0.0
+
+
+def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:
+    tests = max((entry.verdict.tests or 1 for entry in entries if entry.verdict), default=1)
+    shades = (
+        "over",
+        "deviation from the reference, relative to the largest possible deviation: 0–25, 25–50, "
+        "50–75, 75–100 %",
+    )
+    return shades, ("none", f"n.s.: not significant after correction for {plural(tests, 'test')}")
+
+
+def _strips(
+    media: Media, image_sets: Iterable[PictureSet]
+) -> Mapping[tuple[str, str], tuple[b.Thumbnail, ...]]:
+    """Return the first images of each set by prompt and name of the set."""
+    strips = {}
+    for image_set in image_sets:
+        text = shorten(image_set.text, 40)
+        strips[image_set.prompt, image_set.name] = tuple(
+            shot(media, picture, f"Image {number} of {text}")
+            for number, picture in enumerate(image_set.pictures[:STRIP], start=1)
+        )
+    return strips
+
+
+def common_start(texts: Sequence[str]) -> str:
+    """Return the whole words with which all texts begin, if there are at least two.
+
+    Parameters
+    ----------
+    texts
+        Prompts.
+
+    Returns
+    -------
+    str
+        The words with a space at the end: "a photo of a ". Empty for one text.
+    """
+    if len(texts) < 2:
+        return ""
+    columns = zip(*(text.split(" ")[:-1] for text in texts), strict=False)
+    shared = [words_at[0] for words_at in takewhile(lambda words: len(set(words)) == 1, columns)]
+    return " ".join(shared) + " " if len(shared) > 1 else ""
