@@ -238,10 +238,10 @@ def test_the_shares_have_a_row_for_each_run(comparison_named: Named) -> None:
 
 def test_a_comparison_shows_no_verdict_of_the_separate_runs(any_comparison: Comparison) -> None:
     """The comparison has its own family of tests, which would contradict those of the runs."""
-    charts = [block for block in blocks_of(any_comparison) if isinstance(block, ShareBars)]
-    bars = [bar for chart in charts for bar in chart.bars]
-    assert bars
-    assert not any(bar.verdict or bar.strong for bar in bars)
+    charts = [block for block in blocks_of(any_comparison) if isinstance(block, ValueChart)]
+    groups = [group for chart in charts for group in chart.groups]
+    assert groups
+    assert not any(group.verdict or group.significant for group in groups)
     text = printed(any_comparison)
     assert "verdict" not in text
     for words in ("over-represented", "under-represented", "too few images to detect"):
