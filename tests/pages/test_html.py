@@ -211,7 +211,7 @@ def test_groups_of_a_prompt_have_its_name_above_them() -> None:
     values = (ValueShare("male", estimate(0.98), 98), ValueShare("female", estimate(0.02), 2))
     group = ValueGroup("as asked", values, 100, group="ceo")
     page = shown(ValueChart("c", (group, replace(group, label="asked for diversity"))))
-    head = '<tbody class="head"><tr><th colspan="5" scope="rowgroup"><bdi>ceo</bdi>'
+    head = '<tbody class="head"><tr><th colspan="4" scope="rowgroup"><bdi>ceo</bdi>'
     assert page.count(head) == 1
 
 
