@@ -213,9 +213,9 @@ def value_plot(value: ValueShare, direction: Deviation, scale: LinearScale, titl
 def _verdict(text: str, strong: bool, remark: str = "") -> Markup:
     """Return a verdict, the decision in bold if it is significant, and a remark below it."""
     decision, separator, rest = text.partition(" (")
-    if strong and separator:
+    if separator:
         q = tag("span", f"({rest}", class_="nobreak")
-        shown = tag("span", tag("b", decision), " ", q)
+        shown = tag("span", tag("b" if strong else "span", decision), " ", q)
     else:
         shown = tag("b" if strong else "span", text)
     small = note(remark)

@@ -20,7 +20,16 @@ from rich.console import Console
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.pages import html, terminal
-from askew.pages.blocks import Block, Details, IntervalChart, PictureGrid, Section, ValueChart
+from askew.pages.blocks import (
+    Block,
+    ChangeChart,
+    Details,
+    IntervalChart,
+    PictureGrid,
+    Section,
+    SortedImages,
+    ValueChart,
+)
 from askew.pages.words import measured
 from askew.stats.significance import is_significant
 from askew.studies.compare.comparison import Comparison
@@ -228,7 +237,7 @@ def test_the_bias_of_folders_is_the_deviation_of_shares(comparison_named: Named)
 
 
 def test_the_shares_have_a_row_for_each_run(comparison_named: Named) -> None:
-    section = page(comparison_named("comparison")).sections[0]
+    section = page(comparison_named("comparison")).sections[1]
     assert section.title == "Shares"
     assert isinstance(section.blocks[0], ValueChart)
     groups = section.blocks[0].groups
@@ -293,8 +302,8 @@ def test_without_common_seeds_images_are_not_aligned(comparison_named: Named) ->
 def test_sections_come_in_order(any_comparison: Comparison) -> None:
     titles = [section.title for section in page(any_comparison).sections]
     order = [
-        "Shares",
         "Differences",
+        "Shares",
         "Images",
         "Each prompt and axis",
         "Missing data",
@@ -393,3 +402,23 @@ def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_
         ("hostile comparison", 390),
     ]
     browser.sound([(source_of(name), width) for name, width in shown], tmp_path)
+
+
+def test_the_first_screen_compares_both_runs(comparison_named: Named) -> None:
+    """Rows have both shares and the verdict on their axis; images have no verdict of a run."""
+    comparison = comparison_named("comparison")
+    first = page(comparison).first
+    assert first
+    (chart,) = first.chart
+    assert isinstance(chart, ChangeChart)
+    assert (chart.before, chart.after) == ("A", "B")
+    differences = first_pair(ComparisonView(comparison))
+    assert len(chart.rows) == min(12, len([entry for entry in differences if entry.share]))
+    for row, difference in zip(chart.rows, differences, strict=False):
+        assert row.verdict.startswith("significant") == difference.differs
+        assert difference.differs or row.deviation == "none"
+    for images in first.images:
+        assert isinstance(images, SortedImages)
+        assert [column.label[:2] for column in images.columns] == ["A:", "B:"]
+        groups = [group for column in images.columns for group in column.groups]
+        assert {group.deviation for group in groups} == {"none"}

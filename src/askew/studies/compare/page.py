@@ -25,11 +25,13 @@ from askew.studies.compare.findings import (
     run_scores,
     score_key,
 )
+from askew.studies.compare.first_screen import first_screen
 from askew.studies.compare.sentences import (
     SCORE_NAMES,
     axis_sentence,
     compared_scores,
     pair_sentence,
+    pair_sentences,
 )
 from askew.types import Estimate
 
@@ -53,12 +55,19 @@ def page(comparison: ComparisonFindings) -> b.Page:
     prompts = view.prompts
     first_pair, differences = next(iter(view.by_pair.items()))
     title = f"“{prompts[0]}”" if len(prompts) == 1 else words.plural(len(prompts), "prompt")
+    claim, evidence = pair_sentences(first_pair, differences, view.run_score)
     return b.Page(
-        kicker=f"askew comparison of {len(runs)} runs",
+        kicker=f"askew compare: {len(runs)} runs",
         title=title,
-        answer=pair_sentence(first_pair, differences, view.run_score),
+        answer=claim,
+        detail=evidence,
         meta=skeleton.meta_line(
             f"{view.letter(name)}: {view.fact(name, run)}" for name, run in runs.items()
+        ),
+        first=first_screen(
+            {name: runs[name] for name in first_pair},
+            {name: view.letter(name) for name in first_pair},
+            differences,
         ),
         sections=_sections(view),
         warnings=tuple(comparison.warnings),
@@ -78,8 +87,8 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
         for name, run in view.comparison.runs.items()
     ]
     return (
-        b.Section("Shares", view.shares()),
         b.Section("Differences", view.differences()),
+        b.Section("Shares", view.shares(), screen=False),
         b.Section("Images", first_images, screen=False),
         b.Section("Each prompt and axis", view.details(), screen=False),
         skeleton.missing_section(view.gaps()),

@@ -45,7 +45,14 @@ SCORE_NAMES = {
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
-    """Return in one or two sentences where two runs differ.
+    """Return in one text where two runs differ, see `pair_sentences`."""
+    return " ".join(filter(None, pair_sentences(pair, differences, run_score)))
+
+
+def pair_sentences(
+    pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore
+) -> tuple[str, str]:
+    """Return where two runs differ, and the evidence for the largest difference.
 
     Parameters
     ----------
@@ -59,16 +66,17 @@ def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_scor
     first, second = (shorten(name, 60) for name in pair)
     known = [difference for difference in differences if difference.size >= 0]
     if not known:
-        return f"{second} and {first} could not be compared on any axis."
+        return f"{second} and {first} could not be compared on any axis.", ""
     differing = [difference for difference in known if difference.differs]
     if not differing:
         scores = compared_scores(known)
-        return format_phrase("no_run_difference", a=first, b=second, scores=scores)
+        return format_phrase("no_run_difference", a=first, b=second, scores=scores), ""
     claim = _claim(first, second, differing, _where(known, len(differing)))
     subject = "The largest of these differences" if len(differing) > 1 else "The difference"
     largest = known[0]
     evidence = _evidence(largest, run_score, with_bias=False)
-    return f"{claim} {subject} is on {perceived(largest.axis)} of {_images(largest)}: {evidence}."
+    detail = f"{subject} is on {perceived(largest.axis)} of {_images(largest)}: {evidence}."
+    return claim, detail
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:

@@ -1,0 +1,158 @@
+"""The first screen of `askew compare`: shares in two runs, with the images of both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from askew.findings import PictureSet
+from askew.methods.audit.findings import AuditResult
+from askew.pages import blocks as b
+from askew.pages import words
+from askew.pages.words import axis_label, capital, plural, quote, shorten
+from askew.parts.survey.first_screen import label_column
+from askew.parts.survey.shares import SetShares
+from askew.stats.intervals import ends
+from askew.studies.compare.findings import AxisDifference
+from askew.types import Estimate
+
+MOST_ROWS = 12
+"""Largest number of axes of the chart."""
+
+SHOWN = 48
+"""Number of images of each run."""
+
+Runs = Mapping[str, AuditResult]
+
+
+def first_screen(
+    runs: Runs, letters: Mapping[str, str], differences: Sequence[AxisDifference]
+) -> b.FirstScreen | None:
+    """Return the largest difference of a share on each axis, with images of both runs.
+
+    Parameters
+    ----------
+    runs
+        The first and the second run by name.
+    letters
+        Letters of the runs.
+    differences
+        Their differences, the significant ones first.
+
+    Returns
+    -------
+    FirstScreen or None
+        None if no axis has shares in both runs.
+    """
+    rows = []
+    several = len({difference.place for difference in differences}) > 1
+    tests = sum(difference.test is not None for difference in differences)
+    for difference in differences[:MOST_ROWS]:
+        pair = _shares_of(runs, difference)
+        if len(pair) == 2 and difference.share and difference.share.value is not None:
+            rows.append(_row(pair, difference, tests, several))
+    if not rows:
+        return None
+    before, after = (letters[name] for name in runs)
+    chart = b.ChangeChart(
+        caption="Share of images, by run",
+        heading="Axis: value",
+        rows=tuple(rows),
+        name="Share",
+        scale="share",
+        before=before,
+        after=after,
+        note="One row per axis: the value whose share differs most.",
+        tested="Difference of the runs",
+    )
+    images = _images(runs, letters, differences[0])
+    return b.FirstScreen((chart,), images, layout="even")
+
+
+def _shares_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
+    """Return the shares of both runs on the axis of a difference, by their first instrument."""
+    pair = []
+    for run in runs.values():
+        for entry in run.findings.shares:
+            if (entry.prompt, entry.set, entry.axis) == (*difference.place, difference.axis):
+                pair.append(entry)
+                break
+    return pair
+
+
+def _row(
+    pair: Sequence[SetShares], difference: AxisDifference, tests: int, several: bool
+) -> b.ChangeRow:
+    value = str(difference.share.value if difference.share else "")
+    before, after = (entry.shares[value] for entry in pair)
+    reference = pair[0].reference.get(value)
+    place = difference.prompt
+    if difference.set != "initial":
+        place += f", {words.set_label(difference.set)}"
+    return b.ChangeRow(
+        label=f"{capital(axis_label(difference.axis))}: {shorten(value, 30)}",
+        before=before,
+        after=after,
+        verdict=_verdict(difference, tests),
+        deviation=_direction(difference, before, after, reference),
+        group=quote(place, 60) if several else "",
+        reference=reference,
+    )
+
+
+def _verdict(difference: AxisDifference, tests: int) -> str:
+    """Return the result of the test whether the runs differ on an axis."""
+    test = difference.test.difference if difference.test else None
+    if not isinstance(test, Estimate):
+        return "not tested"
+    q = words.probability(test.q, "q")
+    if difference.differs:
+        return f"significant ({q})"
+    corrected = f" after correction for {plural(tests, 'test')}" if tests > 1 else ""
+    return f"not significant{corrected} ({q})"
+
+
+def _direction(
+    difference: AxisDifference, before: b.E, after: b.E, reference: float | None
+) -> b.Deviation:
+    """Return whether a share is closer to its reference in the second run.
+
+    The direction is determined if the runs differ on the axis, the interval of the share's
+    difference excludes 0, and both shares are on the same side of the reference.
+    """
+    change = difference.share.difference if difference.share else None
+    shares = [share for share in (before, after) if isinstance(share, Estimate)]
+    if not difference.differs or not isinstance(change, Estimate) or reference is None:
+        return "none"
+    low, high = ends(change)
+    deviations = [share.value - reference for share in shares]
+    if low <= 0 <= high or len(deviations) < 2 or deviations[0] * deviations[1] < 0:
+        return "none"
+    return "under" if abs(deviations[1]) < abs(deviations[0]) else "over"
+
+
+def _images(
+    runs: Runs, letters: Mapping[str, str], difference: AxisDifference
+) -> tuple[b.SortedImages, ...]:
+    """Return the images of both runs, sorted by their label on an axis.
+
+    They have no color, because the comparison gives no verdict on a single run.
+    """
+    columns = []
+    for (name, run), entry in zip(runs.items(), _shares_of(runs, difference), strict=False):
+        image_set = _set_of(run, difference)
+        if image_set is not None:
+            label = f"{letters[name]}: {shorten(name, 40)}"
+            column = label_column(run, image_set, entry, label, most=SHOWN)
+            groups = [replace(group, deviation="none") for group in column.groups]
+            columns.append(replace(column, groups=tuple(groups)))
+    if len(columns) < 2:
+        return ()
+    caption = f"Images sorted by {axis_label(difference.axis)} label"
+    note = f"{quote(difference.prompt, 60)}: at most {SHOWN} images of each run."
+    return (b.SortedImages(caption, tuple(columns), note),)
+
+
+def _set_of(run: AuditResult, difference: AxisDifference) -> PictureSet | None:
+    for image_set in run.findings.sets:
+        if (image_set.prompt, image_set.name) == difference.place:
+            return image_set
+    return None
