@@ -53,7 +53,7 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
     return mark.left < plot.left - 2 || mark.right > plot.right + 2 ||
       mark.top < plot.top - 1 || mark.bottom > plot.bottom + 1;
   }).map(e => e.outerHTML);
-  const top = name => page.querySelector(name)?.getBoundingClientRect().top;
+  const top = name => page.querySelector(name)?.getBoundingClientRect().top ?? null;
   const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
     !e.closest(".wide, .fit, pre, .hidden, .skip, .pin, .plane") &&
@@ -68,6 +68,7 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
     images: page.images.length,
     styled: inner.getComputedStyle(page.querySelector(".facts")).display,
     chart: top(".first .values, .first .grid, .first .plot-table"), image: top("img"),
+    warnings: page.querySelector(".warnings")?.getBoundingClientRect().height ?? 0,
     background: inner.getComputedStyle(page.body).backgroundColor };
  });
  document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify(found))));

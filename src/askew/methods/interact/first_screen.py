@@ -9,7 +9,7 @@ from askew.pages import blocks as b
 from askew.pages import words
 from askew.pages.media import Media, shot
 from askew.pages.words import axis_label, capital, plural, shorten
-from askew.parts.survey.first_screen import label_column
+from askew.parts.survey.first_screen import images_by_label, label_column
 from askew.stats.intervals import ends
 from askew.types import Estimate
 
@@ -47,9 +47,19 @@ def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
     graph, *single_prompts = findings.biasconnect
     heat_map = effects_matrix(graph)
     if single_prompts:
-        return b.FirstScreen((over_prompts(findings.over_prompts, single_prompts), heat_map))
+        chart = over_prompts(findings.over_prompts, single_prompts)
+        return b.FirstScreen((chart, heat_map), _as_generated(findings, media), layout="even")
     images = tuple(_before_and_after(findings, media, graph))
-    return b.FirstScreen((heat_map,), images, layout="even")
+    return b.FirstScreen((heat_map,), images or _as_generated(findings, media), layout="even")
+
+
+def _as_generated(findings: InteractionFindings, media: Media) -> tuple[b.SortedImages, ...]:
+    """Return the baseline images of the first prompt, sorted by their label on the first axis."""
+    for image_set in findings.sets:
+        for entry in findings.shares:
+            if (entry.prompt, entry.set) == (image_set.prompt, image_set.name):
+                return (images_by_label(media, image_set, entry),)
+    return ()
 
 
 def effects_matrix(graph: Graph) -> b.ScoreMatrix:

@@ -1,0 +1,79 @@
+"""Reports of every method in a browser: the chart and the images are on the first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from askew.cli import run
+from pages.test_accessibility import SERIOUS, faults
+from pages.test_browser import CHROMIUM, sound
+from recorded_runs import Workplace
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on the PATH"),
+]
+
+MITIGATION = "mitigation"
+RUNS = (
+    "audit_planted",
+    "audit_people",
+    "interact_fair",
+    "interact_occupations",
+    "map_models",
+    "mine_skew",
+    "mine_bias",
+    "rank_mined",
+    "edit_groups",
+    "classify_groups",
+    MITIGATION,
+    "compare_audits",
+)
+WIDTHS = (390, 800, 1280, 1920)
+DESKTOP = 1280
+HIGHEST_CHART = 300
+HIGHEST_IMAGE = 800
+LARGEST = 3_000_000
+"""Largest distances from the top at 1,280 pixels, and largest file in bytes."""
+
+
+@pytest.fixture(scope="module")
+def workplace(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Workplace]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield Workplace(tmp_path_factory.mktemp("reports"), lambda: request.getfixturevalue("shared"))
+    torch.set_num_threads(threads)
+
+
+def mitigated(workplace: Workplace) -> Path:
+    """Return the folder of a small mitigation."""
+    folder = workplace.root / MITIGATION
+    options = ["--images", "24", "--eval-images", "24", "--store", str(workplace.store)]
+    prompt = ["mitigate", "a photo of a nurse", "--model", "studio/planted", "--axes", "gender"]
+    assert run([*prompt, *options, "--run", str(folder)]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_first_screen_has_the_chart_and_the_images(
+    name: str, workplace: Workplace, tmp_path: Path
+) -> None:
+    folder = mitigated(workplace) if name == MITIGATION else workplace.folder(name)
+    report = folder / ("report.html" if (folder / "report.html").exists() else "comparison.html")
+    page = report.read_text(encoding="utf-8")
+    assert len(page) < LARGEST
+    measured = sound([(page, width) for width in WIDTHS], tmp_path)
+    desktop = measured[WIDTHS.index(DESKTOP)]
+    assert desktop["chart"] - desktop["warnings"] < HIGHEST_CHART
+    if desktop["image"] is not None:
+        assert desktop["image"] - desktop["warnings"] < HIGHEST_IMAGE
+    for scheme in (0, 1):
+        theme = f"--blink-settings=preferredColorScheme={scheme}"
+        violations = faults(page, tmp_path, theme)
+        assert [fault for fault in violations if fault["impact"] in SERIOUS] == []
