@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from askew.errors import NotEnoughData
 from askew.stats.association import cas
 from askew.stats.association_intervals import associations
 from askew.stats.intervals import ends
-from askew.stats.means import mean_cas, mean_cas_contrast, search_difference, student_mean
+from askew.stats.means import (
+    mean_cas,
+    mean_cas_contrast,
+    prompt_mean,
+    search_difference,
+    student_mean,
+)
 from benchmarks.calibration import axis, mixture
 
 
@@ -21,6 +31,45 @@ def test_the_mean_and_its_interval_are_students() -> None:
     assert (estimate.low, estimate.high) == pytest.approx(tuple(oracle.confidence_interval(0.9)))
     assert estimate.p == pytest.approx(oracle.pvalue)
     assert (estimate.n, estimate.missing, estimate.null) == (9, 2, 0.8)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=9), st.floats(0, 0.5))
+def test_the_mean_over_prompts_allows_for_errors_within_prompts(
+    numbers: list[float], error: float
+) -> None:
+    errors = np.full(len(numbers), error)
+    rng = np.random.default_rng(0)
+    mean = prompt_mean(numbers, errors, bounds=(-1, 1), rng=rng)
+    low, high = ends(mean)
+    assert -1 <= low <= mean.value + 1e-12
+    assert mean.value - 1e-12 <= high <= 1
+    spread = float(np.std(numbers, ddof=1)) / math.sqrt(len(numbers))
+    reach = stats.t.ppf(0.975, len(numbers) - 1) * max(spread, error / math.sqrt(len(numbers)))
+    assert low == pytest.approx(max(mean.value - reach, -1), abs=1e-9)
+    assert mean.p is not None
+    assert mean.p >= 1 / 2 ** len(numbers) - 1e-12
+    assert prompt_mean(numbers[::-1], errors, bounds=(-1, 1), rng=rng).p == mean.p
+
+
+@pytest.mark.parametrize("count", [3, 8, 20])
+def test_p_of_a_mean_over_prompts_is_that_of_sign_flips(count: int) -> None:
+    x = np.random.default_rng(count).normal(0.3, 0.5, size=count)
+    mean = prompt_mean(x, np.zeros(count), rng=np.random.default_rng(0))
+    oracle = stats.permutation_test(
+        (x,), np.mean, permutation_type="samples", n_resamples=9999, rng=np.random.default_rng(1)
+    )
+    if count < 9:  # the observed signs and their opposites count half
+        assert mean.p == pytest.approx(oracle.pvalue - 1 / 2**count)
+    else:
+        assert mean.p == pytest.approx(oracle.pvalue, abs=0.02)
+
+
+def test_one_prompt_has_a_mean_without_interval_and_test() -> None:
+    mean = prompt_mean([0.4], [0.1], rng=np.random.default_rng(0))
+    assert (mean.value, mean.low, mean.p, mean.null) == (0.4, None, None, 0.0)
+    assert prompt_mean([0.4], [0.1]).null is None
+    with pytest.raises(NotEnoughData):
+        prompt_mean([], [])
 
 
 def test_one_number_has_no_interval_and_no_number_no_mean() -> None:

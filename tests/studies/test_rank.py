@@ -19,6 +19,7 @@ from askew.findings import Identity, Instruments
 from askew.method import load
 from askew.methods.mine.evidence import PromptEvidence
 from askew.pages.words import has_significant_q
+from askew.stats.intervals import ends
 from askew.studies.rank.page import answer
 from askew.studies.rank.steps import RankGathered, RankPlan, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
@@ -127,11 +128,21 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
     for prompt in ranked.findings.ranked:
         sizes.setdefault(prompt.model, {})[prompt.prompt] = bias_size(prompt)
     biased = sizes["bias=1"]
-    oracle = stats.ttest_rel([sizes["bias=0"][text] for text in biased], list(biased.values()))
+    oracle = stats.permutation_test(
+        ([sizes["bias=0"][text] for text in biased], list(biased.values())),
+        lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+    )
     assert (entry.models, entry.mined_for) == (("bias=1", "bias=0"), None)
     assert isinstance(entry.difference, askew.Estimate)
     assert entry.difference.value < -0.3
-    assert (entry.difference.p, entry.difference.n) == (pytest.approx(oracle.pvalue), len(NAMES))
+    assert entry.difference.low is not None
+    assert entry.difference.low >= -1
+    assert (entry.difference.p, entry.difference.n) == (
+        pytest.approx(oracle.pvalue - 1 / 2 ** len(NAMES)),
+        len(NAMES),
+    )
     assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
 
 
@@ -459,3 +470,27 @@ def test_prompts_whose_images_show_nobody_have_no_score(tmp_path: Path, vqa: str
     text = answer(result.findings)
     assert "2 prompts could not be scored" in text
     assert "no person detected (gender could be labeled in fewer than 10 of 12 images)" in text
+
+
+def test_two_prompts_never_show_a_difference_of_models(tmp_path: Path) -> None:
+    result = askew.rank(
+        "a photo of a nurse",
+        "a photo of a plumber",
+        model="studio/planted",
+        vary={"bias": [0, 1]},
+        images=24,
+        bootstrap_samples=100,
+        run=tmp_path / "run",
+        store=tmp_path / "store",
+    )
+    (entry,) = result.findings.differences
+    difference = entry.difference
+    assert isinstance(difference, askew.Estimate)
+    assert difference.value > 0.3
+    assert difference.p == 0.25
+    assert not has_significant_q(difference)
+    for estimate, floor in [(difference, -1.0), *((m.mean, 0.0) for m in result.findings.means)]:
+        assert isinstance(estimate, askew.Estimate)
+        low, high = ends(estimate)
+        assert floor <= low <= estimate.value <= high <= 1
+    assert high - low > 0.3

@@ -3,14 +3,23 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
+from askew.stats.clustered import sign_flip_p
 from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, tail
 from askew.types import Estimate
+
+MOST_ENUMERATED = 12
+"""Largest number of differences whose sign flips are all enumerated."""
+
+SIGN_DRAWS = 10_000
+"""Number of drawn sign flips of more differences."""
 
 
 def student_mean(
@@ -63,6 +72,68 @@ def student_mean(
     if bounds is not None:
         low, high = np.clip((low, high), *bounds).tolist()
     return replace(mean, low=low, high=high, missing=missing)
+
+
+def prompt_mean(
+    numbers: ArrayLike,
+    errors: ArrayLike,
+    level: float = 0.95,
+    *,
+    missing: int = 0,
+    bounds: tuple[float, float] | None = None,
+    rng: Generator | None = None,
+) -> Estimate:
+    """Estimate the mean over prompts of numbers that are measured with errors.
+
+    The standard error is the standard error over prompts, or that of the errors within prompts if
+    it is larger: numbers of few prompts can agree by chance. The interval is Student's.
+
+    Parameters
+    ----------
+    numbers : array, (prompts,)
+        The numbers. A single number has no interval.
+    errors : array, (prompts,)
+        Their standard errors.
+    level
+        Level of the interval, in (0, 1).
+    missing
+        Numbers that are missing, which are only recorded.
+    bounds
+        Smallest and largest possible mean, at which the interval is cut.
+    rng
+        Generator of signs. With it, the mean is tested two-sided against 0 by sign flips. All flips
+        of at most 12 numbers are enumerated for the mid-p, which is at least 1 / 2**prompts.
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no number.
+    """
+    mean = student_mean(numbers, level, "t over prompts", missing=missing, bounds=bounds)
+    x = np.asarray(numbers, dtype=float)
+    if len(x) == 1:
+        return mean if rng is None else replace(mean, null=0.0)
+    within = float(np.linalg.norm(errors)) / len(x)
+    widened = with_student(
+        value=mean.value,
+        error=max(float(x.std(ddof=1)) / math.sqrt(len(x)), within),
+        freedom=len(x) - 1,
+        n=len(x),
+        level=level,
+        interval="t over prompts, at least the error within prompts",
+    )
+    low, high = np.clip(ends(widened), *(bounds or (-np.inf, np.inf))).tolist()
+    widened = replace(widened, low=low, high=high, missing=missing)
+    return widened if rng is None else replace(widened, null=0.0, p=_mean_p(x, rng))
+
+
+def _mean_p(x: Floats, rng: Generator) -> float:
+    """Return the mid-p of a mean by all sign flips, or p by drawn flips for many numbers."""
+    if len(x) > MOST_ENUMERATED:
+        return sign_flip_p(x, rng, SIGN_DRAWS)
+    signs = np.array(list(product((-1.0, 1.0), repeat=len(x))))
+    excess = np.abs(signs @ np.sort(x)) - abs(x.sum())
+    return float(np.mean(excess > TOLERANCE) + np.mean(np.abs(excess) <= TOLERANCE) / 2)
 
 
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:

@@ -4,6 +4,7 @@ There is no search, so no score is selected by chance. Every prompt has one scor
 and its q.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.stats import norm
 
 from askew import registry
 from askew.findings import E, GatheredData, Head, Identity, PictureSet, pattern, with_q
@@ -27,8 +29,10 @@ from askew.plan import NonEmptyText, PlanPart, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
-from askew.stats.means import student_mean
+from askew.stats.intervals import tail
+from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
+from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture, record
 
 
@@ -149,7 +153,7 @@ class Agreement:
 
 @record
 class ModelMean:
-    """Mean skew of a model over prompts, or the negative mean score of Eq. 1.
+    """Mean size of a model's biases over prompts (`bias_size`), or the negative mean score of Eq. 1.
 
     Attributes
     ----------
@@ -363,19 +367,49 @@ def bias_size(prompt: RankedPrompt) -> float | None:
     Returns
     -------
     float or None
-        The skew, or the negative score of Eq. 1. None without a score.
+        The bias-corrected distance from equal shares divided by the largest distance, in [0, 1],
+        or the negative score of Eq. 1. None without a score.
     """
     if isinstance(prompt.score, Missing):
         return None
-    return prompt.score.corrected if prompt.shares else -prompt.score.value
+    return prompt.score.mark / _unit(prompt) if prompt.shares else -prompt.score.value
 
 
-def _sorting_size(prompt: RankedPrompt) -> float:
+def _unit(prompt: RankedPrompt) -> float:
+    """Return the largest possible score, by which biases on different axes can be compared."""
+    score = prompt.score
+    if prompt.shares is None or isinstance(score, Missing) or score.max is None:
+        return 1.0
+    return score.max
+
+
+def size_error(prompt: RankedPrompt) -> float:
+    """Return the standard error of `bias_size` within a prompt, by the interval of its score."""
+    score = prompt.score
+    if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
+        return 0.0
+    quantile = float(norm.isf(tail(score.level)))
+    return (score.high - score.low) / (2 * quantile * _unit(prompt))
+
+
+def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
+    """Return the size of a bias, and its chance-corrected score, which orders equal sizes."""
     size = bias_size(prompt)
-    return -np.inf if size is None else size
+    if size is None or isinstance(prompt.score, Missing):
+        return -np.inf, -np.inf
+    corrected = prompt.score.corrected if prompt.shares else None
+    return size, size if corrected is None else corrected
 
 
-Sizes = Mapping[str, Mapping[str, float | None]]
+@dataclass(frozen=True, slots=True)
+class MeasuredSize:
+    """Size of a bias with its standard error within the prompt."""
+
+    value: float
+    error: float
+
+
+Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 """Sizes of biases, by model and prompt."""
 
 
@@ -388,11 +422,20 @@ def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
     """Return the sizes of biases on an axis, over the prompts of a search or all prompts."""
-    sizes: dict[str, dict[str, float | None]] = {model.name: {} for model in plan.models}
+    sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
-            sizes[prompt.model][prompt.prompt] = bias_size(prompt)
+            size = bias_size(prompt)
+            measured = None if size is None else MeasuredSize(size, size_error(prompt))
+            sizes[prompt.model][prompt.prompt] = measured
     return sizes
+
+
+def _bounds(plan: RankPlan) -> tuple[float, float]:
+    """Return the smallest and largest possible size of a bias."""
+    if plan.objective == SKEW:
+        return 0.0, 1.0
+    return -2.0, 0.0 if plan.is_unit else 2.0
 
 
 def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[ModelMean]:
@@ -401,7 +444,7 @@ def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[
             model=model,
             axis=axis,
             mined_for=search,
-            mean=_mean(list(of_model.values()), plan.confidence),
+            mean=_mean(list(of_model.values()), plan.confidence, _bounds(plan)),
         )
         for model, of_model in sizes.items()
     ]
@@ -411,43 +454,55 @@ def _differences(
     plan: RankPlan, sizes: Sizes, axis: str, search: str | None
 ) -> list[ModelDifference]:
     """Return the difference of every pair of models, by prompt with the same seeds."""
-    return [
-        ModelDifference(
-            models=(first, second),
-            axis=axis,
-            mined_for=search,
-            difference=_mean(_paired(sizes[first], sizes[second]), plan.confidence, null=0.0),
+    low, high = _bounds(plan)
+    differences: list[ModelDifference] = []
+    for first, second in combinations(sizes, 2):
+        rng = np.random.default_rng(derived_seed(plan.seed, "rank", axis, search or "", "signs"))
+        difference = _mean(
+            _paired(sizes[first], sizes[second]),
+            plan.confidence,
+            bounds=(low - high, high - low),
+            rng=rng,
         )
-        for first, second in combinations(sizes, 2)
-    ]
+        differences.append(
+            ModelDifference(
+                models=(first, second), axis=axis, mined_for=search, difference=difference
+            )
+        )
+    return differences
 
 
 def _paired(
-    first: Mapping[str, float | None], second: Mapping[str, float | None]
-) -> list[float | None]:
+    first: Mapping[str, MeasuredSize | None], second: Mapping[str, MeasuredSize | None]
+) -> list[MeasuredSize | None]:
     """Return differences by prompt; None for a prompt without scores of both models."""
-    differences: list[float | None] = []
+    differences: list[MeasuredSize | None] = []
     for prompt, size in second.items():
         if prompt in first:
             subtracted = first[prompt]
             if size is None or subtracted is None:
                 differences.append(None)
             else:
-                differences.append(size - subtracted)
+                error = math.hypot(size.error, subtracted.error)
+                differences.append(MeasuredSize(size.value - subtracted.value, error))
     return differences
 
 
 def _mean(
-    sizes: Sequence[float | None], level: float, null: float | None = None
+    sizes: Sequence[MeasuredSize | None],
+    level: float,
+    bounds: tuple[float, float],
+    rng: np.random.Generator | None = None,
 ) -> Estimate | Missing:
     known = [size for size in sizes if size is not None]
     return or_missing(
-        student_mean,
-        known,
+        prompt_mean,
+        [size.value for size in known],
+        [size.error for size in known],
         level,
-        "t over prompts",
         missing=len(sizes) - len(known),
-        null=null,
+        bounds=bounds,
+        rng=rng,
         reason="error",
         detail="no prompt could be scored",
     )
