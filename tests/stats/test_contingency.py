@@ -4,16 +4,24 @@ tables.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import chi2_contingency, fisher_exact, random_table
+from scipy.stats import chi2_contingency, fisher_exact, hypergeom, random_table
 from scipy.stats.contingency import association
 from statsmodels.stats.contingency_tables import Table
 
-from askew.stats.contingency import ChiSquare, chi_square, chi_squares
+from askew.stats.contingency import (
+    ChiSquare,
+    association_change_p,
+    chi_square,
+    chi_squares,
+    cramers_v,
+)
 from askew.types import Missing
 
 SHAPE = st.tuples(st.integers(2, 5), st.integers(2, 5))
@@ -135,3 +143,49 @@ def test_too_small_tables_are_missing_with_a_reason(table: list[list[int]]) -> N
 def test_what_is_not_a_table_of_counts_is_refused(table: list[object]) -> None:
     with pytest.raises(ValueError, match="table of counts"):
         chi_square(table, rng=np.random.default_rng(0))
+
+
+def test_a_change_of_association_is_rejected_at_its_level_and_found() -> None:
+    """Tables of 24 and 60 images per row: V is larger with few images if nothing differs."""
+    rng = np.random.default_rng(0)
+    shares = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    independent = np.array([[0.35, 0.3, 0.35]] * 2)
+    rejected = {"equal": 0, "independent": 0, "different": 0}
+    runs = 150
+    for _ in range(runs):
+        pairs = {
+            "equal": (shares, shares),
+            "independent": (independent, independent),
+            "different": (independent, np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])),
+        }
+        for name, (first, later) in pairs.items():
+            tables = (rng.multinomial(24, first), rng.multinomial(60, later))
+            rejected[name] += association_change_p(*tables, rng=rng) < 0.05
+    assert 0.01 < rejected["equal"] / runs < 0.1
+    assert 0.01 < rejected["independent"] / runs < 0.1
+    assert rejected["different"] / runs > 0.8
+
+
+def test_exchanges_agree_with_all_tables_that_they_can_reach() -> None:
+    first = np.array([[4, 1], [1, 4]])
+    later = np.array([[2, 3], [3, 2]])
+    exact = 0.0
+    observed = float(cramers_v(later) - cramers_v(first))
+    total = first + later
+    for a, b in itertools.product(range(6), repeat=2):
+        table = np.array([[a, 5 - a], [b, 5 - b]])
+        rest = total - table
+        if (rest < 0).any():
+            continue
+        weight = 1.0
+        for row, sum_of_row in zip(table, total, strict=True):
+            weight *= hypergeom.pmf(row[0], sum_of_row.sum(), sum_of_row[0], 5)
+        change = float(cramers_v(rest) - cramers_v(table))
+        exact += weight * (0.5 if abs(change - observed) < 1e-9 else change < observed)
+    p = association_change_p(first, later, rng=np.random.default_rng(0))
+    assert p == pytest.approx(2 * min(exact, 1 - exact), abs=0.04)
+
+
+def test_tables_of_other_shapes_have_no_change_of_association() -> None:
+    with pytest.raises(ValueError, match="two tables of equal shape"):
+        association_change_p(np.eye(2), np.eye(3), rng=np.random.default_rng(0))

@@ -37,6 +37,10 @@ def turned(edge: Edge) -> Edge:
     return replace(edge, sensitivity=planted_graphs.estimate(-0.1, -0.15, -0.05))
 
 
+def unassociated(edge: Edge) -> Edge:
+    return replace(edge, significant=edge.direct, p=0.4)
+
+
 def rendered(runs: dict[str, InteractionFindings]) -> str:
     text = html.page(page(runs, model_graphs(runs)))
     html5lib.HTMLParser(strict=True).parse(text)
@@ -72,12 +76,13 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     assert text in page(runs, model_graphs(runs)).answer
     alike = {
         "a": planted_graphs.findings(),
-        "b": with_edges(lambda edge: replace(edge, significant=edge.direct)),
+        "b": with_edges(unassociated),
     }
     answer = page(alike, model_graphs(alike)).answer
     assert (
-        "a has 3 edges and b has 0 edges. The sensitivity (IS) differs significantly between b and a "
-        "for none of 6 pairs of axes." in answer
+        "a has 3 edges and b has 0 edges. b and a have 0 of 3 edges in common. The association (χ²) "
+        "differs significantly between b and a for none of 6 pairs of axes. The sensitivity (IS) "
+        "differs significantly between b and a for none of 6 pairs of axes." in answer
     )
     assert shared_prompts(alike) == [planted_graphs.PROMPT]
     assert rendered(alike).count("Gender → age") > 1
@@ -85,14 +90,84 @@ def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
 
 
 def test_a_pair_that_differs_without_an_edge_is_not_called_an_edge() -> None:
-    bare = [
-        with_edges(lambda edge, k=k: replace(turned(edge) if k else edge, significant=edge.direct))
-        for k in (0, 1)
-    ]
+    bare = [with_edges(lambda edge, k=k: unassociated(turned(edge) if k else edge)) for k in (0, 1)]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
-    assert "a has 0 edges and b has 0 edges. The sensitivity (IS) differs " in text
+    assert "a has 0 edges and b has 0 edges. The association (χ²) differs " in text
     assert "of pairs that are an edge in either run or differ significantly. Positive:" in text
     assert "Pair difference" in text
+
+
+def other_reference(axis: GraphAxis) -> GraphAxis:
+    return replace(axis, reference=(0.3, 0.7))
+
+
+def test_associations_are_compared_whatever_the_reference() -> None:
+    """The documented comparison with real images compared nothing: a run has the reference that
+    the other run was counted for.
+    """
+    counted = {"age": {"gender": ((45, 3), (24, 24), (3, 45))}}
+    changed = axes_with(other_reference).biasconnect[0]
+    after = {**changed.counts.after, "age": {**changed.counts.after["age"], **counted["age"]}}
+    changed = replace(changed, counts=replace(changed.counts, after=after))
+    runs = {"real": planted_graphs.findings(), "b": planted_graphs.findings(changed)}
+    differences = model_graphs(runs)
+    assert not differences.changes
+    assert len(differences.associations) == PAIRS
+    significant = [change for change in differences.associations if change.is_significant]
+    assert [(change.source, change.target) for change in significant] == [("age", "gender")]
+    answer = page(runs, differences).answer
+    assert "b and real have 3 of 3 edges in common. The association (χ²) differs" in answer
+    assert "for 1 of 6 pairs of axes" in answer
+    assert "The sensitivities (IS) of b are not compared with real: gender has another" in answer
+    assert "V in real" in rendered(runs)
+
+
+def test_edges_are_compared_by_the_rule_of_the_first_run() -> None:
+    by_q = replace(planted_graphs.graph(), edge_rule="q", alpha=1e-6)
+    runs = {"a": planted_graphs.findings(), "b": planted_graphs.findings(by_q)}
+    assert [change.later_edge for change in model_graphs(runs).associations].count(True) == 3
+    runs = {"b": planted_graphs.findings(by_q), "a": planted_graphs.findings()}
+    assert not any(change.later_edge for change in model_graphs(runs).associations)
+
+
+def test_an_axis_without_counterfactuals_leaves_the_other_pairs_comparable() -> None:
+    """Real images often show the counterfactuals of few axes."""
+    graph = planted_graphs.graph()
+    edges = tuple(edge for edge in graph.edges if edge.source != "gender")
+    axes = (replace(graph.axes[0], counterfactuals=()), *graph.axes[1:])
+    runs = {
+        "real": planted_graphs.findings(replace(graph, edges=edges, axes=axes)),
+        "b": planted_graphs.findings(),
+    }
+    differences = model_graphs(runs)
+    assert differences.runs["b"].differs is None
+    assert len(differences.changes) == len(differences.associations) == 4
+
+
+def test_open_answers_are_aligned_by_concept() -> None:
+    def opened(values: tuple[str, ...], rows: tuple[tuple[int, ...], ...]) -> InteractionFindings:
+        graph = planted_graphs.graph()
+        axis = replace(
+            graph.axes[0], open=True, values=values, reference=(1 / len(values),) * len(values)
+        )
+        after = {**graph.counts.after, "age": {**graph.counts.after["age"], "gender": rows}}
+        return planted_graphs.findings(
+            replace(
+                graph,
+                axes=(axis, *graph.axes[1:]),
+                counts=replace(graph.counts, after={**after, "gender": {}, "clothing": {}}),
+                edges=tuple(
+                    edge for edge in graph.edges if (edge.source, edge.target) == ("age", "gender")
+                ),
+            )
+        )
+
+    runs = {
+        "a": opened(("man", "woman"), ((20, 0), (0, 20), (20, 0))),
+        "b": opened(("woman", "man", "nurse"), ((0, 20, 0), (20, 0, 0), (0, 20, 0))),
+    }
+    (change,) = model_graphs(runs).associations
+    assert change.p == 1
 
 
 def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
@@ -105,8 +180,9 @@ def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
     [
         ("reference", (0.3, 0.7), "gender has another reference"),
         ("distance", "values", "gender has another reference or another distance"),
-        ("values", ("men", "women"), "gender has other values"),
         ("known_errors", ((90, 10), (20, 80)), "gender are corrected in only one of the two runs"),
+        ("counterfactuals", ("female", "male"), "gender has other values"),
+        ("values", ("men", "women"), "gender has other values"),
     ],
 )
 def test_runs_whose_numbers_mean_different_things_are_not_compared(
@@ -121,8 +197,14 @@ def test_runs_whose_numbers_mean_different_things_are_not_compared(
     assert reason in (differences.runs["b"].differs or "")
     assert {change.run for change in differences.changes} == {"c"}
     answer = page(runs, differences).answer
-    assert f"b is not compared with a: {differences.runs['b'].differs}." in answer
-    assert "b is not compared with a" in " ".join(" ".join(printed(runs)).split())
+    without_labels = differences.runs["b"].labels_differ is not None
+    assert without_labels is (part in ("counterfactuals", "values"))
+    start = "b is" if without_labels else "The sensitivities (IS) of b are"
+    sentence = f"{start} not compared with a: {differences.runs['b'].differs}."
+    assert sentence in answer
+    assert sentence in " ".join(" ".join(printed(runs)).split())
+    compared = {change.run for change in differences.associations}
+    assert compared == ({"c"} if without_labels else {"b", "c"})
 
 
 def test_runs_labeled_by_other_instruments_are_not_compared() -> None:

@@ -253,6 +253,16 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         text="; the effects differ significantly between prompts for {count} of them",
         condition="IS of these pairs differs between prompts, q < 0.05 by Cochran's Q",
     ),
+    "association_difference": Phrase(
+        text="The association (χ²) differs significantly between {run} and {first} for {count} of "
+        "{pairs} of axes.",
+        condition="q < 0.05 for the difference of Cramér's V, by exchange of images",
+    ),
+    "no_association_difference": Phrase(
+        text="The association (χ²) differs significantly between {run} and {first} for none of "
+        "{pairs} of axes.",
+        condition="every q for the difference of Cramér's V is 0.05 or more",
+    ),
     "graph_difference": Phrase(
         text="The sensitivity (IS) differs significantly between {run} and {first} for {count} of "
         "{pairs} of axes.",

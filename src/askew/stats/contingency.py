@@ -15,6 +15,10 @@ SMALL_EXPECTED = 5
 CERTAINTY = 0.999
 MOST_AT_ONCE = 2_000_000  # numbers in one block of permuted tables
 RAKING_STEPS = 100
+FIRST_EXCHANGES = 999
+MOST_EXCHANGES = 99_990
+FAR = 5  # times above or below the threshold, where a p needs no more exchanges
+EXPECTED_BELOW = 100  # exchanges with a p below the threshold, which determine p well enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +222,71 @@ def chi_squares(
         )
         tests.append(test)
     return tuple(tests)
+
+
+def association_change_p(
+    first: ArrayLike, later: ArrayLike, *, rng: Generator, threshold: float = 0.05
+) -> float:
+    """Test whether the association of two axes differs between two models.
+
+    The statistic is the difference of Cramér's V. Its distribution comes from exchanging the images
+    of both models within each row, that is within the images of a counterfactual prompt. Numbers of
+    images may differ, although V is larger with few images.
+
+    Parameters
+    ----------
+    first, later : array, (K, m)
+        Counts of the models, with equal rows and columns.
+    rng
+        Generator of the exchanges.
+    threshold
+        p below which the caller calls the models different. Exchanges are drawn until p is far from
+        it, or known to about a tenth of it.
+
+    Returns
+    -------
+    float
+        Two-sided mid-p, in (0, 1]. It is a valid test of equal shares in all rows. Models with equal
+        association and different shares are called different about as often.
+
+    Raises
+    ------
+    ValueError
+        If the tables differ in shape.
+    """
+    tables = (np.asarray(first, dtype=np.int64), np.asarray(later, dtype=np.int64))
+    if tables[0].shape != tables[1].shape or tables[0].ndim != 2:
+        shapes = f"{tables[0].shape} and {tables[1].shape}"
+        raise ValueError(f"tables of shapes {shapes}; two tables of equal shape are needed")
+    total = tables[0] + tables[1]
+    observed = float(cramers_v(tables[1]) - cramers_v(tables[0]))
+    above = 0
+    equal = 0
+    draws = 0
+    p = 1.0
+    while draws < min(MOST_EXCHANGES, EXPECTED_BELOW / threshold):
+        size = max(FIRST_EXCHANGES, draws * 9)
+        exchanged = _exchanged(total, tables[0].sum(axis=1), size, rng)
+        changes = cramers_v(total - exchanged) - cramers_v(exchanged)
+        above += int(np.count_nonzero(changes > observed + TOLERANCE))
+        equal += int(np.count_nonzero(np.abs(changes - observed) <= TOLERANCE))
+        draws += size
+        upper = (above + (equal + 1) / 2) / (draws + 1)
+        p = min(1.0, 2 * min(upper, 1 - upper))
+        if p > FAR * threshold or p < threshold / FAR:
+            break
+    return p
+
+
+def _exchanged(
+    total: NDArray[np.int64], sizes: NDArray[np.int64], draws: int, rng: Generator
+) -> NDArray[np.int64]:
+    """Draw tables (draws, K, m) of so many images per row from the images of both models."""
+    rows = [
+        rng.multivariate_hypergeometric(row, size, size=draws, method="marginals")
+        for row, size in zip(total, sizes.tolist(), strict=True)
+    ]
+    return np.stack(rows, axis=1)
 
 
 def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:

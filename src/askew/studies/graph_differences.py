@@ -3,14 +3,18 @@
 Runs that share seeds are slightly correlated. Intervals are computed as if runs were independent.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.findings import Identity
-from askew.methods.interact.findings import Graph, GraphAxis, InteractionFindings
-from askew.stats.intervals import ends, mover, simultaneous
+from askew.methods.interact.findings import Edge, Graph, GraphAxis, InteractionFindings
+from askew.stats.contingency import association_change_p
+from askew.stats.intervals import benjamini_hochberg, ends, mover, simultaneous
+from askew.stats.significance import SIGNIFICANCE_LEVEL
+from askew.store.keys import derived_seed
 from askew.types import Estimate, record
 
 Runs = Mapping[str, InteractionFindings]
@@ -49,6 +53,47 @@ class EdgeChange:
 
 
 @record
+class AssociationChange:
+    """Comparison of the association of two axes in a later run with the first run.
+
+    Unlike the sensitivities, associations do not depend on the reference.
+
+    Attributes
+    ----------
+    run : str
+        Name of the later run.
+    prompt : str or None
+        Prompt of the graphs. None for all prompts together.
+    source, target : str
+        The pair.
+    first_edge, later_edge : bool
+        Whether the pair is an edge in the first run, and in the later run, by the chi-squared test
+        and the rule of the first run.
+    first_v, later_v : float
+        Cramér's V in the first run, and in the later run, in [0, 1].
+    p, q : float
+        Test that V is equal, by exchange of images between the runs. All changes form the family
+        of q.
+    """
+
+    run: str
+    prompt: str | None
+    source: str
+    target: str
+    first_edge: bool
+    later_edge: bool
+    first_v: float
+    later_v: float
+    p: float
+    q: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Check whether the associations differ significantly."""
+        return self.q < SIGNIFICANCE_LEVEL
+
+
+@record
 class ComparedGraph:
     """A compared run.
 
@@ -60,12 +105,15 @@ class ComparedGraph:
         Hash of its plan, and version of askew.
     differs : str or None
         Reason why its sensitivities cannot be compared with the first run; None if they can.
+    labels_differ : str or None
+        Reason why its associations cannot be compared either; None if they can.
     """
 
     model: Identity
     plan_hash: str
     askew: str
     differs: str | None
+    labels_differ: str | None
 
 
 @record
@@ -77,11 +125,18 @@ class ModelGraphs:
     runs : mapping of str to ComparedGraph
         Runs by name.
     changes : tuple of EdgeChange
-        Each pair of axes in a later run and in the first run.
+        Sensitivity of each pair of axes in a later run and in the first run.
+    associations : tuple of AssociationChange
+        Association of each pair of axes in a later run and in the first run.
     """
 
     runs: Mapping[str, ComparedGraph]
     changes: tuple[EdgeChange, ...]
+    associations: tuple[AssociationChange, ...]
+
+    def of_run(self, run: str) -> list[AssociationChange]:
+        """Return the changes of associations in a later run."""
+        return [change for change in self.associations if change.run == run]
 
 
 def shared_prompts(runs: Runs) -> list[str | None]:
@@ -105,21 +160,27 @@ def model_graphs(runs: Runs) -> ModelGraphs:
     Returns
     -------
     ModelGraphs
-        All runs, and the changes in runs whose sensitivities can be compared.
+        All runs, the changes of sensitivities that can be compared, and the changes of
+        associations that can be compared.
     """
-    first = next(iter(runs.values()))
-    compared = {name: _compared_graph(first, run) for name, run in runs.items()}
+    first, *others = runs
+    compared = {name: _compared_graph(runs[first], run) for name, run in runs.items()}
     changes: list[EdgeChange] = []
-    for name, run in list(runs.items())[1:]:
-        if compared[name].differs is None:
-            for prompt in shared_prompts(runs):
-                changes += _changes(name, first.graph(prompt), run.graph(prompt))
+    pairs: list[GraphPair] = []
+    for name in others:
+        for prompt in shared_prompts(runs):
+            graphs = (runs[first].graph(prompt), runs[name].graph(prompt))
+            if compared[name].differs is None:
+                changes += _changes(name, *graphs)
+            if compared[name].labels_differ is None:
+                pairs += _compared_pairs(name, *graphs)
     return ModelGraphs(
         runs=compared,
         changes=tuple(
             replace(change, simultaneous=simultaneous(change.difference, len(changes)))
             for change in changes
         ),
+        associations=_association_changes(pairs),
     )
 
 
@@ -129,6 +190,7 @@ def _compared_graph(first: InteractionFindings, run: InteractionFindings) -> Com
         plan_hash=run.plan_hash,
         askew=run.askew,
         differs=differs(first, run),
+        labels_differ=labels_differ(first, run),
     )
 
 
@@ -163,27 +225,138 @@ def _difference(before: Estimate, after: Estimate) -> Estimate:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class GraphPair:
+    """A pair of different axes with tests in both runs.
+
+    Attributes
+    ----------
+    run : str
+        Name of the later run.
+    first, later : Edge
+        The pair in both runs.
+    graph : Graph
+        Graph of the first run, with its rule for edges.
+    tables : tuple of array, (K, m)
+        Counts of the first run and of the later run, with equal rows and columns.
+    """
+
+    run: str
+    first: Edge
+    later: Edge
+    graph: Graph
+    tables: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _compared_pairs(name: str, first: Graph, later: Graph) -> Iterator[GraphPair]:
+    """Yield the pairs of different axes that were tested in both graphs."""
+    for edge in first.edges:
+        other = later.edge(edge.source, edge.target)
+        if edge.direct or other is None or edge.untested or other.untested:
+            continue
+        yield GraphPair(
+            run=name,
+            first=edge,
+            later=other,
+            graph=first,
+            tables=_aligned_tables(first, later, edge),
+        )
+
+
+def _aligned_tables(
+    first: Graph, later: Graph, edge: Edge
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the counts of a pair in both graphs. Values of open answers may be in only one."""
+    values = list(dict.fromkeys((*first.axis(edge.target).values, *later.axis(edge.target).values)))
+    tables = []
+    for graph in (first, later):
+        rows = np.asarray(graph.counts.after[edge.source][edge.target], dtype=np.int64)
+        table = np.zeros((len(rows), len(values)), dtype=np.int64)
+        columns = [values.index(value) for value in graph.axis(edge.target).values]
+        table[:, columns] = rows
+        tables.append(table)
+    return tables[0], tables[1]
+
+
+def _association_changes(pairs: Sequence[GraphPair]) -> tuple[AssociationChange, ...]:
+    """Test the changes of all pairs, as one family."""
+    threshold = SIGNIFICANCE_LEVEL / max(len(pairs), 1)
+    p_values = []
+    for pair in pairs:
+        names = (pair.run, pair.graph.prompt or "", pair.first.source, pair.first.target)
+        rng = np.random.default_rng(derived_seed(0, *names, "association"))
+        p_values.append(association_change_p(*pair.tables, rng=rng, threshold=threshold))
+    changes = []
+    for pair, p, q in zip(pairs, p_values, benjamini_hochberg(p_values), strict=True):
+        changes.append(
+            AssociationChange(
+                run=pair.run,
+                prompt=pair.graph.prompt,
+                source=pair.first.source,
+                target=pair.first.target,
+                first_edge=_passes(pair.first, pair.graph),
+                later_edge=_passes(pair.later, pair.graph),
+                first_v=pair.first.cramers_v or 0.0,
+                later_v=pair.later.cramers_v or 0.0,
+                p=p,
+                q=float(q),
+            )
+        )
+    return tuple(changes)
+
+
+def _passes(edge: Edge, graph: Graph) -> bool:
+    """Check whether the chi-squared test of a pair passes the rule of a graph for edges."""
+    compared = edge.q if graph.edge_rule == "q" else edge.p
+    return compared is not None and compared < graph.alpha
+
+
 def differs(first: InteractionFindings, other: InteractionFindings) -> str | None:
     """Return the reason why the sensitivities of two runs cannot be compared, or None."""
+    return labels_differ(first, other) or _first_reason(first, other, _deviation_difference)
+
+
+def labels_differ(first: InteractionFindings, other: InteractionFindings) -> str | None:
+    """Return the reason why the associations in two runs cannot be compared, or None."""
     for prompt in shared_prompts({"first": first, "other": other}):
-        graph = first.graph(prompt)
-        other_graph = other.graph(prompt)
-        if graph.instrument != other_graph.instrument:
+        if first.graph(prompt).instrument != other.graph(prompt).instrument:
             return "its images are labeled by another instrument"
-        for axis in graph.axes:
-            for other_axis in other_graph.axes:
-                reason = _axis_difference(axis, other_axis)
+    return _first_reason(first, other, _label_difference)
+
+
+def _first_reason(
+    first: InteractionFindings,
+    other: InteractionFindings,
+    difference: Callable[[GraphAxis, GraphAxis], str | None],
+) -> str | None:
+    """Return the first difference between the definitions of an axis in two runs."""
+    for prompt in shared_prompts({"first": first, "other": other}):
+        other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
+        for axis in first.graph(prompt).axes:
+            if axis.name in other_axes:
+                reason = difference(axis, other_axes[axis.name])
                 if reason:
                     return reason
     return None
 
 
-def _axis_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how the definitions of an axis differ; None for different axes and open answers."""
-    if axis.name != other.name or axis.open or other.open:
+def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
+    """Describe how the values of an axis differ; None if both axes have open answers.
+
+    An axis without counterfactual prompts in one of the runs is only the target of pairs.
+    """
+    both_open = axis.open and other.open
+    both_changed = axis.counterfactuals and other.counterfactuals
+    same_values = both_open or axis.values == other.values
+    if same_values and (not both_changed or axis.counterfactuals == other.counterfactuals):
         return None
-    if (axis.values, axis.counterfactuals) != (other.values, other.counterfactuals):
-        return f"{axis.name} has other values"
+    return f"{axis.name} has other values"
+
+
+def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
+    """Describe how the deviations of an axis differ; None for open answers."""
+    if axis.open or other.open:
+        return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):
         return f"{axis.name} has another reference or another distance"
     if (axis.known_errors is None) != (other.known_errors is None):

@@ -9,16 +9,26 @@ from askew.methods.interact.sentences import pair, title
 from askew.pages import blocks as b
 from askew.pages.phrases import format_phrase
 from askew.pages.skeleton import PERCEIVED
-from askew.pages.words import listing, plural, shorten
-from askew.studies.graph_differences import EdgeChange, ModelGraphs, Runs, shared_prompts
+from askew.pages.words import listing, number, plural, probability, shorten
+from askew.studies.graph_differences import (
+    AssociationChange,
+    EdgeChange,
+    ModelGraphs,
+    Runs,
+    shared_prompts,
+)
 
 READING = b.Paragraph(
     items=(
         "Each axis has the same position in all graphs, and equal widths of arrows mean equal sensitivities.",
-        "If an edge is in only one of two graphs, the models do not necessarily differ. "
-        "Differences are relative to the first run; their intervals combine the intervals of "
-        "both runs as in Newcombe's method. They hold simultaneously for all pairs of the page. Runs that share seeds "
-        "are slightly correlated, which these intervals ignore.",
+        "Edges and Cramér's V (V) state whether axes are associated. They do not depend on the "
+        "reference. If an edge is in only one of two graphs, the models do not necessarily differ. "
+        "Whether V differs is tested by exchange of images between the runs, and q is p after "
+        "correction for all pairs of the page (Benjamini and Hochberg). V is larger with few images.",
+        "Sensitivities depend on the reference. Their differences are relative to the first run, and "
+        "their intervals combine the intervals of both runs as in Newcombe's method. They hold "
+        "simultaneously for all pairs of the page. Runs that share seeds are slightly correlated, "
+        "which these intervals ignore.",
         PERCEIVED,
     )
 )
@@ -41,7 +51,7 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
         b.Section(title(first, 120), tuple(_graphs(runs, first, axes)), screen=False),
         b.Section(
             f"Differences from {shorten(first_run, 50)}",
-            (_difference_chart(runs, differences, first),),
+            tuple(_comparison(runs, differences, first)),
         ),
     ]
     if others:
@@ -65,7 +75,7 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
 def _edge_counts(runs: Runs, prompt: str | None) -> str:
     """Return the number of edges in the graph of each run."""
     counts = [
-        f"{shorten(name, 50)} has {plural(len(run.graph(prompt).drawn), 'edge')}"
+        f"{shorten(name, 50)} has {plural(run.graph(prompt).edge_count, 'edge')}"
         for name, run in runs.items()
     ]
     return f"{title(prompt, 120)}: {listing(counts)}."
@@ -90,9 +100,16 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
     first_name = shorten(first, 50)
     for name in others:
         short = shorten(name, 50)
-        reason = differences.runs[name].differs
+        reason = differences.runs[name].labels_differ
         if reason:
             yield f"{short} is not compared with {first_name}: {reason}."
+            continue
+        yield from _association_sentences(short, first_name, differences.of_run(name))
+        reason = differences.runs[name].differs
+        if reason:
+            yield (
+                f"The sensitivities (IS) of {short} are not compared with {first_name}: {reason}."
+            )
             continue
         changes = [change for change in differences.changes if change.run == name]
         determined = sum(change.determined for change in changes)
@@ -105,11 +122,75 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
         )
 
 
+def _association_sentences(
+    run: str, first: str, associations: Sequence[AssociationChange]
+) -> Iterator[str]:
+    """Yield the number of edges in both runs, if there are any, and the number of pairs that differ."""
+    both = sum(change.first_edge and change.later_edge for change in associations)
+    either = sum(change.first_edge or change.later_edge for change in associations)
+    if either:
+        yield f"{run} and {first} have {both:,} of {plural(either, 'edge')} in common."
+    differing = sum(change.is_significant for change in associations)
+    yield format_phrase(
+        "association_difference" if differing else "no_association_difference",
+        run=run,
+        first=first,
+        count=f"{differing:,}",
+        pairs=plural(len(associations), "pair"),
+    )
+
+
 def _prompt_details(
     runs: Runs, differences: ModelGraphs, prompt: str | None, axes: Sequence[str]
 ) -> b.Details:
-    blocks = (*_graphs(runs, prompt, axes), _difference_chart(runs, differences, prompt))
+    blocks = (*_graphs(runs, prompt, axes), *_comparison(runs, differences, prompt))
     return b.Details(title(prompt, 120), blocks)
+
+
+def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
+    """Yield the associations and the sensitivities that can be compared with the first run."""
+    others = list(runs)[1:]
+    if any(differences.runs[name].labels_differ is None for name in others):
+        yield _association_table(runs, differences, prompt)
+    if any(differences.runs[name].differs is None for name in others):
+        yield _difference_chart(runs, differences, prompt)
+
+
+def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
+    """Return the pairs that are an edge in one of the runs, or whose association differs."""
+    shown = []
+    for change in differences.associations:
+        is_edge = change.first_edge or change.later_edge
+        if change.prompt == prompt and (change.is_significant or is_edge):
+            shown.append(change)
+    if not shown:
+        return b.Paragraph(
+            "No pair of axes is an edge in a compared run, or differs significantly."
+        )
+    shown.sort(key=lambda change: (change.q, -abs(change.later_v - change.first_v)))
+    first = shorten(next(iter(runs)), 50)
+    several_runs = len(runs) > 2
+    columns = ("Pair", *(("Run",) if several_runs else ()), f"V in {first}", "V in the run", "q")
+    rows = []
+    for change in shown:
+        cells = [pair(change.source, change.target)]
+        if several_runs:
+            cells.append(shorten(change.run, 50))
+        cells.append(_association(change.first_v, change.first_edge))
+        cells.append(_association(change.later_v, change.later_edge))
+        cells.append(probability(change.q))
+        rows.append(tuple(cells))
+    return b.Table(
+        "Association of axes (Cramér's V), of pairs that are an edge in either run or differ "
+        "significantly (q < 0.05), smallest q first",
+        columns,
+        tuple(rows),
+        labels=2 if several_runs else 1,
+    )
+
+
+def _association(v: float, is_edge: bool) -> str:
+    return f"{number(v)}, edge" if is_edge else number(v)
 
 
 def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.Section]:
@@ -117,7 +198,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
     for name, run in runs.items():
         graph = run.graph(prompt)
         diagram = network(graph, axes, f"{name}: {title(prompt)}")
-        heading = f"{shorten(name, 60)}: {plural(len(graph.drawn), 'edge')}"
+        heading = f"{shorten(name, 60)}: {plural(graph.edge_count, 'edge')}"
         yield b.Section(heading, (diagram, summary(graph)))
 
 

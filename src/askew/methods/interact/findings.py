@@ -211,6 +211,11 @@ class Graph:
         return _strongest_first(edge for edge in self.edges if edge.drawn)
 
     @property
+    def edge_count(self) -> int:
+        """Number of edges between different axes, with or without a sensitivity."""
+        return sum(edge.significant and not edge.direct for edge in self.edges)
+
+    @property
     def tested_pairs(self) -> int:
         """Number of tested pairs of different axes."""
         return sum(not edge.direct and edge.p is not None for edge in self.edges)
