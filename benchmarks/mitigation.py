@@ -148,7 +148,7 @@ def policy_seconds(seed: int = 0) -> float:
     goals = [Goal(rng.dirichlet(np.ones(k), number), np.full(k, 1 / k)) for k in SIZES]
     for k, m in combinations(SIZES, 2):
         shares = rng.dirichlet(np.ones(k * m), number)
-        goals.append(Goal(shares, np.full(k * m, 1 / (k * m)), weight=0.15))
+        goals.append(Goal(shares, np.full(k * m, 1 / (k * m))))
     return seconds(lambda: plan_policy(goals, costs=np.full(number, 0.002), max_prompts=12))
 
 
@@ -258,8 +258,8 @@ class PolicyOutcome:
 
     Attributes
     ----------
-    remaining
-        Mean deviation of the target axes.
+    remaining, predicted
+        Mean deviation of the target axes, and the mean of its predictions.
     worsening
         Largest increase of the deviation of a monitored axis.
     rises
@@ -268,6 +268,7 @@ class PolicyOutcome:
     """
 
     remaining: float
+    predicted: float
     worsening: float
     rises: Floats
 
@@ -286,10 +287,11 @@ def policies(options: argparse.Namespace) -> None:
         for seed in range(options.rounds):
             outcomes.append(_policy_outcome(plan, options.pictures or 48, seed))
     remaining = np.mean([outcome.remaining for outcome in outcomes])
+    predicted = np.mean([outcome.predicted for outcome in outcomes])
     worse = np.mean([outcome.worsening > 0.05 for outcome in outcomes])
     print(
-        f"{len(outcomes)} policies; remaining distance {remaining:.3f}; "
-        f"a monitored axis worse by > .05: {worse:.3f}"
+        f"{len(outcomes)} policies; remaining distance {remaining:.4f}, "
+        f"predicted {predicted:.4f}; a monitored axis worse by > .05: {worse:.3f}"
     )
     names = ("two target axes", "any two axes", "any two axes, at the new shares")
     rises = np.array([outcome.rises for outcome in outcomes])
@@ -304,7 +306,8 @@ def _policy_outcome(plan: MitigationPlan, images: int, seed: int) -> PolicyOutco
     sets = [_sampled(text, images, 2 * seed) for text in prompt.prompts()]
     tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
     refine = partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
-    parts = choose(plan, tables, refine).policy.parts
+    solved = choose(plan, tables, refine)
+    parts = solved.policy.parts
     before = conditional(parse(prompt.text), 1.0)
     each = np.array([conditional(parse(part.text), 1.0) for part in parts])
     after = np.tensordot([part.weight for part in parts], each, axes=1)
@@ -313,6 +316,7 @@ def _policy_outcome(plan: MitigationPlan, images: int, seed: int) -> PolicyOutco
     is_target = np.isin(BIASCONNECT, plan.target_axes)
     return PolicyOutcome(
         remaining=float(deviations_after[is_target].mean()),
+        predicted=float(np.mean([solved.predicted[axis].mark for axis in plan.target_axes])),
         worsening=float((deviations_after - deviations_before)[~is_target].max()),
         rises=_largest_rises(before, after, plan.target_axes),
     )

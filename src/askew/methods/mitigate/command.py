@@ -81,10 +81,10 @@ def mitigate(
     max_prompts
         Largest number of prompts of a policy; 0 for no limit. [default: 12]
     tolerance
-        Largest tolerated worsening of any axis, as an increase of its deviation. [default: 0.05]
+        Largest tolerated worsening of any axis, as an increase of its deviation. [default: 0.15]
     independence_weight
         Weight of the independence of target axes from each other and from monitored axes. [default:
-        0.15]
+        1.0]
 
     Returns
     -------

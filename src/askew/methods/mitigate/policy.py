@@ -283,7 +283,8 @@ def _predicted_deviation(
 
     The weights were fitted to the observed shares, whose deviation is often 0. True and observed
     shares differ as much as observed shares and shares drawn from them. So drawn shares, mirrored
-    at the observed shares, are plausible true shares.
+    at the observed shares, are plausible true shares. The bias-corrected estimate is the median of
+    their distances from the target, since the distance of their mean is often 0, too.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
@@ -292,15 +293,16 @@ def _predicted_deviation(
     drawn = _mixture(replace(tables, rng=rng, _counted={}), axis, used_cells, weights)
     forms, unit = linear_forms(distance, len(reference))
     gaps = (2 * observed - drawn - reference) @ forms.T
+    distances = unit * np.abs(gaps).sum(axis=1)
     center = unit * float(np.abs(gaps.mean(axis=0)).sum())
-    high = float(np.quantile(unit * np.abs(gaps).sum(axis=1), 1 - tail(plan.confidence)))
+    high = float(np.quantile(distances, 1 - tail(plan.confidence)))
     return Estimate(
         float(distance_named(distance)(observed, reference)),
         max(0.0, 2 * center - high),
         high,
         plan.confidence,
         "bootstrap of the planning pictures",
-        debiased=center,
+        debiased=float(np.median(distances)),
         max=distance_max(reference, distance),
     )
 
