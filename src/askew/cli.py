@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askew.console import NeutralConsole
-from askew.errors import STOPPED, AskewError, CheckFailed, UsageError
+from askew.errors import STOPPED, AskewError, CheckFailed, RunError, UsageError
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -199,10 +199,13 @@ def _call(arguments: Sequence[str]) -> None:
     progress = {"progress": True} if runs_a_plan else {}
     as_json = bool(bound.kwargs.get("json"))
     try:
-        show(function(*bound.args, **progress, **bound.kwargs), as_json)
+        result = function(*bound.args, **progress, **bound.kwargs)
     except CheckFailed as failed:
         show(failed.result, as_json)
         raise
+    show(result, as_json)
+    if not getattr(result, "has_estimates", True):
+        raise RunError("nothing could be measured. The report gives the reasons")
 
 
 def show(result: Any, as_json: bool = False) -> None:

@@ -18,7 +18,16 @@ from askew.models.base import Setting
 from askew.plan import RunPlan
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import read_text, write_file
-from askew.types import Estimate, Missing, Picture, grouped, is_copy, record
+from askew.types import (
+    Estimate,
+    Missing,
+    MissingItem,
+    Picture,
+    grouped,
+    is_copy,
+    missing_items,
+    record,
+)
 
 RESULTS_FILE = "results.json"
 FORMAT = 6
@@ -115,6 +124,8 @@ class PictureSet:
         Seeds of the images, None for missing images and for files.
     model
         Name of the model, if the run has several.
+    reasons
+        Examples of missing images: up to five of each reason.
     copies
         Number of further images that are identical to one of `pictures`. They do not count.
     labels
@@ -133,6 +144,7 @@ class PictureSet:
     model: str | None = None
     copies: int = 0
     labels: Mapping[str, tuple[str | None, ...]] | None = None
+    reasons: tuple[MissingItem, ...] = ()
 
     @property
     def name(self) -> str:
@@ -167,6 +179,9 @@ class PictureSet:
             ),
             model=model,
             copies=len(pictures) - len(distinct),
+            reasons=missing_items(
+                (f"image {number}", outcome) for number, outcome in enumerate(pictures, 1)
+            ),
         )
 
 

@@ -328,6 +328,11 @@ class Result(Document, Generic[P, F]):
         """Warnings about the findings."""
         return self.findings.warnings
 
+    @property
+    def has_estimates(self) -> bool:
+        """True if anything could be measured."""
+        return next(findings.scored(self.findings), None) is not None
+
     def estimates(self) -> list[EstimateRow]:
         """Return a row for every estimate, in the order of results.json."""
         return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)

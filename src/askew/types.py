@@ -1,8 +1,9 @@
 """Frozen records that every layer of askew shares, and helpers that split sequences."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import basename, isabs
 from typing import Literal, TypeVar, dataclass_transform, get_args
 
 MissingReason = Literal[
@@ -20,6 +21,22 @@ MissingReason = Literal[
     "error",
 ]
 MISSING_REASONS: tuple[str, ...] = get_args(MissingReason)
+
+REASON_TEXTS: Mapping[str, str] = {
+    "no_person": "no person detected",
+    "several_people": "several people detected",
+    "refused": "the model or instrument refused",
+    "unparseable": "answer could not be parsed",
+    "blank_image": "image is blank",
+    "corrupt_file": "file cannot be opened",
+    "absent_file": "file does not exist",
+    "copy": "identical to an earlier image",
+    "other_group": "shows another group",
+    "no_face": "no face detected",
+    "not_asked": "not asked",
+    "error": "an error occurred",
+}
+"""Reasons in words."""
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -97,6 +114,58 @@ COPY = Missing("copy", "identical to an earlier image of its set")
 def is_copy(outcome: object) -> bool:
     """Check whether an image or an answer is the placeholder of a repeated image."""
     return isinstance(outcome, Missing) and outcome.reason == COPY.reason
+
+
+@record
+class MissingItem:
+    """Example of an image or a label that is missing.
+
+    Attributes
+    ----------
+    reason : str
+        One of `MISSING_REASONS`.
+    name : str
+        File name, or number of the image in its set.
+    sentence : str
+        The reason in words, with details.
+    """
+
+    reason: MissingReason
+    name: str
+    sentence: str
+
+
+MOST_EXAMPLES = 5
+"""Largest number of examples for a reason."""
+
+
+def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...]:
+    """Return the first missing things of each reason, up to `MOST_EXAMPLES`.
+
+    Parameters
+    ----------
+    named
+        Names and things. The details of a missing file begin with its path, which names it.
+    """
+    examples: dict[str, list[MissingItem]] = {}
+    for name, outcome in named:
+        if not isinstance(outcome, Missing) or is_copy(outcome):
+            continue
+        of_reason = examples.setdefault(outcome.reason, [])
+        if len(of_reason) < MOST_EXAMPLES:
+            of_reason.append(_missing_item(name, outcome))
+    return tuple(item for of_reason in examples.values() for item in of_reason)
+
+
+def _missing_item(name: str, missing: Missing) -> MissingItem:
+    sentence = missing.detail
+    path, _, fault = missing.detail.partition(": ")
+    if isabs(path):
+        name = basename(path)
+        sentence = fault
+    return MissingItem(
+        reason=missing.reason, name=name, sentence=sentence or REASON_TEXTS[missing.reason]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from image_collections import audit_collection, labeled_rows, noise_image, save_collection
 
@@ -67,3 +69,80 @@ def test_copies_count_once_in_each_set(tmp_path: Path, capsys: pytest.CaptureFix
     audited = audit_collection(tmp_path / "run", capsys, model, *options)
     assert [entry["counts"]["male"] for entry in audited.results["shares"]] == [4, 4]
     assert "4 distinct of 12 images of 'p', 4 distinct of 12 images of 'p, asked'" in audited.text
+
+
+def damage(folder: Path) -> dict[str, str]:
+    """Replace the images 0 to 6 of a collection, and return a part of the reason of each."""
+    (folder / "0.png").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")
+    Image.new("RGB", (9000, 9000), "red").save(folder / "1.png")
+    noise_image(1).save(folder / "2.png", "AVIF")
+    (folder / "3.png").write_text("<!DOCTYPE html><title>Not found</title>")
+    (folder / "4.png").write_bytes(b"")
+    Image.new("RGB", (16, 16), "red").save(folder / "5.png")
+    (folder / "6.png").unlink()
+    return {
+        "0.png": "run git lfs pull",
+        "1.png": "set ASKEW_MAX_PIXELS=81000000",
+        "2.png": "askew does not read AVIF; convert the file to PNG",
+        "3.png": "a web page, not an image",
+        "4.png": "the file is empty",
+        "5.png": "the image shows a single color",
+        "6.png": "file does not exist",
+    }
+
+
+def test_every_missing_image_is_named_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_collection(tmp_path, labeled_rows("gender", ["female"] * 12 + [""]))
+    reasons = damage(tmp_path)
+    audited = audit_collection(tmp_path / "run", capsys, model)
+    assert audited.code == 0
+    (image_set,) = audited.results["sets"]
+    sentences = {item["name"]: item["sentence"] for item in image_set["reasons"]}
+    assert sentences.keys() == reasons.keys()
+    printed = " ".join(audited.text.split()).lower()
+    page = html.unescape(audited.page).lower()
+    for name, reason in reasons.items():
+        assert reason in sentences[name]
+        assert reason.lower() in printed
+        assert reason.lower() in page
+        assert f"{name} (p – " in page
+    (entry,) = audited.results["shares"]
+    assert entry["reasons"] == [{"reason": "not_asked", "name": "12.png", "sentence": "no label"}]
+    assert "not asked: no label: 12.png" in printed
+
+
+def test_five_examples_of_a_reason_are_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_collection(tmp_path, labeled_rows("gender", ["female"] * 20))
+    for number in range(8):
+        (tmp_path / f"{number}.png").write_bytes(b"")
+    audited = audit_collection(tmp_path / "run", capsys, model)
+    assert [item["name"] for item in audited.results["sets"][0]["reasons"]] == [
+        f"{number}.png" for number in range(5)
+    ]
+    assert "5.png" not in audited.page
+
+
+@pytest.mark.parametrize("content", [b"", b"not an image", b"GIF89a"])
+def test_a_run_without_a_measurement_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    rows = labeled_rows("gender", ["male", "female"] * 6)
+    model = save_collection(tmp_path, rows)
+    for row in rows:
+        (tmp_path / str(row["file"])).write_bytes(content)
+    audited = audit_collection(tmp_path / "run", capsys, model)
+    assert audited.code == 1
+    assert "nothing could be measured" in audited.text
+    assert "0.png" in audited.text
+    assert audited.results["sets"][0]["missing"] == {"corrupt_file": 12}
+
+
+def test_a_run_without_a_label_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = save_collection(tmp_path, labeled_rows("gender", [""] * 12))
+    audited = audit_collection(tmp_path / "run", capsys, model)
+    assert audited.code == 1
+    assert "nothing could be measured" in audited.text

@@ -33,6 +33,7 @@ from askew.models.base import FiledPicture, Request, report_images
 from askew.run.budget import Budget
 from askew.run.live import LiveRun, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
+from askew.store.imagefile import SINGLE_COLOR
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 
@@ -102,7 +103,7 @@ def test_settings_and_revision_make_other_images_with_the_same_seeds(run: LiveRu
 def test_blank_and_refused_are_missing_and_not_tried_again(run: LiveRun) -> None:
     model = PatternModel()
     pictures = run.pictures(model, ["a blank", "refuse this"], 2, 0)
-    assert pictures["a blank"] == [Missing("blank_image")] * 2
+    assert pictures["a blank"] == [Missing("blank_image", SINGLE_COLOR)] * 2
     assert pictures["refuse this"] == [Missing("refused", "the server said no")] * 2
     model.requests.clear()
     run.pictures(model, ["a blank", "refuse this"], 2, 0)

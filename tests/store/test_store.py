@@ -229,7 +229,9 @@ def test_an_absent_or_blank_file_is_missing(store: Store, tmp_path: Path) -> Non
     Image.new("RGB", (9, 9)).save(tmp_path / "black.png")
     for path in (tmp_path / "absent.png", tmp_path / "black.png" / "within.png"):
         assert add_file(store, path) == Missing("absent_file", str(path))
-    assert add_file(store, tmp_path / "black.png") == Missing("blank_image")
+    assert add_file(store, tmp_path / "black.png") == Missing(
+        "blank_image", f"{tmp_path / 'black.png'}: the image shows a single color"
+    )
     assert quarantined(store) == []
 
 

@@ -16,6 +16,7 @@ from askew.pages.blocks import (
     Section,
     Table,
 )
+from askew.types import MOST_EXAMPLES, REASON_TEXTS, MissingItem
 
 PLACES = 12
 """Largest number of visible rows of missing data."""
@@ -61,12 +62,15 @@ class MissingNote:
         Number of planned things.
     missing : mapping of str to int
         Number of missing things by reason.
+    items : tuple of MissingItem
+        Examples with their reasons.
     """
 
     name: str
     where: str
     of: int
     missing: Mapping[str, int]
+    items: tuple[MissingItem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +119,9 @@ def page(
     Page
         The page.
     """
+    all_gaps = [*picture_gaps(head.sets), *gaps]
     closing = (
-        missing_section([*picture_gaps(head.sets), *gaps], uneven),
+        missing_section(all_gaps, uneven),
         reading,
         reproduce(head),
     )
@@ -128,7 +133,7 @@ def page(
         first=heading.first,
         sections=(*sections, *closing),
         warnings=head.warnings,
-        notes=(*notes, *uneven),
+        notes=(*notes, *uneven, *reason_sentences(all_gaps)),
         detail=heading.detail,
         version=head.askew,
     )
@@ -245,6 +250,7 @@ def _picture_gap(image_set: PictureSet) -> MissingNote:
         where=f"{words.shorten(image_set.prompt, 60)} – {words.set_label(condition)}",
         of=len(image_set.pictures),
         missing=image_set.missing,
+        items=image_set.reasons,
     )
 
 
@@ -271,9 +277,32 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     block: Table | Details = table
     if len(rows) > PLACES:
         block = Details(f"{words.plural(len(rows), 'place')} with missing data", (table,))
-    return Section(
-        "Missing data", (Paragraph(excluded, items=tuple(sentences)), block), screen=False
-    )
+    items = (*sentences, *reason_sentences(gaps))
+    return Section("Missing data", (Paragraph(excluded, items=items), block), screen=False)
+
+
+def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
+    """Return a sentence for each reason, with up to five names of missing images and labels."""
+    named: dict[str, dict[str, list[str]]] = {}
+    for gap in gaps:
+        for item in gap.items:
+            of_reason = named.setdefault(item.reason, {})
+            place = f"{item.name} ({gap.where})"
+            places = of_reason.setdefault(item.sentence, [])
+            if sum(map(len, of_reason.values())) < MOST_EXAMPLES and place not in places:
+                places.append(place)
+    return [_reason_sentence(reason, of_reason) for reason, of_reason in named.items()]
+
+
+def _reason_sentence(reason: str, names: Mapping[str, Sequence[str]]) -> str:
+    """Return a reason in words, and the names of missing things after each sentence about it."""
+    parts = []
+    for sentence, places in names.items():
+        if places:
+            is_general = sentence == REASON_TEXTS[reason]
+            detail = "" if is_general else f"{words.shorten(sentence, 200)}: "
+            parts.append(detail + ", ".join(places))
+    return f"{words.capital(REASON_TEXTS[reason])}: {'; '.join(parts)}."
 
 
 def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:

@@ -15,7 +15,7 @@ from askew.pages.blocks import (
     ValueShare,
 )
 from askew.stats.significance import SIGNIFICANCE_LEVEL
-from askew.types import Estimate, Missing
+from askew.types import REASON_TEXTS, Estimate, Missing
 
 ABSENT = "–"
 SIGNED = ("signed", "fine", "points", "degrees")
@@ -33,20 +33,6 @@ UNITS: Mapping[Scale, str] = {"share": " %", "degrees": "°"}
 RANGES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "points": (-1.0, 1.0)}
 """Possible values of the scales that have a fixed range."""
 
-_REASONS: Mapping[str, str] = {
-    "no_person": "no person detected",
-    "several_people": "several people detected",
-    "refused": "the model or instrument refused",
-    "unparseable": "answer could not be parsed",
-    "blank_image": "image is blank",
-    "corrupt_file": "file cannot be opened",
-    "absent_file": "file does not exist",
-    "copy": "identical to an earlier image",
-    "other_group": "shows another group",
-    "no_face": "no face detected",
-    "not_asked": "not asked",
-    "error": "an error occurred",
-}
 _APPEARANCE = frozenset(
     "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()
 )
@@ -219,13 +205,15 @@ def absence(score: E | None) -> str:
 
 def reason(missing: Missing) -> str:
     """Return the reason why something is missing, with its details in parentheses."""
-    text = _REASONS.get(missing.reason, missing.reason)
+    text = REASON_TEXTS[missing.reason]
     return f"{text} ({shorten(missing.detail, 120)})" if missing.detail else text
 
 
 def reasons(missing: Mapping[str, int]) -> str:
     """Return counts of reasons in words: "no person detected 2, blank image 1"."""
-    counts = (f"{_REASONS.get(name, name)} {count:,}" for name, count in missing.items() if count)
+    counts = (
+        f"{REASON_TEXTS.get(name, name)} {count:,}" for name, count in missing.items() if count
+    )
     return ", ".join(counts)
 
 

@@ -3,6 +3,7 @@
 import io
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,39 @@ MOST_PIXELS = 50_000_000
 LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
 """Environment variable that changes the limit for the pixels of an image file."""
 
+SINGLE_COLOR = (
+    "the image shows a single color, as after a safety checker or numbers that are not finite (NaN; "
+    "try -M dtype=float32)"
+)
+"""Details of a blank image from a model."""
+
+LFS_POINTER = b"version https://git-lfs"
+"""Beginning of the text that Git stores in place of a large file."""
+
+NO_IMAGES: Mapping[bytes, str] = {
+    LFS_POINTER: "a Git LFS pointer, not an image; run git lfs pull",
+    b"<!doctype": "a web page, not an image; download the image again",
+    b"<html": "a web page, not an image; download the image again",
+}
+"""Beginnings, in lower case, of files that are often found in place of an image."""
+
+OTHER_FORMATS: Mapping[bytes, str] = {
+    b"GIF8": "GIF",
+    b"BM": "BMP",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+    b"\xff\x0a": "JPEG XL",
+    b"\0\0\0\x0cJXL ": "JPEG XL",
+    b"\0\0\0\x0cjP  ": "JPEG 2000",
+    b"8BPS": "Photoshop",
+    b"%PDF": "PDF",
+    b"<svg": "SVG",
+}
+"""Beginnings of files in other formats, and names of these formats."""
+
+BRANDS = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF"}
+"""Names of formats that have the word "ftyp" at byte 4 and this brand at byte 8."""
+
 NOISE = 2
 """Differences between pixels, of 255, that a decoder can cause in an image of one color."""
 
@@ -42,7 +76,7 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
     Equal pixels give equal bytes.
     """
     if is_blank(image):
-        return Missing("blank_image")
+        return Missing("blank_image", SINGLE_COLOR)
     clean = as_rgb(image)
     clean.info = {}
     buffer = io.BytesIO()
@@ -99,7 +133,7 @@ def read(path: Path) -> EncodedPicture | Missing:
             warnings.simplefilter("ignore")
             return _decoded(path)
     except UnidentifiedImageError:
-        fault = f"not an image in one of these formats: {', '.join(SUFFIXES)}"
+        fault = _unidentified(path)
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
         fault = _fault(error)
     return Missing("corrupt_file", f"{shown(path)}: {fault}")
@@ -114,15 +148,37 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
     data = path.read_bytes()
     header = Image.open(io.BytesIO(data), formats=formats)
     if header.width * header.height > most:
+        pixels = header.width * header.height
         raise ValueError(
-            f"{header.width}×{header.height} pixels are more than {most} ({LIMIT_VARIABLE} sets the limit)"
+            f"{header.width}×{header.height} pixels are more than the limit of {most}; to read the "
+            f"image, set {LIMIT_VARIABLE}={pixels}"
         )
     if getattr(header, "n_frames", 1) > 1:
         raise ValueError("an animation, not one image")
     suffix = SUFFIXES[str(header.format)]
     header.verify()
     with Image.open(io.BytesIO(data), formats=formats) as image:
-        return Missing("blank_image") if is_blank(image) else EncodedPicture(data, suffix)
+        if is_blank(image):
+            return Missing("blank_image", f"{shown(path)}: the image shows a single color")
+        return EncodedPicture(data, suffix)
+
+
+def _unidentified(path: Path) -> str:
+    """Return why a file cannot be an image that askew reads, by the beginning of the file."""
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    if not start:
+        return "the file is empty"
+    for beginning, fault in NO_IMAGES.items():
+        if start.lower().startswith(beginning):
+            return fault
+    name = BRANDS.get(start[8:12], "") if start[4:8] == b"ftyp" else ""
+    for beginning, other in OTHER_FORMATS.items():
+        if start.startswith(beginning):
+            name = other
+    if name:
+        return f"askew does not read {name}; convert the file to PNG"
+    return f"not an image in one of these formats: {', '.join(SUFFIXES)}"
 
 
 def _fault(error: Exception) -> str:

@@ -76,9 +76,7 @@ BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 """Number of images that are made at a time, by device."""
 
 HIDDEN = "the model's own safety checker hid the image"
-NOT_A_NUMBER = (
-    "the image contains values that are not numbers; another dtype, such as float32, may help"
-)
+NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
 FLAT = "the image shows a single color"
 
 

@@ -355,6 +355,7 @@ def gaps(entries: Iterable[SetShares]) -> list[MissingNote]:
                 f"{shorten(entry.prompt, 60)} – {words.set_label(entry.set)}",
                 labeled + missing,
                 entry.missing,
+                entry.reasons,
             )
         )
     return notes

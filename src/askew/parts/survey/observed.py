@@ -3,9 +3,19 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import basename
 from typing import Self
 
-from askew.types import Axis, Missing, MissingReason, Picture, Prompt, is_copy
+from askew.types import (
+    Axis,
+    Missing,
+    MissingItem,
+    MissingReason,
+    Picture,
+    Prompt,
+    is_copy,
+    missing_items,
+)
 
 Answer = str | Missing
 AnswersByPicture = Mapping[str, Sequence[Answer]]
@@ -49,6 +59,15 @@ class ObservedSet:
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
         """Count the images without a label on an axis, by reason."""
         return tally_missing(self.values[instrument][axis.name])
+
+    def missing_labels(self, instrument: str, axis: Axis) -> tuple[MissingItem, ...]:
+        """Return examples of existing images without a label on an axis, by reason."""
+        labels = self.values[instrument][axis.name]
+        named = []
+        for number, (picture, label) in enumerate(zip(self.pictures, labels, strict=True), 1):
+            if isinstance(picture, Picture):
+                named.append((basename(picture.source or "") or f"image {number}", label))
+        return missing_items(named)
 
     def picked(self, places: Iterable[int]) -> Self:
         """Return the set with only the images at some positions, and their labels."""

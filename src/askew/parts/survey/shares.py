@@ -21,7 +21,7 @@ from askew.stats.goodness_of_fit import reference_test
 from askew.stats.intervals import holm_then_bh
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
-from askew.types import Axis, Estimate, Missing, Scale, record
+from askew.types import Axis, Estimate, Missing, MissingItem, Scale, record
 
 Counts = NDArray[np.int64]
 
@@ -93,6 +93,8 @@ class SetShares:
     total_variation : Estimate, Missing or None
         On an ordinal axis, the deviation that ignores the order of values, which detects a peak in
         the middle.
+    reasons : tuple of MissingItem
+        Examples of images without a label, up to five of each reason.
     """
 
     prompt: str
@@ -109,6 +111,7 @@ class SetShares:
     verdict: Verdict | None = None
     reference_images: int | None = None
     total_variation: E | None = None
+    reasons: tuple[MissingItem, ...] = ()
 
     @property
     def even(self) -> bool:
@@ -206,6 +209,7 @@ def shares(
         bounds=None,
         instrument_corrected=None,
         reference_images=planned.reference_images,
+        reasons=observed.missing_labels(instrument, axis),
     )
     if not counts.sum():
         return replace(unlabeled, shares=dict.fromkeys(axis.values, unlabeled.distance))
