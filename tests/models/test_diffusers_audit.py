@@ -78,7 +78,8 @@ def test_hidden_images_are_counted_as_missing(
     tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = audit(capfd, tiny("all hidden"), tmp_path / "run")
-    assert code == 0, err
+    assert code == 1, err
+    assert "nothing could be measured" in err
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert [entry["missing"] for entry in results["sets"]] == [{"blank_image": 3}] * 3
     assert "Missing: 9 images" in out
