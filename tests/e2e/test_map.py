@@ -62,6 +62,14 @@ def finished(tiny: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_plan_repeats_the_run(finished: Path, tmp_path: Path) -> None:
+    """The report prints this command; the same plan has the same hash."""
+    plan = ["--plan", str(finished / "plan.toml")]
+    assert run(["map", *plan, "--run", str(tmp_path)]) == 0
+    assert (tmp_path / "plan.hash").read_text() == (finished / "plan.hash").read_text()
+    assert run(["map", *plan, "--tau", "50"]) == 2
+
+
 def test_results(finished: Path) -> None:
     results = json.loads((finished / "results.json").read_text())
     biasmap = results["biasmap"]

@@ -69,6 +69,16 @@ def test_shares_agree_with_the_table_only_where_it_was_planted(ranked: askew.Ran
     assert isinstance(fair.share, askew.Estimate | askew.Missing)
 
 
+def test_a_plan_repeats_the_ranking(ranked: askew.RankResult, tmp_path: Path) -> None:
+    repeated = askew.rank(
+        plan=ranked.folder / "plan.toml", run=tmp_path / "again", store=ranked.store
+    )
+    assert repeated.findings.plan_hash == ranked.findings.plan_hash
+    assert repeated.findings.ranked == ranked.findings.ranked
+    with pytest.raises(UsageError, match="--plan contains everything"):
+        askew.rank("a photo of a nurse", plan=ranked.folder / "plan.toml")
+
+
 def test_all_models_get_the_same_seeds_and_share_a_plane(ranked: askew.RankResult) -> None:
     seeds: dict[str, set[tuple[int | None, ...]]] = {}
     for image_set in ranked.findings.sets:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Unpack
 from askew import options as shared
 from askew.methods.map import METHOD
 from askew.methods.map.findings import MapResult
-from askew.methods.map.plan import plan_map
+from askew.methods.map.plan import MapPlan, plan_map
 from askew.plan import DEFAULT_MODEL
 from askew.stats.overlap import Threshold
 
@@ -28,6 +28,7 @@ def map(
     ] = None,
     definition: Literal["ovam", "output"] | None = None,
     branch: Literal["cond", "uncond"] | None = None,
+    plan: shared.PathOption = None,
     **options: Unpack[shared.SurveyOptions],
 ) -> MapResult:
     """Map the attention of a model to concepts, and measure where concepts overlap (BiasMap).
@@ -75,6 +76,8 @@ def map(
         and similar models). [default: ovam]
     branch
         Branch of classifier-free guidance to map: cond, or uncond. [default: cond]
+    plan
+        TOML plan to run, such as plan.toml of a run.
 
     Returns
     -------
@@ -86,27 +89,48 @@ def map(
     UsageError
         If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
-    shared.only_known(options, shared.SurveyOptions)
-    names = shared.names(model)
-    first = {"model": names[0]} if names else {}
-    fields = shared.plan_fields({**first, **options, "embedder": "none"})
-    models = [fields.get("model", DEFAULT_MODEL)] if model is None else names
-    given = shared.given(
+
+    def build() -> MapPlan:
+        names = shared.names(model)
+        first = {"model": names[0]} if names else {}
+        fields = shared.plan_fields({**first, **options, "embedder": "none"})
+        models = [fields.get("model", DEFAULT_MODEL)] if model is None else names
+        given = shared.given(
+            images=images,
+            taus=taus,
+            baseline_run=baseline_run and str(baseline_run),
+            threshold=threshold,
+            tau=tau,
+            definition=definition,
+            branch=branch,
+        )
+        return plan_map(
+            shared.prompts_of(prompts, options),
+            concepts=shared.several(concept),
+            against=against,
+            professions=shared.names(profession) or professions,
+            models=models,
+            masks=str(masks or ""),
+            **{**fields, **given},
+        )
+
+    return METHOD.run_command(
+        options,
+        shared.SurveyOptions,
+        build,
+        plan,
+        prompts=prompts,
+        concept=concept,
+        against=against,
+        professions=professions or None,
+        profession=profession,
+        model=model,
         images=images,
-        taus=taus,
-        baseline_run=baseline_run and str(baseline_run),
+        baseline_run=baseline_run,
         threshold=threshold,
         tau=tau,
+        masks=masks,
+        taus=taus,
         definition=definition,
         branch=branch,
     )
-    plan = plan_map(
-        shared.prompts_of(prompts, options),
-        concepts=shared.several(concept),
-        against=against,
-        professions=shared.names(profession) or professions,
-        models=models,
-        masks=str(masks or ""),
-        **{**fields, **given},
-    )
-    return METHOD.run(plan, **shared.run_options(options))

@@ -79,6 +79,7 @@ def rank(
     value: Annotated[
         str | None, Parameter(help="Value whose shares are in the table. [default: female]")
     ] = None,
+    plan: shared.PathOption = None,
     **options: Unpack[RankOptions],
 ) -> RankResult:
     """Rank given prompts by the bias of their images, and compare models and a table (MineTheGap).
@@ -123,6 +124,8 @@ def rank(
         occupation, axis, value and share, or a CSV file of names and shares, such as the shares of
         women per occupation. With several columns of shares, askew uses the column named after
         --value, else the first column. Without prompts, askew scores "photo portrait of a NAME".
+    plan
+        TOML plan to run, such as plan.toml of a run.
 
     Returns
     -------
@@ -136,29 +139,48 @@ def rank(
     AskewError
         If a run fails.
     """
-    shared.only_known(options, RankOptions)
-    model_names = shared.names(model)
-    folders = shared.names(mined)
-    searches = [_search_in(folder) for folder in folders]
-    first_name = model_names[0] if model_names else None
-    fields = shared.plan_fields({**options, "model": first_name})
-    settings = fields.get("model_args", {})
-    data = _fields_of_searches(searches, folders, settings)
-    if not searches and not model_names:
-        model_names = [fields.get("model", DEFAULT_MODEL)]
-    if model_names:
-        data["models"] = _model_plans(model_names, settings)
-    data |= {name: field for name, field in fields.items() if name in RankPlan.model_fields}
-    data |= shared.given(
-        objective=objective, images=images, variations=variations, value=value, vqa=vqa
+
+    def build() -> RankPlan:
+        model_names = shared.names(model)
+        folders = shared.names(mined)
+        searches = [_search_in(folder) for folder in folders]
+        first_name = model_names[0] if model_names else None
+        fields = shared.plan_fields({**options, "model": first_name})
+        settings = fields.get("model_args", {})
+        data = _fields_of_searches(searches, folders, settings)
+        if not searches and not model_names:
+            model_names = [fields.get("model", DEFAULT_MODEL)]
+        if model_names:
+            data["models"] = _model_plans(model_names, settings)
+        data |= {name: field for name, field in fields.items() if name in RankPlan.model_fields}
+        data |= shared.given(
+            objective=objective, images=images, variations=variations, value=value, vqa=vqa
+        )
+        lists = {"axes": shared.names(axes), "llm_args": shared.writer_settings(options)}
+        data |= {name: items for name, items in lists.items() if items}
+        if table is not None:
+            data["table"] = table_shares(str(table), value or "female")
+        data["models"] = _varied_models(vary, data["models"], settings)
+        data["prompts"] = [*shared.prompts_of(prompts, options), *data.get("prompts", ())]
+        return RankPlan.checked(data, "this request")
+
+    return METHOD.run_command(
+        options,
+        RankOptions,
+        build,
+        plan,
+        prompts=prompts,
+        model=model,
+        mined=mined,
+        vary=vary,
+        objective=objective,
+        axes=axes,
+        images=images,
+        variations=variations,
+        vqa=vqa,
+        table=table,
+        value=value,
     )
-    lists = {"axes": shared.names(axes), "llm_args": shared.writer_settings(options)}
-    data |= {name: items for name, items in lists.items() if items}
-    if table is not None:
-        data["table"] = table_shares(str(table), value or "female")
-    data["models"] = _varied_models(vary, data["models"], settings)
-    data["prompts"] = [*shared.prompts_of(prompts, options), *data.get("prompts", ())]
-    return METHOD.run(RankPlan.checked(data, "this request"), **shared.run_options(options))
 
 
 def _model_plans(names: Sequence[str], settings: Mapping[str, Setting]) -> list[ModelPlan]:
