@@ -145,14 +145,17 @@ def changed() -> ChangeChart:
             "closer (q < 0.001)"
             if k > 3
             else "change not significant after correction for 6 tests",
-            "under" if k > 3 else "none",
-            "Target axes" if k > 3 else "Monitored axes",
+            significant=k > 3,
+            deviation="under" if k > 3 else "none",
+            group="Target axes" if k > 3 else "Monitored axes",
             reference=0.1 if k == 5 else None,
         )
         for k, axis in enumerate(AXES)
     ]
     rows.append(ChangeRow(LONG_WORD, estimate(0.1), GONE, "not measured", group=HOSTILE))
-    rows.append(ChangeRow("further", estimate(0.1), estimate(0.4), "further (q = 0.01)", "over"))
+    rows.append(
+        ChangeRow("further", estimate(0.1), estimate(0.4), "further (q = 0.01)", True, "over")
+    )
     return ChangeChart(
         "Deviation before and after", "Axis", tuple(rows), "Deviation", note="0: even"
     )

@@ -58,7 +58,7 @@ def test_unknown_facts_are_left_out() -> None:
     assert skeleton.meta(unlabeled, several, images="4 each") == (
         "a; b",
         "4 each",
-        "no image missing",
+        "no missing images",
         "seed 7",
     )
 

@@ -146,7 +146,7 @@ def test_an_axis_without_labels_has_no_marks() -> None:
 def test_a_change_has_a_ring_a_dot_and_its_interval() -> None:
     before = Estimate(0.4, low=0.3, high=0.5)
     after = Estimate(0.1, low=0.05, high=0.2)
-    row = ChangeRow("Gender", before, after, "closer (q = 0.01)", "under", reference=0.0)
+    row = ChangeRow("Gender", before, after, "closer (q = 0.01)", True, "under", reference=0.0)
     page = value_rows.changes(ChangeChart("c", "Axis", (row,), "Deviation"), {})
     (drawn,) = drawings(page)
     assert drawn.kind == "under"
@@ -156,6 +156,21 @@ def test_a_change_has_a_ring_a_dot_and_its_interval() -> None:
     assert ring
     assert float(ring[1]) == pytest.approx(100 * scale.share(0.4), abs=0.01)
     assert "<b>closer</b>" in page
+
+
+def test_a_significant_change_without_a_direction_is_bold_and_gray() -> None:
+    """Its shares lie on both sides of the reference, so that neither is closer for certain."""
+    shares = (Estimate(0.7, low=0.6, high=0.8), Estimate(0.3, low=0.2, high=0.4))
+    row = ChangeRow("Gender", *shares, "significant (q = 0.01)", significant=True, reference=0.5)
+    page = value_rows.changes(ChangeChart("c", "Axis", (row,), "Share", "share"), {})
+    assert drawings(page)[0].kind == ""
+    assert '<tbody class="sig">' in page
+    assert "<b>significant</b>" in page
+    assert "or closer and further not determined" in page
+    settled = replace(row, significant=False, verdict="not significant (q = 0.4)")
+    page = value_rows.changes(ChangeChart("c", "Axis", (settled,), "Share", "share"), {})
+    assert '<tbody class="ns">' in page
+    assert "after, change not significant<" in page
 
 
 def worlds() -> list[tuple[SetShares, ...]]:

@@ -83,7 +83,7 @@ class TableCell:
     strong : bool, optional
         Whether the cell is bold. By default significant scores are.
     level : float, optional
-        Shading from -1 (orange) to 1 (blue) in a shaded table. By default it follows the value.
+        Shading from -1 (blue) to 1 (orange) in a shaded table. By default it follows the value.
     """
 
     value: str | int | E | None
@@ -716,8 +716,11 @@ class ChangeRow:
         The scores. The interval of the second score is drawn.
     verdict : str
         Result of the test of the change.
+    significant : bool
+        Whether the change is significant.
     deviation : Deviation
         "under" if the score is significantly closer to the reference, "over" if further from it.
+        "none" if the change is not significant, or its direction is not determined.
     group : str
         Name above all rows of a group.
     reference : float, optional
@@ -730,6 +733,7 @@ class ChangeRow:
     before: E
     after: E
     verdict: str = ""
+    significant: bool = False
     deviation: Deviation = "none"
     group: str = ""
     reference: float | None = None

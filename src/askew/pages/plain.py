@@ -151,7 +151,7 @@ def _(chart: blocks.ChangeChart) -> Table | None:
     labels = (chart.heading, "") if grouped else (chart.heading,)
     rows = []
     for row in chart.rows:
-        strong = row.deviation != "none"
+        strong = row.significant
         label = (row.group, row.label) if grouped else (row.label,)
         before = words.part(row.before, "mark", chart.scale)
         after = words.measured(row.after, chart.scale)

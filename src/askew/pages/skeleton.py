@@ -209,7 +209,7 @@ def meta(
         "; ".join(map(identity, models or (head.model,))),
         images or _image_count(head.sets),
         f"labeled by {instruments}" if instruments else "",
-        f"{words.plural(missing, 'image')} missing" if missing else "no image missing",
+        f"{words.plural(missing, 'image')} missing" if missing else "no missing images",
         "" if seed is None else f"seed {seed}",
         "" if started is None else started.partition("T")[0],
     )

@@ -123,7 +123,7 @@ def values(chart: ValueChart, ids: Ids) -> Markup:
         tag("th", TESTED, scope="col", class_="verdict") if tested else None,
     )
     width = COLUMNS - single - (not tested)
-    bodies = _bodies(chart.groups, width, lambda group: _group(chart, group, scale, ids))
+    bodies = _bodies(chart.groups, width, lambda group: _group(chart, group, scale, ids, tested))
     table = tag("table", tag("thead", head), *bodies, class_="values lone" if single else "values")
     keys = legend(_value_keys(chart))
     return tag("div", captioned(chart.caption, chart.note), table, keys, class_="fit")
@@ -155,8 +155,10 @@ def _scale_head(scale: LinearScale) -> Markup:
     return tag("th", scale.drawn(), hidden("plot"), class_="plot", scope="col")
 
 
-def _group(chart: ValueChart, group: ValueGroup, scale: LinearScale, ids: Ids) -> Markup:
-    """Return the rows of a group: its name, its values, and its verdict."""
+def _group(
+    chart: ValueChart, group: ValueGroup, scale: LinearScale, ids: Ids, tested: bool
+) -> Markup:
+    """Return the rows of a group: its name, its values, and its verdict in a tested chart."""
     shown = shown_values(chart, group)
     rows = []
     for number, value in enumerate(shown):
@@ -165,7 +167,7 @@ def _group(chart: ValueChart, group: ValueGroup, scale: LinearScale, ids: Ids) -
             name = link(group.label, group.link, ids)
             cells.append(tag("th", name, scope="rowgroup", rowspan=len(shown), class_="axis"))
         cells += _value_cells(chart, group, value, scale)
-        if number == 0 and _is_tested(chart):
+        if number == 0 and tested:
             verdict = _verdict(group.verdict, group.significant, words.missing_note(group))
             cells.append(tag("td", verdict, rowspan=len(shown), class_="verdict"))
         rows.append(tag("tr", *cells))
@@ -289,17 +291,17 @@ def change_scale(chart: ChangeChart) -> LinearScale:
 
 def _change_row(chart: ChangeChart, row: ChangeRow, scale: LinearScale, ids: Ids) -> Markup:
     """Return a row: name, plot, both scores and the verdict on the change."""
-    strong = row.deviation != "none"
-    after = tag("span", words.part(row.after, "mark", chart.scale), class_="strong" * strong)
+    bold = "strong" if row.significant else None
+    after = tag("span", words.part(row.after, "mark", chart.scale), class_=bold)
     before = words.part(row.before, "mark", chart.scale)
     remark = words.absence(row.after)
     cells = (
         tag("th", link(row.label, row.link, ids), scope="row", class_="axis"),
         tag("td", _change_plot(chart, row, scale), class_="plot"),
         tag("td", f"{before} → ", after, class_="num"),
-        tag("td", _verdict(row.verdict, strong, remark), class_="verdict"),
+        tag("td", _verdict(row.verdict, row.significant, remark), class_="verdict"),
     )
-    return tag("tbody", tag("tr", *cells), class_="sig" if strong else "ns")
+    return tag("tbody", tag("tr", *cells), class_="sig" if row.significant else "ns")
 
 
 def _change_plot(chart: ChangeChart, row: ChangeRow, scale: LinearScale) -> Markup:
@@ -330,12 +332,17 @@ def _change_plot(chart: ChangeChart, row: ChangeRow, scale: LinearScale) -> Mark
 def _change_keys(chart: ChangeChart) -> list[tuple[str, str]]:
     """Return the meaning of the marks that appear in a chart of changes."""
     directions = {row.deviation for row in chart.rows}
+    neutral = [row for row in chart.rows if row.deviation == "none"]
+    undetermined = any(row.significant for row in neutral)
+    meaning = "change not significant"
+    if undetermined:
+        meaning += ", or closer and further not determined"
     references = any(row.reference is not None for row in chart.rows)
     keys = (
         (True, "ring", chart.before),
         ("under" in directions, "under", f"{chart.after}, significantly closer to the reference"),
         ("over" in directions, "over", f"{chart.after}, significantly further from the reference"),
-        ("none" in directions, "dot", f"{chart.after}, change not significant"),
+        (bool(neutral), "dot", f"{chart.after}, {meaning}"),
         (True, "ci", f"confidence interval ({chart.after})"),
         (references, "ref", "reference"),
     )

@@ -208,7 +208,7 @@ def test_one_prompt_alone() -> None:
     assert isinstance(shares, ValueChart)
     assert [group.label for group in shares.groups] == ["Perceived gender", "Perceived ethnicity"]
     assert page(findings).count(": masks of both words") == 4 * len(CONCEPTS) + 1
-    assert "no image missing" in table(findings)
+    assert "no missing images" in table(findings)
 
 
 def test_every_picture_says_what_it_is() -> None:

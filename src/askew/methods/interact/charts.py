@@ -22,8 +22,8 @@ from askew.stats.intervals import simultaneous
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
-TONES = {"better": 1.0, "worse": -1.0, "changed": 0.0}
-"""Sign of the shading of an edge, by effect."""
+TONES = {"better": -1.0, "worse": 1.0, "changed": 0.0}
+"""Sign of the shading of an edge, by effect: blue is closer to the reference, orange is further."""
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:

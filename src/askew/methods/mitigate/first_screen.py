@@ -8,6 +8,7 @@ from askew.pages import words
 from askew.pages.media import Media
 from askew.pages.words import axis_label, capital, plural, quote
 from askew.parts.survey.first_screen import label_column
+from askew.parts.survey.sentences import not_significant
 from askew.types import Estimate
 
 SHOWN = 48
@@ -64,8 +65,9 @@ def _row(change: AxisChange, tests: int) -> b.ChangeRow:
         change.before,
         change.after,
         _verdict(change, tests),
-        direction,
-        TARGETS if change.is_target else MONITORED,
+        significant=direction != "none",
+        deviation=direction,
+        group=TARGETS if change.is_target else MONITORED,
     )
 
 
@@ -78,8 +80,7 @@ def _verdict(change: AxisChange, tests: int) -> str:
         return f"significantly closer ({q})"
     if change.rose:
         return f"significantly further ({q})"
-    corrected = f" after correction for {plural(tests, 'test')}" if tests > 1 else ""
-    return f"not significant{corrected} ({q})"
+    return not_significant(tests, q)
 
 
 def _before_and_after(

@@ -61,13 +61,14 @@ def page(findings: MitigationFindings, media: Media) -> b.Page:
     prompts = [prompt.text for prompt in findings.plan.prompts]
     verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
     images = plural(findings.plan.eval_images, "held-out image")
+    counts = headline(findings)
     return skeleton.page(
         findings,
         skeleton.Heading(
             kicker="askew mitigate",
             title=quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
-            answer=headline(findings) or verdicts[0],
-            detail=" ".join(verdicts if headline(findings) else verdicts[1:]),
+            answer=counts or verdicts[0],
+            detail=" ".join(verdicts if counts else verdicts[1:]),
             meta=(*skeleton.meta(findings), f"evaluated on {images} before and after"),
             first=first_screen(findings, media),
         ),
@@ -119,14 +120,17 @@ def headline(findings: MitigationFindings) -> str:
     if not all(numbers):
         return ""
     value = before.leading
-    fell = after.counts[value] / numbers[1] < before.counts[value] / numbers[0]
+    change = after.counts[value] / numbers[1] - before.counts[value] / numbers[0]
+    direction = "as before:"
+    if change:
+        direction = "down from" if change < 0 else "up from"
     return format_phrase(
         "technique_headline",
         after=f"{after.counts[value]:,}",
         n=f"{numbers[1]:,}",
         prompt=quote(entry.prompt, 60),
         value=shorten(value, 40),
-        direction="down from" if fell else "from",
+        direction=direction,
         before=f"{before.counts[value]:,}",
         before_n=f"{numbers[0]:,}",
         target=percent(before.reference.get(value)),

@@ -46,11 +46,27 @@ def _not_significant(entry: SetShares) -> str:
     outside = above_reference(entry) or below_reference(entry)
     if not outside or entry.verdict is None or entry.verdict.tests is None:
         return format_phrase("no_bias")
-    return format_phrase(
-        "no_bias_after_correction",
-        tests=plural(entry.verdict.tests, "test"),
-        q=words.probability(entry.verdict.q, "q"),
-    )
+    return corrected_verdict(entry.verdict.tests, words.probability(entry.verdict.q, "q"))
+
+
+def not_significant(tests: int, q: str) -> str:
+    """Return the verdict on a test that is not significant, in a family of tests.
+
+    Parameters
+    ----------
+    tests
+        Number of tests in the family. A single test needs no correction.
+    q
+        The q-value in words: "q = 0.31".
+    """
+    if tests > 1:
+        return corrected_verdict(tests, q)
+    return f"{format_phrase('no_bias')} ({q})"
+
+
+def corrected_verdict(tests: int, q: str) -> str:
+    """Return "not significant after correction for 8 tests (q = 0.31)"."""
+    return format_phrase("no_bias_after_correction", tests=plural(tests, "test"), q=q)
 
 
 def _direction(entry: SetShares) -> str:

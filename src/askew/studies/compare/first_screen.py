@@ -7,8 +7,9 @@ from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
 from askew.pages import words
-from askew.pages.words import axis_label, capital, plural, quote, shorten
+from askew.pages.words import axis_label, capital, quote, shorten
 from askew.parts.survey.first_screen import label_column
+from askew.parts.survey.sentences import not_significant
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import ends
 from askew.studies.compare.findings import AxisDifference
@@ -92,6 +93,7 @@ def _row(
         before=before,
         after=after,
         verdict=_verdict(difference, tests),
+        significant=difference.differs,
         deviation=_direction(difference, before, after, reference),
         group=quote(place, 60) if several else "",
         reference=reference,
@@ -106,8 +108,7 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
     q = words.probability(test.q, "q")
     if difference.differs:
         return f"significant ({q})"
-    corrected = f" after correction for {plural(tests, 'test')}" if tests > 1 else ""
-    return f"not significant{corrected} ({q})"
+    return not_significant(tests, q)
 
 
 def _direction(
@@ -138,7 +139,7 @@ def _images(
     """
     columns = []
     for (name, run), entry in zip(runs.items(), _shares_of(runs, difference), strict=False):
-        image_set = _set_of(run, difference)
+        image_set = image_set_of(run, difference.place)
         if image_set is not None:
             label = f"{letters[name]}: {shorten(name, 40)}"
             column = label_column(run, image_set, entry, label, most=SHOWN)
@@ -151,8 +152,17 @@ def _images(
     return (b.SortedImages(caption, tuple(columns), note),)
 
 
-def _set_of(run: AuditResult, difference: AxisDifference) -> PictureSet | None:
+def image_set_of(run: AuditResult, place: tuple[str, str]) -> PictureSet | None:
+    """Return the image set of a run, or None if the run has no images of it.
+
+    Parameters
+    ----------
+    run
+        A run.
+    place
+        The prompt and the name of the set.
+    """
     for image_set in run.findings.sets:
-        if (image_set.prompt, image_set.name) == difference.place:
+        if (image_set.prompt, image_set.name) == place and image_set.pictures:
             return image_set
     return None

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from string import ascii_uppercase
 
-from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
@@ -25,7 +24,7 @@ from askew.studies.compare.findings import (
     run_scores,
     score_key,
 )
-from askew.studies.compare.first_screen import first_screen
+from askew.studies.compare.first_screen import first_screen, image_set_of
 from askew.studies.compare.sentences import (
     SCORE_NAMES,
     axis_sentence,
@@ -313,7 +312,7 @@ class ComparisonView:
         rows = []
         seeds = []
         for number, (name, run) in enumerate(self.comparison.runs.items()):
-            image_set = _image_set(run, place)
+            image_set = image_set_of(run, place)
             if image_set is not None:
                 rows.append(picture_row(run, image_set.pictures, name, most, series=number))
                 seeds.append(image_set.seeds)
@@ -372,18 +371,6 @@ def _place_label(place: Place) -> str:
 
 def _anchor(place: Place, axis: str) -> str:
     return f"{place[0]} {place[1]} {axis}"
-
-
-def _image_set(run: AuditResult, place: Place) -> PictureSet | None:
-    """Return the image set of a run, or None if the run has no images of it."""
-    prompt, set_name = place
-    for image_set in run.findings.sets:
-        condition = "initial"
-        if image_set.axis is not None:
-            condition = f"{image_set.axis}: {image_set.value}"
-        if image_set.prompt == prompt and condition == set_name and image_set.pictures:
-            return image_set
-    return None
 
 
 def reading(paired: bool, has_concepts: bool) -> b.Section:
