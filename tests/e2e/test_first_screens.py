@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from askew.cli import run
 from pages.test_accessibility import SERIOUS, faults
@@ -39,16 +37,6 @@ HIGHEST_CHART = 300
 HIGHEST_IMAGE = 800
 LARGEST = 3_000_000
 """Largest distances from the top at 1,280 pixels, and largest file in bytes."""
-
-
-@pytest.fixture(scope="module")
-def workplace(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Workplace]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield Workplace(tmp_path_factory.mktemp("reports"), lambda: request.getfixturevalue("shared"))
-    torch.set_num_threads(threads)
 
 
 def mitigated(workplace: Workplace) -> Path:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from recorded_runs import RUNS, Workplace
 
@@ -33,17 +32,6 @@ move an interval.
 """
 SHOWN = 12
 """Number of differences of a run that are shown."""
-
-
-@pytest.fixture(scope="module")
-def workplace(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Workplace]:
-    """Use one thread for networks, since the number of threads affects the last digits of sums."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield Workplace(tmp_path_factory.mktemp("recorded"), lambda: request.getfixturevalue("shared"))
-    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("name", RUNS)

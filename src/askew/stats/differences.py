@@ -29,7 +29,7 @@ from askew.errors import NotEnoughData
 from askew.stats.contingency import cramers_v
 from askew.stats.distance import Distance, distance_max, distance_named, normalised
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
-from askew.stats.exchange import exchange_test_of_value
+from askew.stats.exchange import ExchangeTest, exchange_test_of_value
 from askew.stats.intervals import (
     TOLERANCE,
     Floats,
@@ -53,7 +53,9 @@ Ends = tuple[float, float]
 """Low and high end of an interval."""
 
 
-def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Estimate:
+def share_difference(
+    sets: PairedSets, value: int, *, level: float = 0.95, test: ExchangeTest | None = None
+) -> Estimate:
     """Estimate the difference of the shares of a value, in [-1, 1].
 
     Interval: Newcombe's tenth method, with a reduced correlation if only some images have a
@@ -70,6 +72,8 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
         Column of the value.
     level
         Level of the interval, in (0, 1).
+    test
+        The exchange test of the value, if it is known.
     """
     first = sets.first[:, value]
     second = sets.second[:, value]
@@ -95,7 +99,7 @@ def share_difference(sets: PairedSets, value: int, *, level: float = 0.95) -> Es
         n=n + m,
         null=0.0,
         max=1.0,
-        p=exchange_test_of_value(sets, value).p,
+        p=(test or exchange_test_of_value(sets, value)).p,
     )
 
 

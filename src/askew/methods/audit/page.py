@@ -148,7 +148,7 @@ class AuditView:
         if not self.single:
             together = survey.leads(self.findings.shares_over_prompts)
             matrix = first_screen.prompt_matrix(
-                self.media, self.leads, self.findings.sets, self.anchor, together
+                self.media, self.leads, self.findings.sets, self.anchor, together, TOGETHER
             )
             return b.FirstScreen((matrix,))
         first = self.leads[0]

@@ -54,6 +54,7 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
         samples=samples,
         shares={entry.group: entry.S for entry in section.association if entry.samples == samples},
     )
+    charts = list(view.decisions())
     title = f"{w.capital(shorten(first, 40))} or {shorten(second, 40)}?"
     return skeleton.page(
         findings,
@@ -62,10 +63,10 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
             title=title,
             answer=view.answer(),
             meta=(*skeleton.meta(findings), *_facts(findings)),
-            first=view.first_screen(),
+            first=b.FirstScreen(tuple(charts[:1]), tuple(view.comparison()), layout="even"),
         ),
         sections=(
-            b.Section("Decisions by group", list(view.decisions())[1:]),
+            b.Section("Decisions by group", charts[1:]),
             b.Section("Skewed pairs of classes", view.skewed_pairs(), screen=False),
             b.Section("Accuracy", view.accuracy(), screen=False),
             group_check_section(section.showing),
@@ -139,10 +140,6 @@ class ClassificationView:
         differential = self.findings.classification.differential
         entries = [entry for entry in differential if entry.samples == self.samples]
         return sorted(entries, key=lambda entry: not entry.pooled)
-
-    def first_screen(self) -> b.FirstScreen:
-        """Return the decisions by group, with images of the pair of classes that differs most."""
-        return b.FirstScreen(tuple(self.decisions())[:1], tuple(self.comparison()), layout="even")
 
     def decisions(self) -> Iterator[b.Block]:
         """Yield the associations of all groups, and the differences between them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from askew.methods.edit.face_blocks import face_blocks
@@ -88,7 +89,7 @@ def _sections(view: "EditView") -> tuple[b.Section, ...]:
         view.differences("ita_change", "skin tone", "ITA, in degrees", "degrees"),
     )
     return (
-        b.Section("Perceived gender", list(view.gender())[1:]),
+        b.Section("Perceived gender", view.gender[1:]),
         b.Section("Average faces", face_blocks(findings, view.media), screen=False),
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Skin tone", view.skin()),
@@ -129,9 +130,14 @@ class EditView:
             caption = f"{w.capital(shorten(group, 60))} → {shorten(word, 60)}"
             named = [replace(row, note="") for row in rows]
             grids.append(b.PictureGrid(caption, tuple(named), size="medium"))
-        return b.FirstScreen(tuple(self.gender())[:1], tuple(grids))
+        return b.FirstScreen(tuple(self.gender[:1]), tuple(grids))
 
-    def gender(self) -> Iterator[b.Block]:
+    @cached_property
+    def gender(self) -> list[b.Block]:
+        """Charts of perceived gender: shares before and after edits, then how often it changes."""
+        return list(self._gender())
+
+    def _gender(self) -> Iterator[b.Block]:
         """Yield the perceived gender before and after edits, and how often it changes."""
         strength = headline_strength(self.findings.plan)
         caption = (

@@ -7,9 +7,9 @@ from askew.methods.interact.charts import over_prompts
 from askew.methods.interact.findings import Edge, Graph, InteractionFindings
 from askew.pages import blocks as b
 from askew.pages import words
-from askew.pages.media import Media, shot
+from askew.pages.media import Media
 from askew.pages.words import axis_label, capital, plural, shorten
-from askew.parts.survey.first_screen import images_by_label, label_column
+from askew.parts.survey.first_screen import images_by_label, label_column, shots_by_label
 from askew.stats.intervals import ends
 from askew.types import Estimate
 
@@ -155,13 +155,10 @@ def _uniform_column(
     ]
     shots: dict[str, list[b.Thumbnail]] = {value: [] for value in values}
     for image_set in of_source:
-        labels = (image_set.labels or {}).get(edge.target, ())
         most = SHOWN // len(of_source)
-        pairs = list(zip(image_set.pictures, labels, strict=False))[:most]
-        for number, (picture, label) in enumerate(pairs, start=1):
-            if picture is not None and label in shots:
-                alt = f"Image {number} with {image_set.value}, labeled {label}"
-                shots[label].append(shot(media, picture, alt))
+        of_set = shots_by_label(media, image_set, edge.target, most, f"with {image_set.value}")
+        for value in values:
+            shots[value] += of_set.get(value, [])
     counts = [0] * len(values)
     for row in graph.counts.after.get(edge.source, {}).get(edge.target, ()):
         counts = [count + more for count, more in zip(counts, row, strict=True)]

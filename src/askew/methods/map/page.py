@@ -46,14 +46,15 @@ def page(findings: MapFindings, media: Media) -> b.Page:
     prompts = [prompt.text for prompt in plan.prompts]
     several = len(prompts) > 1
     view = MapView(findings, models, prompts)
+    clauses = view.clauses()
     listed_models = shorten(w.listing(models), 100)
     return skeleton.page(
         findings,
         skeleton.Heading(
             kicker=f"askew map: attention of {listed_models} to {w.listing(plan.concepts)}",
             title=plural(len(prompts), "prompt") if several else f"“{prompts[0]}”",
-            answer=view.clauses()[0],
-            detail=" ".join(view.clauses()[1:]),
+            answer=clauses[0],
+            detail=" ".join(clauses[1:]),
             first=view.first_screen(media),
             meta=(
                 *skeleton.meta(findings, findings.models),

@@ -65,7 +65,7 @@ def page(findings: MineFindings, media: Media) -> b.Page:
             first=view.first_screen(),
         ),
         sections=(
-            b.Section("Best prompts", view.scores()[1:], anchor="prompts"),
+            b.Section("Best prompts", view.scores[1:], anchor="prompts"),
             b.Section("Comparison with random search", view.against_random(), anchor="random"),
             b.Section("Images", view.pictures(), screen=False),
             b.Section("Course of the search", view.course(), screen=False, anchor="course"),
@@ -138,10 +138,11 @@ class MineView:
                     grid = b.PictureGrid(caption, (replace(row, label=""),), size="medium")
                     images.append(grid)
                     break
-        return b.FirstScreen(tuple(self.scores()[:1]), tuple(images))
+        return b.FirstScreen(tuple(self.scores[:1]), tuple(images))
 
+    @cached_property
     def scores(self) -> list[b.Block]:
-        """Return the held-out scores of the best prompts, after the shares of searches by skew."""
+        """The held-out scores of the best prompts, after the shares of searches by skew."""
         return list(self._scores())
 
     def _scores(self) -> Iterator[b.Block]:

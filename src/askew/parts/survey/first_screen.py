@@ -1,6 +1,6 @@
 """The first screen of pages about labels: shares, images sorted by label, and prompts by axes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from askew.findings import PictureSet
@@ -12,6 +12,7 @@ from askew.pages.words import axis_label, capital, percent, plural, quote, short
 from askew.parts.survey.blocks import Link, leads, value_group
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import is_biased
+from askew.stats.distance import distance_max, total_variation
 from askew.types import Estimate
 
 ALL_SHOWN = 60
@@ -100,7 +101,8 @@ def label_column(
     if most is None:
         most = ALL_SHOWN if len(image_set.pictures) <= ALL_SHOWN else FIRST_SHOWN
     group = value_group(entry, "")
-    shots = _shots_by_label(media, image_set, entry.axis, most)
+    name = shorten(image_set.text, 40)
+    shots = shots_by_label(media, image_set, entry.axis, most, f"of {name}")
     groups = []
     ordered = sorted(group.values, key=lambda value: words.largest_first(value.share))
     for value in ordered:
@@ -121,17 +123,26 @@ def label_column(
     return b.ImageColumn(tuple(groups), group.n, label, note)
 
 
-def _shots_by_label(
-    media: Media, image_set: PictureSet, axis: str, most: int
+def shots_by_label(
+    media: Media, image_set: PictureSet, axis: str, most: int, place: str
 ) -> dict[str | None, list[b.Thumbnail]]:
-    """Return thumbnails of the first images of a set by their label, None for unlabeled images."""
+    """Return thumbnails of the first images of a set by their label, None for unlabeled images.
+
+    Parameters
+    ----------
+    media, image_set, axis
+        Run that holds the images, the set, and the axis of the labels.
+    most
+        Number of images.
+    place
+        Words that name the set in the alternative texts: "of a photo of a nurse".
+    """
     labels = (image_set.labels or {}).get(axis, ())
-    name = shorten(image_set.text, 40)
     by_label: dict[str | None, list[b.Thumbnail]] = {}
     pairs = zip(image_set.pictures[:most], labels, strict=False)
     for number, (picture, label) in enumerate(pairs, start=1):
         if picture is not None:
-            alt = f"Image {number} of {name}, {f'labeled {label}' if label else NO_LABEL}"
+            alt = f"Image {number} {place}, {f'labeled {label}' if label else NO_LABEL}"
             by_label.setdefault(label, []).append(shot(media, picture, alt))
     return by_label
 
@@ -142,6 +153,7 @@ def prompt_matrix(
     image_sets: Sequence[PictureSet],
     link: Link,
     together: Sequence[SetShares] = (),
+    together_link: str | None = None,
 ) -> b.ScoreMatrix:
     """Return the most over-represented value of each axis in each image set.
 
@@ -155,8 +167,8 @@ def prompt_matrix(
         Image sets of the run.
     link
         Function to the anchor of the details of an entry.
-    together
-        Shares of all prompts together.
+    together, together_link
+        Shares of all prompts together, and the anchor of their details.
     """
     ordered = leads(entries)
     axes = _axes_by_bias(ordered)
@@ -165,7 +177,7 @@ def prompt_matrix(
     several_sets = len({name for _, name in places}) > 1
     prefix = common_start(prompts)
     by_place = {(entry.prompt, entry.set, entry.axis): entry for entry in ordered}
-    rows = _rows_together(together, axes, link)
+    rows = _rows_together(together, axes, together_link)
     shots = _strips(media, image_sets)
     for prompt, set_name in places[:MATRIX_ROWS]:
         label = shorten(prompt.removeprefix(prefix), 60)
@@ -194,7 +206,7 @@ def _matrix_note(places: int) -> str:
 
 
 def _rows_together(
-    together: Sequence[SetShares], axes: Sequence[str], link: Link
+    together: Sequence[SetShares], axes: Sequence[str], link: str | None
 ) -> list[b.MatrixRow]:
     """Return the rows of all prompts together, one for each condition."""
     ordered = leads(together)
@@ -202,11 +214,11 @@ def _rows_together(
     rows = []
     for name in names:
         by_axis = {entry.axis: entry for entry in ordered if entry.set == name}
-        cells = tuple(_cell(by_axis.get(axis), link) for axis in axes)
+        cells = tuple(_cell(by_axis.get(axis), lambda _: link) for axis in axes)
         label = "All prompts together"
         if len(names) > 1:
             label += f": {words.set_label(name)}"
-        rows.append(b.MatrixRow(label, cells, link=link(ordered[0])))
+        rows.append(b.MatrixRow(label, cells, link=link))
     return rows
 
 
@@ -218,7 +230,7 @@ def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
     return sorted(biased, key=lambda axis: -biased[axis])
 
 
-def _cell(entry: SetShares | None, link: Link) -> b.MatrixCell | None:
+def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b.MatrixCell | None:
     """Return the most over-represented value of an entry, shaded by its deviation."""
     if entry is None:
         return None
@@ -248,11 +260,9 @@ def relative_deviation(entry: SetShares) -> float:
         the reference.
     """
     labeled = sum(entry.counts.values())
-    distance = 0.0
-    for value, count in entry.counts.items():
-        distance += abs(count / labeled - entry.reference.get(value, 0.0)) / 2
-    largest = 1.0 - min(entry.reference.values())
-    return distance / largest if largest else 0.0
+    shares = [entry.counts[value] / labeled for value in entry.reference]
+    reference = list(entry.reference.values())
+    return float(total_variation(shares, reference)) / distance_max(reference)
 
 
 def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:

@@ -350,9 +350,10 @@ class _PromptPair:
         scoring = self.scoring
         names = (self.prompt.text, set_name, axis.name, instrument)
         for place, value in enumerate(axis.values):
-            share = share_difference(paired, place, level=scoring.level)
+            test_of_value = exchange_test_of_value(paired, place)
+            share = share_difference(paired, place, level=scoring.level, test=test_of_value)
             entry = self._entry("share", axis.name, instrument, share, set_name, value)
-            yield entry.tested(exchange_test_of_value(paired, place)).with_missing(missing)
+            yield entry.tested(test_of_value).with_missing(missing)
         deviation = distance_difference(
             paired,
             list(reference_of(axis).values()),

@@ -47,6 +47,7 @@ def page(findings: RankFindings, media: Media) -> b.Page:
         findings.models,
         images=f"{images} of each prompt per model, with the same seeds",
     )
+    charts = list(_scores(findings))
     guide = terms(plan)
     if findings.agreement:
         guide.append(TABLE_TERM)
@@ -56,11 +57,11 @@ def page(findings: RankFindings, media: Media) -> b.Page:
             kicker=f"askew rank: {prompts} on {models}",
             title="Prompts by bias",
             answer=answer(findings),
-            first=_first_screen(findings, media),
+            first=_first_screen(findings, media, charts[:1]),
             meta=meta,
         ),
         sections=(
-            b.Section("Scores", _scores(findings)[1:]),
+            b.Section("Scores", charts[1:]),
             b.Section("Differences between models", _models(findings)),
             b.Section("Agreement with the table", _agreement(findings)),
             b.Section("Images", _pictures(findings, media), screen=False),
@@ -135,7 +136,7 @@ def _grouped(findings: RankFindings) -> list[RankedPrompt]:
     return sorted(findings.ranked, key=lambda prompt: order.index(prompt.prompt))
 
 
-def _first_screen(findings: RankFindings, media: Media) -> b.FirstScreen:
+def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block]) -> b.FirstScreen:
     """Return the first chart, with images of the most biased prompt."""
     images = []
     for prompt in findings.ranked[:1]:
@@ -146,15 +147,10 @@ def _first_screen(findings: RankFindings, media: Media) -> b.FirstScreen:
         ]
         caption = f"Images of {words.quote(prompt.prompt, 80)}, the most biased prompt"
         images.append(b.PictureGrid(caption, tuple(rows), size="medium"))
-    return b.FirstScreen(tuple(_scores(findings)[:1]), tuple(images))
+    return b.FirstScreen(tuple(charts), tuple(images))
 
 
-def _scores(findings: RankFindings) -> list[b.Block]:
-    """Return the shares, if images are labeled, and the scores with intervals."""
-    return list(_shares_and_scores(findings))
-
-
-def _shares_and_scores(findings: RankFindings) -> Iterator[b.Block]:
+def _scores(findings: RankFindings) -> Iterator[b.Block]:
     for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
         yield from _shares(findings, axis)
     rows = tuple(_score_row(findings, prompt) for prompt in _grouped(findings))
