@@ -19,6 +19,7 @@ from pages.gallery import (
     network,
     one_prompt,
     paper_table,
+    prompt_matrix,
 )
 
 
@@ -68,6 +69,13 @@ def test_shares_show_the_interval_of_the_largest_share() -> None:
     assert "female 88 % [76, 98], male 12 %" in text
     assert re.search(r"Clothing +formal 100 % \[88, 100\] +[–\d %]+ 45 of 48 formal alone", text)
     assert "none of 48 labeled: no person detected 48" in text
+
+
+def test_cells_of_a_matrix_that_are_not_significant_say_so() -> None:
+    text = shown(page(prompt_matrix()), 200)
+    assert "middle-aged 40 % (n.s.)" in text or "old 40 % (n.s.)" in text
+    assert not re.search(r"young \d+ % \(n\.s\.\)", text)
+    assert "not significant" in text
 
 
 def test_a_graph_is_a_table_of_its_edges() -> None:

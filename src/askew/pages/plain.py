@@ -181,14 +181,17 @@ def _(matrix: blocks.ScoreMatrix) -> Table | None:
         caption=matrix.caption,
         columns=(matrix.heading, *matrix.columns),
         rows=tuple(rows),
+        note=""
+        if matrix.square
+        else "; ".join(text for kind, text in matrix.keys if kind == "none"),
     )
 
 
 def _matrix_cell(cell: blocks.MatrixCell | None, square: bool) -> Content:
-    """Return a cell without its small text if the matrix is square, because space is short."""
+    """Return a cell with the beginning of its small text ("n.s."), or without it in a square matrix."""
     if cell is None or not cell.text:
         return None
-    note = "" if square or cell.small.startswith("n.s.") else cell.small
+    note = "" if square else cell.small.partition(",")[0]
     return TableCell(cell.text, note, cell.significant)
 
 
