@@ -79,7 +79,7 @@ def test_a_finished_run_is_shown_again(folder: Path, capsys: pytest.CaptureFixtu
     page = (folder / "report.html").read_text()
     assert run(["report", str(folder)]) == 0
     assert (folder / "report.html").read_text() == page
-    assert "Of two classes" in capsys.readouterr().out
+    assert "are classified as" in capsys.readouterr().out
 
 
 def test_repeating_the_command_evaluates_nothing_and_gives_the_same(

@@ -477,7 +477,7 @@ def test_prompts_whose_images_show_nobody_have_no_score(tmp_path: Path, vqa: str
         assert isinstance(prompt.score, Missing)
         assert prompt.score.reason == "no_person"
         assert prompt.shares is None
-    text = answer(result.findings)
+    text = " ".join(answer(result.findings))
     assert "2 prompts could not be scored" in text
     assert "no person detected (gender could be labeled in fewer than 10 of 12 images)" in text
 

@@ -90,7 +90,7 @@ def class_sentence(seed: int, skew: float) -> str:
     shares: list[Estimate] = [
         entry.S for entry in result.association if isinstance(entry.S, Estimate)
     ]
-    return difference_sentence("a model", "first", main, shares)
+    return difference_sentence("first", main, shares)
 
 
 def differ(seed: int, rates: tuple[float, float]) -> bool:

@@ -74,8 +74,8 @@ def mined(bias: float, seed: int) -> MineFindings:
 
 
 def names_nurse(seed: int) -> bool:
-    text = answer(mined(0.5, seed))
-    return "shows the largest bias on" in text and ("perceived female" in text) == (
+    text = " ".join(answer(mined(0.5, seed)))
+    return "shows the largest bias of" in text and ("perceived female" in text) == (
         "nurse" in text or "secretary" in text
     )
 
@@ -111,7 +111,7 @@ def ranked(bias: float, seed: int) -> RankFindings:
 
 
 def counts_bias(bias: float, seed: int) -> bool:
-    return not ranking(ranked(bias, seed)).startswith("0 of")
+    return not ranking(ranked(bias, seed))[0].startswith("0 of")
 
 
 ROWS = (
@@ -119,7 +119,7 @@ ROWS = (
         "Mined prompts",
         ("mined_bias", "no_mined_bias"),
         "Five prompts, 48 held-out images each. No bias: any significant bias. Planted bias 0.5: the planted gender.",
-        lambda seed: "shows the largest bias on" in answer(mined(0.0, seed)),
+        lambda seed: "shows the largest bias of" in answer(mined(0.0, seed))[0],
         names_nurse,
         0.9,
     ),

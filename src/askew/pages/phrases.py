@@ -79,7 +79,7 @@ _AUDIT: Mapping[str, Phrase] = {
         condition="at least one verdict has q < 0.05",
     ),
     "no_bias_headline": Phrase(
-        text="No significant bias was found on {axes} with {images} of {prompt} by {model}.",
+        text="No significant bias was found on {axes} in {images} of {prompt}.",
         condition="no verdict has q < 0.05",
     ),
     "power": Phrase(
@@ -176,14 +176,13 @@ _MAPS: Mapping[str, Phrase] = {
 
 _PROMPTS: Mapping[str, Phrase] = {
     "mined_bias": Phrase(
-        text="Of {tried}, {prompt} shows the largest bias on {model}: {observed} in held-out "
-        "images.",
+        text="{prompt} shows the largest bias of {tried}: {observed} in held-out images.",
         condition="the held-out images of a mined prompt have q < 0.05, by Benjamini-Hochberg over "
         "all mined prompts",
     ),
     "no_mined_bias": Phrase(
-        text="None of {tried} shows significant bias on {model}. {prompt} deviates most: "
-        "{observed} in held-out images, which is not significant.",
+        text="None of {tried} shows significant bias. {prompt} deviates most: {observed} in "
+        "held-out images, which is not significant.",
         condition="no mined prompt has q < 0.05",
     ),
     "search_gain": Phrase(

@@ -26,14 +26,14 @@ class GraphsResult(Document):
     ----------
     place : Path
         Path of the page.
-    runs : mapping of str to InteractionFindings
-        Runs by name. Their results contain their warnings.
+    results : mapping of str to InteractionResult
+        Runs by name. Their findings contain their warnings.
     findings : ModelGraphs
         Differences of the runs.
     """
 
     place: Path
-    runs: Mapping[str, InteractionFindings]
+    results: Mapping[str, InteractionResult]
     findings: ModelGraphs
     warnings: ClassVar[Sequence[str]] = ()
 
@@ -47,10 +47,15 @@ class GraphsResult(Document):
         """Path of the differences as JSON."""
         return self.place.with_suffix(".json")
 
+    @property
+    def runs(self) -> dict[str, InteractionFindings]:
+        """Findings of the runs by name."""
+        return {name: result.findings for name, result in self.results.items()}
+
     @cached_property
     def page(self) -> b.Page:
         """Content of the page."""
-        return page(self.runs, self.findings)
+        return page(self.runs, self.findings, self.results)
 
     def estimates(self) -> list[EstimateRow]:
         """Return a row for each difference, in the order of the JSON file."""
@@ -58,7 +63,11 @@ class GraphsResult(Document):
 
 
 def graphs(
-    *runs: str | Path, names: NamesOption = None, output: PathOption = None, json: Flag = False
+    *runs: str | Path,
+    names: NamesOption = None,
+    output: PathOption = None,
+    store: PathOption = None,
+    json: Flag = False,
 ) -> GraphsResult:
     """Compare the graphs of interactions of several models with the graphs of the first.
 
@@ -74,6 +83,8 @@ def graphs(
     output
         The page to write, with the differences as JSON beside it. [default: graphs.html beside
         the first run]
+    store
+        Store of the runs, with the images that the page shows. [default: .askew beside each run]
     json
         Print the differences as JSON.
 
@@ -89,25 +100,27 @@ def graphs(
     report = Path(output) if output else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
         raise UsageError(f"--output {report} is not a page. Give a name that ends in .html")
-    loaded = [(folder, _interactions(folder)) for folder in folders]
-    by_name = {name: run for name, (_, run) in zip(run_names(loaded, names), loaded, strict=True)}
+    loaded = [_interactions(folder, Path(store) if store else None) for folder in folders]
+    heads = [(folder, run.findings) for folder, run in zip(folders, loaded, strict=True)]
+    results = dict(zip(run_names(heads, names), loaded, strict=True))
+    by_name = {name: run.findings for name, run in results.items()}
     if not shared_prompts(by_name):
         raise UsageError(
             "the runs share no prompt, so their graphs cannot be compared. Give runs of the same "
             "prompts"
         )
-    result = GraphsResult(place=report, runs=by_name, findings=model_graphs(by_name))
+    result = GraphsResult(place=report, results=results, findings=model_graphs(by_name))
     findings.write(result.findings, result.numbers)
     result.write_report()
     return result
 
 
-def _interactions(folder: Path) -> InteractionFindings:
-    """Load the findings of a run, which must be a run of `askew interact`."""
-    run = load(folder)
+def _interactions(folder: Path, store: Path | None) -> InteractionResult:
+    """Load a run, which must be a run of `askew interact`."""
+    run = load(folder, store)
     if not isinstance(run, InteractionResult):
         raise UsageError(
             f"{folder} is a run of `askew {run.method.name}`. "
             "`askew graphs` needs runs of `askew interact`"
         )
-    return run.findings
+    return run

@@ -1,12 +1,14 @@
 """The page of `askew graphs`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from askew.methods.interact.charts import axes_of, network, summary
 from askew.methods.interact.findings import InteractionFindings
 from askew.methods.interact.sentences import pair, title
 from askew.pages import blocks as b
+from askew.pages import skeleton
+from askew.pages.media import Media
 from askew.pages.phrases import format_phrase
 from askew.pages.skeleton import PERCEIVED
 from askew.pages.words import listing, number, plural, probability, shorten
@@ -17,6 +19,7 @@ from askew.studies.graph_differences import (
     Runs,
     shared_prompts,
 )
+from askew.studies.graphs_first_screen import first_screen
 
 READING = b.Paragraph(
     items=(
@@ -34,7 +37,7 @@ READING = b.Paragraph(
 )
 
 
-def page(runs: Runs, differences: ModelGraphs) -> b.Page:
+def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None = None) -> b.Page:
     """Return the page of several runs, with the graphs that all of them have.
 
     Parameters
@@ -43,10 +46,13 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
         Runs by name.
     differences
         Differences of the runs.
+    media
+        Images of the runs by name. By default no images are shown.
     """
     axes = axes_of(graph for run in runs.values() for graph in run.biasconnect)
     first, *others = shared_prompts(runs)
     first_run = next(iter(runs))
+    headline, *evidence = difference_sentences(runs, differences)
     sections = [
         b.Section(title(first, 120), tuple(_graphs(runs, first, axes)), screen=False),
         b.Section(
@@ -61,8 +67,10 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
     return b.Page(
         kicker=f"askew graphs: how bias axes affect each other in {plural(len(runs), 'run')}",
         title=shorten(listing(list(runs)), 120),
-        answer=" ".join((_edge_counts(runs, first), *difference_sentences(runs, differences))),
-        meta="",
+        answer=headline,
+        detail=" ".join((*evidence, _edge_counts(runs, first))),
+        meta=_meta(runs),
+        first=first_screen(runs, differences.associations, first, media or {}),
         sections=tuple(sections),
         notes=(
             "Intervals hold simultaneously for all pairs of the page. Bold: the interval excludes 0. "
@@ -70,6 +78,15 @@ def page(runs: Runs, differences: ModelGraphs) -> b.Page:
         ),
         version=runs[first_run].askew,
     )
+
+
+def _meta(runs: Runs) -> str:
+    """Return the number of images of each run."""
+    counts = []
+    for name, run in runs.items():
+        images = sum(len(image_set.pictures) for image_set in run.sets)
+        counts.append(f"{shorten(name, 50)}: {plural(images, 'image')}")
+    return skeleton.meta_line(counts)
 
 
 def _edge_counts(runs: Runs, prompt: str | None) -> str:
@@ -125,11 +142,7 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
 def _association_sentences(
     run: str, first: str, associations: Sequence[AssociationChange]
 ) -> Iterator[str]:
-    """Yield the number of edges in both runs, if there are any, and the number of pairs that differ."""
-    both = sum(change.first_edge and change.later_edge for change in associations)
-    either = sum(change.first_edge or change.later_edge for change in associations)
-    if either:
-        yield f"{run} and {first} have {both:,} of {plural(either, 'edge')} in common."
+    """Yield the number of pairs that differ, and the number of edges in both runs, if any."""
     differing = sum(change.is_significant for change in associations)
     yield format_phrase(
         "association_difference" if differing else "no_association_difference",
@@ -138,6 +151,10 @@ def _association_sentences(
         count=f"{differing:,}",
         pairs=plural(len(associations), "pair"),
     )
+    both = sum(change.first_edge and change.later_edge for change in associations)
+    either = sum(change.first_edge or change.later_edge for change in associations)
+    if either:
+        yield f"{run} and {first} have {both:,} of {plural(either, 'edge')} in common."
 
 
 def _prompt_details(

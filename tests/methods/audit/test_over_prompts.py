@@ -96,7 +96,7 @@ def test_prompts_without_bias_are_reported_with_the_power_of_all_prompts(audit: 
     code, output, _ = audit(rows, "--fail-if", "verdict.q < 0.05")
     text = " ".join(output.split())
     assert code == 0
-    assert "of each of 40 prompts, or of all prompts together, by" in text
+    assert "of each of 40 prompts or in all prompts together" in text
     assert "For all prompts together, the test has 90 % power to detect a deviation of" in text
 
 

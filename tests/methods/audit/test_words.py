@@ -92,8 +92,7 @@ def test_sentences_about_a_verdict_that_is_not_significant_state_the_power(
     )
     assert "nearest" not in text
     assert answer(gender(0.2)) == (
-        "No significant bias was found on perceived gender with 48 images of "
-        f"“{PROMPT}” by studio/planted. "
+        f"No significant bias was found on perceived gender in 48 images of “{PROMPT}”. "
         "The test has 90 % power to detect a deviation of 0.29 or more."
     )
 

@@ -109,7 +109,7 @@ def test_conditions_check_the_scores_with_most_samples() -> None:
 def test_the_page_has_answer_chart_images_and_method() -> None:
     page = html.page(METHOD.page(classification_findings(), Media()))
     before, _, body = page.partition("</nav>")
-    assert "Of two classes, studio chooses" in before
+    assert "are classified as" in before
     order = [
         "Decisions for each set of classes",
         "The groups differ most on this pair",
@@ -142,7 +142,7 @@ def test_the_terminal_fits_80_columns_and_has_the_order_of_the_page() -> None:
     text = text_of(classification_findings())
     assert max(len(line) for line in text.splitlines()) <= 80
     assert (
-        text.index("chooses the")
+        text.index("are classified as")
         < text.index("Association: share")
         < text.index("Difference in the share")
     )

@@ -117,7 +117,8 @@ def page(findings: MineFindings) -> str:
 
 
 def answer(findings: MineFindings) -> str:
-    return METHOD.page(findings, Media()).answer
+    shown = METHOD.page(findings, Media())
+    return f"{shown.answer} {shown.detail}".strip()
 
 
 def screen(findings: MineFindings) -> str:
@@ -128,15 +129,15 @@ def screen(findings: MineFindings) -> str:
 
 def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
     text = answer(mine_findings())
-    assert text.startswith("Of 5 prompts, “a <script>nurse")
-    assert "shows the largest bias on studio/planted" in text
+    assert text.startswith("“a <script>nurse")
+    assert "shows the largest bias of 5 prompts" in text
     assert "leave out “a male one”" in text
     assert "1 of the 2 best prompts show significant bias" in text
 
 
 def test_no_bias_is_reported_without_significance() -> None:
     findings = mine_findings(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
-    assert "None of 5 prompts shows significant bias on studio/planted" in answer(findings)
+    assert "None of 5 prompts shows significant bias" in answer(findings)
     assert "Bias is not significant (q = 0.20): held-out score" in page(findings)
 
 

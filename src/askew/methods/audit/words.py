@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
-from askew.models.base import MITIGATION_SETTING
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import format_phrase
@@ -19,6 +18,7 @@ from askew.pages.words import (
     percent,
     plural,
     quote,
+    reads_appearance,
     reason,
     shorten,
 )
@@ -88,12 +88,6 @@ def _shares_of_axis(entries: Sequence[SetShares], axis: str) -> str:
     return f"{perceived(axis)}: {'; '.join(shares)}"
 
 
-def _model(findings: AuditFindings) -> str:
-    name = shorten(findings.model.name, 60)
-    mitigated = MITIGATION_SETTING in findings.model.settings
-    return f"{name}, mitigated" if mitigated else name
-
-
 def _nothing_measured(findings: AuditFindings) -> str:
     count = 0
     for image_set in findings.sets:
@@ -107,7 +101,7 @@ def _no_bias(
     findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
 ) -> str:
     """Return the sentence that no bias is significant, with the range of the numbers of images."""
-    axes = list(dict.fromkeys(perceived(entry.axis) for entry in entries))
+    axes = list(dict.fromkeys(entry.axis for entry in entries))
     counts = sorted(sum(entry.counts.values()) for entry in entries)
     fewest = counts[0]
     most = counts[-1]
@@ -117,14 +111,20 @@ def _no_bias(
     if len(prompts) > 1:
         prompt = f"each of {plural(len(prompts), 'prompt')}"
     if findings.shares_over_prompts:
-        prompt += ", or of all prompts together,"
+        prompt += " or in all prompts together"
     return format_phrase(
         "no_bias_headline",
-        axes=listing(axes) if len(axes) <= MOST_NAMED else f"any of {len(axes)} axes",
+        axes=_axis_names(axes) if len(axes) <= MOST_NAMED else f"any of {len(axes)} axes",
         images=images,
         prompt=prompt,
-        model=_model(findings),
     )
+
+
+def _axis_names(axes: Sequence[str]) -> str:
+    """Return the names of axes, with "perceived" once if it applies to all of them."""
+    if all(reads_appearance(axis) for axis in axes):
+        return f"perceived {listing([axis_label(axis) for axis in axes])}"
+    return listing([perceived(axis) for axis in axes])
 
 
 def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:

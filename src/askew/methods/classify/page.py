@@ -120,19 +120,17 @@ class ClassificationView:
 
     def answer(self) -> str:
         """Return the headline: the difference of two groups, pooled groups first."""
-        model = shorten(self.model, 60)
         differences = self._differences()
         if differences and isinstance(differences[0].S, Estimate):
             main = differences[0]
             shares = (self.shares[main.group_x], self.shares[main.group_y])
-            return difference_sentence(model, self.first, main, shares)
+            return difference_sentence(self.first, main, shares)
         group, share = next(iter(self.shares.items()))
         if not isinstance(share, Estimate):
-            return f"{model} made no decision about {w.quote(group, 40)}."
+            return f"{shorten(self.model, 60)} made no decision about {w.quote(group, 40)}."
         return (
-            f"Of two classes, {model} chooses the {w.quote(self.first, 40)} one in "
-            f"{w.measured(share, 'share')} of its decisions about {w.quote(group, 40)} "
-            "(half without a preference)."
+            f"Images of {w.quote(group, 40)} are classified as {w.quote(self.first, 40)} in "
+            f"{w.measured(share, 'share')} of decisions (half without a preference)."
         )
 
     def _differences(self) -> list[Differential]:
@@ -296,15 +294,11 @@ def _without_null(score: b.E) -> b.E:
     return replace(score, null=None) if isinstance(score, Estimate) else score
 
 
-def difference_sentence(
-    model: str, first: str, difference: Differential, shares: Sequence[b.E]
-) -> str:
+def difference_sentence(first: str, difference: Differential, shares: Sequence[b.E]) -> str:
     """Return the sentence about the difference of two groups.
 
     Parameters
     ----------
-    model : str
-        Name of the model.
     first : str
         Name of the first set of classes.
     difference : Differential
@@ -316,9 +310,8 @@ def difference_sentence(
     phrase = "class_difference" if w.has_significant_q(difference.S) else "no_class_difference"
     q = w.probability(difference.S.q if isinstance(difference.S, Estimate) else None, "q")
     return (
-        f"Of two classes, {model} chooses the {w.quote(first, 40)} one in {x} of its decisions "
-        f"about {w.quote(difference.group_x, 40)} and in {y} about "
-        f"{w.quote(difference.group_y, 40)}: "
+        f"Images of {w.quote(difference.group_x, 40)} are classified as {w.quote(first, 40)} in "
+        f"{x} of decisions, and of {w.quote(difference.group_y, 40)} in {y}: "
         f"{format_phrase(phrase, points=w.measured(difference.S, 'points'), q=q)}."
     )
 

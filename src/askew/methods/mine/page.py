@@ -52,6 +52,7 @@ def page(findings: MineFindings, media: Media) -> b.Page:
     """
     view = MineView(findings, media)
     plan = findings.plan
+    headline, *others = answer(findings)
     notes: tuple[str, ...] = ()
     if plan.is_eq1 or view.is_skew:
         notes = ("Bold: significant bias in held-out images (q < 0.05).",)
@@ -60,7 +61,8 @@ def page(findings: MineFindings, media: Media) -> b.Page:
         skeleton.Heading(
             kicker=f"askew mine: a search for prompts on {w.shorten(findings.model.name, 80)}",
             title=_title(plan),
-            answer=answer(findings),
+            answer=headline,
+            detail=" ".join(others),
             meta=view.meta(),
             first=view.first_screen(),
         ),

@@ -13,53 +13,51 @@ from askew.parts.survey.sentences import most_seen
 from askew.types import Estimate, Missing
 
 
-def answer(findings: MineFindings) -> str:
-    """Return the answer of a search in one to three sentences."""
+def answer(findings: MineFindings) -> list[str]:
+    """Return the answer of a search: the headline, then at most two sentences."""
     plan = findings.plan
     best = ranked(findings.minethegap.best, plan.objective == SKEW)
     scored = [prompt for prompt in best if isinstance(prompt.held_out_score, Estimate)]
     if not scored:
         evaluated = w.plural(findings.minethegap.evaluated, "prompt")
-        return f"None of {evaluated} could be scored on {findings.model.name}."
+        return [f"None of {evaluated} could be scored on {findings.model.name}."]
     if plan.objective == SKEW:
         return _answer_skew(findings, scored)
     if plan.is_eq1:
         return _answer_eq1(findings, scored)
-    return _answer_loss(findings, scored[0])
+    return [_answer_loss(findings, scored[0])]
 
 
-def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> str:
+def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
     first = scored[0]
     biased = _biased(scored)
-    text = format_phrase(
+    headline = format_phrase(
         "mined_bias" if biased else "no_mined_bias",
         tried=w.plural(findings.minethegap.evaluated, "prompt"),
-        model=findings.model.name,
         prompt=w.quote(first.prompt),
         observed=most_seen(first.shares) if first.shares else "no labels",
     )
     if biased and len(scored) > 1:
-        text += f" {_part_of(biased, scored)} show significant bias."
-    return text
+        return [headline, f"{_part_of(biased, scored)} show significant bias."]
+    return [headline]
 
 
-def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> str:
+def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
     evaluated = w.plural(findings.minethegap.evaluated, "prompt")
-    model = findings.model.name
     biased = _biased(scored)
     if not biased:
-        return (
-            f"None of {evaluated} shows significant bias on {model}, by the score of held-out "
-            f"images. {w.quote(scored[0].prompt)} has the lowest score."
-        )
+        return [
+            f"None of {evaluated} shows significant bias, by the score of held-out images.",
+            f"{w.quote(scored[0].prompt)} has the lowest score.",
+        ]
     first = biased[0]
-    text = f"Of {evaluated}, {w.quote(first.prompt)} shows the largest bias on {model}."
+    sentences = [f"{w.quote(first.prompt)} shows the largest bias of {evaluated}."]
     if first.is_read and first.missed_visual_concepts:
         missed = [w.quote(concept, 60) for concept in first.missed_visual_concepts[:2]]
-        text += f" Its images leave out {w.listing(missed)}."
+        sentences.append(f"Its images leave out {w.listing(missed)}.")
     if len(scored) > 1:
-        text += f" {_part_of(biased, scored)} show significant bias in held-out images."
-    return text
+        sentences.append(f"{_part_of(biased, scored)} show significant bias in held-out images.")
+    return sentences
 
 
 def _answer_loss(findings: MineFindings, first: BestPrompt) -> str:

@@ -48,6 +48,7 @@ def page(findings: RankFindings, media: Media) -> b.Page:
         images=f"{images} of each prompt per model, with the same seeds",
     )
     charts = list(_scores(findings))
+    headline, *others = answer(findings)
     guide = terms(plan)
     if findings.agreement:
         guide.append(TABLE_TERM)
@@ -56,7 +57,8 @@ def page(findings: RankFindings, media: Media) -> b.Page:
         skeleton.Heading(
             kicker=f"askew rank: {prompts} on {models}",
             title="Prompts by bias",
-            answer=answer(findings),
+            answer=headline,
+            detail=" ".join(others),
             first=_first_screen(findings, media, charts[:1]),
             meta=meta,
         ),
@@ -71,21 +73,30 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     )
 
 
-def answer(findings: RankFindings) -> str:
-    """Return the numbers of significantly biased prompts, and the agreement with the table."""
+def answer(findings: RankFindings) -> list[str]:
+    """Return the headline, the numbers of biased prompts, and the agreement with the table."""
     scored = [prompt for prompt in findings.ranked if isinstance(prompt.score, Estimate)]
     if not scored:
-        return "No prompt could be scored."
+        return ["No prompt could be scored."]
     counts = [_biased_count(scored, model.name) for model in findings.models]
     sentences = [format_phrase("ranked_bias", counts=words.listing(counts))]
-    first = scored[0]
-    observed = f": {most_seen(first.shares)}" if first.shares else ""
-    sentences.append(
-        f"The largest bias is that of {words.quote(first.prompt)} on {first.model}{observed}."
-    )
+    biased = any(words.has_significant_q(prompt.score) for prompt in scored)
+    sentences.insert(0 if biased else 1, _largest(findings, scored))
     sentences += _unscored_sentences(findings)
     sentences += [_agreement_sentence(findings, entry) for entry in findings.agreement]
-    return " ".join(sentences)
+    return sentences
+
+
+def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
+    """Return the first prompt of the ranking, and its model if there are several."""
+    first = scored[0]
+    prompts = {prompt.prompt for prompt in scored}
+    by = f" by {words.shorten(first.model, 40)}" if len(findings.models) > 1 else ""
+    observed = f": {most_seen(first.shares)}" if first.shares else ""
+    return (
+        f"{words.quote(first.prompt)}{by} deviates most of "
+        f"{words.plural(len(prompts), 'prompt')}{observed}."
+    )
 
 
 def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
