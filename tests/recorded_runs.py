@@ -423,6 +423,8 @@ def graphs(workplace: Workplace, run: Path) -> Path:
         "biased,fair",
         "--output",
         str(run / "graphs.html"),
+        "--store",
+        str(workplace.store),
         "--json",
     )
 

@@ -30,7 +30,9 @@ RUNS = (
     "classify_groups",
     MITIGATION,
     "compare_audits",
+    "graphs",
 )
+REPORTS = ("report.html", "comparison.html", "graphs.html")
 WIDTHS = (390, 800, 1280, 1920)
 DESKTOP = 1280
 HIGHEST_CHART = 300
@@ -53,7 +55,7 @@ def test_the_first_screen_has_the_chart_and_the_images(
     name: str, workplace: Workplace, tmp_path: Path
 ) -> None:
     folder = mitigated(workplace) if name == MITIGATION else workplace.folder(name)
-    report = folder / ("report.html" if (folder / "report.html").exists() else "comparison.html")
+    (report,) = [folder / file for file in REPORTS if (folder / file).exists()]
     page = report.read_text(encoding="utf-8")
     assert len(page) < LARGEST
     measured = sound([(page, width) for width in WIDTHS], tmp_path)

@@ -47,7 +47,7 @@ def rendered(runs: dict[str, InteractionFindings]) -> str:
     return text
 
 
-def said(runs: dict[str, InteractionFindings]) -> str:
+def sentences(runs: dict[str, InteractionFindings]) -> str:
     """Return the headline and the sentences below it."""
     shown = page(runs, model_graphs(runs))
     return f"{shown.answer} {shown.detail}"
@@ -79,12 +79,12 @@ def test_a_difference_has_a_single_and_a_simultaneous_interval() -> None:
 def test_the_page_says_how_many_differ_and_shows_edges_of_either_run() -> None:
     runs = {"a": planted_graphs.findings(), "b": with_edges(turned)}
     text = "The sensitivity (IS) differs significantly between b and a for 1 of 6 pairs of axes."
-    assert text in said(runs)
+    assert text in sentences(runs)
     alike = {
         "a": planted_graphs.findings(),
         "b": with_edges(unassociated),
     }
-    answer = said(alike)
+    answer = sentences(alike)
     assert (
         "The association (χ²) differs significantly between b and a for none of 6 pairs of axes. "
         "b and a have 0 of 3 edges in common. The sensitivity (IS) "
@@ -147,7 +147,7 @@ def test_associations_are_compared_whatever_the_reference() -> None:
     assert len(differences.associations) == PAIRS
     significant = [change for change in differences.associations if change.is_significant]
     assert [(change.source, change.target) for change in significant] == [("age", "gender")]
-    answer = said(runs)
+    answer = sentences(runs)
     assert answer.startswith("The association (χ²) differs")
     assert "b and real have 3 of 3 edges in common." in answer
     assert "for 1 of 6 pairs of axes" in answer
@@ -229,7 +229,7 @@ def test_runs_whose_numbers_mean_different_things_are_not_compared(
     differences = model_graphs(runs)
     assert reason in (differences.runs["b"].differs or "")
     assert {change.run for change in differences.changes} == {"c"}
-    answer = said(runs)
+    answer = sentences(runs)
     without_labels = differences.runs["b"].labels_differ is not None
     assert without_labels is (part in ("counterfactuals", "values"))
     start = "b is" if without_labels else "The sensitivities (IS) of b are"

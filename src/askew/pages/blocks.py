@@ -716,6 +716,8 @@ class ChangeRow:
         The scores. The interval of the second score is drawn.
     verdict : str
         Result of the test of the change.
+    brief : str
+        The result in few words, for narrow tables. By default the verdict.
     significant : bool
         Whether the change is significant.
     deviation : Deviation
@@ -738,6 +740,7 @@ class ChangeRow:
     group: str = ""
     reference: float | None = None
     link: str | None = None
+    brief: str = ""
 
 
 @dataclass(frozen=True, slots=True)

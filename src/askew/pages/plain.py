@@ -34,6 +34,8 @@ ENDS = ("Equalized axis", "affected axis")
 SENSITIVITY = "IS"
 """Heads of a graph's table: the source and the target of an edge, and its score."""
 
+NOT_SIGNIFICANT = "n.s.: not significant after correction"
+
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 
 PlainBlock = Section | Details | Paragraph | CodeBlock | Table
@@ -93,7 +95,7 @@ def _(chart: blocks.ValueChart) -> Table | None:
     grouped = any(group.group for group in chart.groups)
     values = [value for group in chart.groups for value in group.values]
     with_reference = any(value.reference is not None for value in values)
-    labels = (chart.heading, "") if grouped else (chart.heading,)
+    labels = ("", chart.heading) if grouped else (chart.heading,)
     reference = ("reference",) if with_reference else ()
     verdict = ("verdict",) if any(group.verdict for group in chart.groups) else ()
     return Table(
@@ -148,7 +150,7 @@ def _shares_text(group: ValueGroup) -> str:
 @as_table.register
 def _(chart: blocks.ChangeChart) -> Table | None:
     grouped = any(row.group for row in chart.rows)
-    labels = (chart.heading, "") if grouped else (chart.heading,)
+    labels = ("", chart.heading) if grouped else (chart.heading,)
     rows = []
     for row in chart.rows:
         strong = row.significant
@@ -160,7 +162,7 @@ def _(chart: blocks.ChangeChart) -> Table | None:
                 *label,
                 before,
                 TableCell(after, words.absence(row.after), strong),
-                TableCell(row.verdict, strong=strong),
+                TableCell(row.brief or row.verdict, strong=strong),
             )
         )
     return Table(
@@ -168,6 +170,7 @@ def _(chart: blocks.ChangeChart) -> Table | None:
         columns=(*labels, chart.before, chart.after, chart.tested),
         rows=tuple(rows),
         labels=len(labels),
+        note=NOT_SIGNIFICANT if any(row.brief for row in chart.rows) else "",
     )
 
 
@@ -208,7 +211,7 @@ def _(chart: IntervalChart) -> Table | None:
     rows = []
     for row, texts in zip(chart.rows, marks, strict=True):
         rows.append((*_interval_row(row, chart, grouped), *(texts.get(m, "") for m in separate)))
-    labels = (chart.heading, "") if grouped else (chart.heading,)
+    labels = ("", chart.heading) if grouped else (chart.heading,)
     return Table(
         caption=chart.caption,
         columns=(*labels, *heads(chart), *separate),

@@ -53,7 +53,8 @@ def first_screen(
     pairs = list(dict.fromkeys((change.source, change.target) for change in shown))[:MOST_ROWS]
     if not pairs:
         return None
-    compared = [name for name in runs if any(change.run == name for change in shown)]
+    with_changes = {change.run for change in shown}
+    compared = [name for name in runs if name in with_changes]
     names = [next(iter(runs)), *compared]
     rows = _rows(shown, pairs, compared)
     chart = b.ScoreMatrix(

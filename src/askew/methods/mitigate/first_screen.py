@@ -68,7 +68,15 @@ def _row(change: AxisChange, tests: int) -> b.ChangeRow:
         significant=direction != "none",
         deviation=direction,
         group=TARGETS if change.is_target else MONITORED,
+        brief=_brief(change),
     )
+
+
+def _brief(change: AxisChange) -> str:
+    """Return the result of a test that is not significant in few words."""
+    if not isinstance(change.change, Estimate) or change.fell or change.rose:
+        return ""
+    return f"n.s. ({words.probability(change.change.q, 'q')})"
 
 
 def _verdict(change: AxisChange, tests: int) -> str:

@@ -97,7 +97,16 @@ def _row(
         deviation=_direction(difference, before, after, reference),
         group=quote(place, 60) if several else "",
         reference=reference,
+        brief=_brief(difference),
     )
+
+
+def _brief(difference: AxisDifference) -> str:
+    """Return the result of a test that is not significant in few words."""
+    test = difference.test.difference if difference.test else None
+    if not isinstance(test, Estimate) or difference.differs:
+        return ""
+    return f"n.s. ({words.probability(test.q, 'q')})"
 
 
 def _verdict(difference: AxisDifference, tests: int) -> str:
