@@ -81,9 +81,10 @@ def test_one_number_has_no_interval_and_no_number_no_mean() -> None:
 
 
 def test_numbers_without_spread_are_the_null_or_not() -> None:
-    assert student_mean([1.0, 1.0], 0.95, "t", null=1.0).p == 1.0
-    assert student_mean([1.0, 1.0], 0.95, "t", null=0.0).p == 0.0
-    assert student_mean([0.1, 0.1], null=0.0).p == 0.0
+    assert student_mean([1.0] * 3, 0.95, "t", null=1.0).p == 1.0
+    assert student_mean([1.0] * 3, 0.95, "t", null=0.0).p == 0.0
+    assert student_mean([0.1] * 3, null=0.0).p == 0.0
+    assert student_mean([0.1, 0.1], null=0.0).p is None
     assert student_mean([0.3], null=0.0).p is None
     assert student_mean([1.0, 1.2], 0.95, "t").p is None
     cut = student_mean([-0.9, 0.9], bounds=(-1, 1))
@@ -131,7 +132,8 @@ def test_runs_of_one_prompt_have_no_interval() -> None:
 
 
 def test_the_same_searches_do_not_differ() -> None:
-    estimate = search_difference([[1.0, 1.1], [1.2, 1.3]], [[1.0, 1.1], [1.2, 1.3]], 0.95)
+    losses = [[1.0, 1.1], [1.2, 1.3], [1.0, 1.4]]
+    estimate = search_difference(losses, losses, 0.95)
     assert (estimate.value, estimate.low, estimate.high, estimate.p) == (0.0, 0.0, 0.0, 1.0)
 
 

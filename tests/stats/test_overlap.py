@@ -119,7 +119,7 @@ class TestEntanglement:
         assert (entry.value, entry.low, entry.null) == (0.4, None, None)
         assert isinstance(corrected, Missing)
         two, corrected = entanglement(np.full((2, 2), 0.4), rng=np.random.default_rng(0))
-        assert two.low is not None
+        assert (two.low, two.null) == (None, None)
         assert isinstance(corrected, Missing)
 
     def test_constant_maps_leave_no_room_for_a_correction(self) -> None:

@@ -168,7 +168,7 @@ class ValueGroup:
     values : tuple of ValueShare
         All values of the axis, also those without labels.
     n : int
-        Number of labeled images.
+        Number of labeled images, or of what the chart counts.
     missing : mapping of str to int
         Number of images without a label, by reason.
     verdict : str
@@ -212,6 +212,8 @@ class ValueChart:
         Whether groups that are not significant show only their main value.
     value : str
         The only value that is shown, for groups with the same two values.
+    counted : str
+        Head of the numbers of images with a label, or name of what is counted.
     """
 
     caption: str
@@ -220,6 +222,7 @@ class ValueChart:
     note: str = ""
     brief: bool = False
     value: str = ""
+    counted: str = "labeled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "no_bias_after_correction": Phrase(
         text="not significant after correction for {tests} ({q})",
-        condition="the same, if the interval of a share excludes its reference share",
+        condition="the same, if the interval of a share excludes its reference share: the number of "
+        "tests, labeling errors, the images of the reference, or the number of values",
     ),
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "

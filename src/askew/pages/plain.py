@@ -100,7 +100,7 @@ def _(chart: blocks.ValueChart) -> Table | None:
     verdict = ("verdict",) if any(group.verdict for group in chart.groups) else ()
     return Table(
         caption=chart.caption,
-        columns=(*labels, "shares", *reference, "labeled", *verdict),
+        columns=(*labels, "shares", *reference, chart.counted, *verdict),
         rows=tuple(
             _group_row(group, grouped, with_reference, with_verdict=bool(verdict))
             for group in chart.groups

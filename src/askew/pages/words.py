@@ -173,15 +173,13 @@ def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> st
         return "not asked"
     if isinstance(score, Missing):
         return f"not measured: {reason(score)}"
-    text = measured(score, scale)
+    parts = [measured(score, scale)]
     if score.null:
-        value = format_value(score.value, scale)
-        chance = f"expected by chance {format_value(score.null, scale)}"
-        if value == format_value(score.mark, scale):
-            text = f"{text}; {chance}"
-        else:
-            text = f"{value}; {chance}; bias-corrected estimate {text}"
-    return f"{name} {text}".strip()
+        parts.append(f"expected by chance {format_value(score.null, scale)}")
+    value = format_value(score.value, scale)
+    if value != format_value(score.mark, scale):
+        parts = [value, *parts[1:], f"bias-corrected estimate {parts[0]}"]
+    return f"{name} {'; '.join(parts)}".strip()
 
 
 def has_significant_q(score: E | None) -> bool:

@@ -194,18 +194,23 @@ def _difference(
     first: Estimate, second: Estimate, correlation: float, p: float, *, is_cas: bool = False
 ) -> Estimate:
     """Return a score of the first model minus that of the second."""
-    low, high = _joined_ends(first, second, correlation, is_cas=is_cas)
-    return Estimate(
+    difference = Estimate(
         value=first.mark - second.mark,
-        low=low,
-        high=high,
-        level=first.level,
-        interval=f"MOVER, {first.interval}, paired",
         n=(first.n or 0) + (second.n or 0),
         missing=first.missing + second.missing,
         null=0.0,
         max=first.max,
         p=p,
+    )
+    if first.interval is None or second.interval is None:
+        return difference
+    low, high = _joined_ends(first, second, correlation, is_cas=is_cas)
+    return replace(
+        difference,
+        low=low,
+        high=high,
+        level=first.level,
+        interval=f"MOVER, {first.interval}, paired",
     )
 
 

@@ -37,6 +37,7 @@ from askew.stats.intervals import (
     bootstrap_errors,
     corrected,
     ends,
+    from_enough,
     p_value,
     student_stretch,
     tail,
@@ -157,7 +158,7 @@ def associations(
     TIBET, Eq. 1-3, 6-7, appendix 9.4. Values are the plug-in scores. Intervals are for the
     population scores: of CAS by test inversion (`concept_shift`), of MAD by test inversion on
     stretched scores. With few images, the plug-in CAS is far too low, and may be outside its
-    interval. CAS has no null.
+    interval. With fewer than three images in a set, there are no intervals. CAS has no null.
 
     Parameters
     ----------
@@ -361,7 +362,7 @@ def _cas_estimates(
             max=1.0,
             debiased=interval.debiased,
         )
-        estimates.append(estimate)
+        estimates.append(from_enough(estimate, *counts.answered))
     return tuple(estimates)
 
 
@@ -375,7 +376,7 @@ def _contrast(
         reach = float(scipy.stats.norm.isf(tail(level)) * error)
         middle = float(noisy.scores @ weights)
         ends_of_both += [middle - reach, middle + reach]
-    return Estimate(
+    estimate = Estimate(
         value=float(parts.scores @ weights),
         low=max(min(ends_of_both), -1.0),
         high=min(max(ends_of_both), 1.0),
@@ -387,6 +388,7 @@ def _contrast(
         max=1.0,
         debiased=float(parts.for_mark.scores @ weights),
     )
+    return from_enough(estimate, *counts.answered)
 
 
 def _spread(
@@ -422,6 +424,7 @@ def _spread(
         debiased=low_end(parts.for_mark.scores, parts.for_mark.errors, spread, POINT),
     )
     null = spread(parts.null)
+    estimate = from_enough(estimate, *counts.answered)
     return corrected(estimate, float(null.mean()), p_value(estimate.value, null), maximum)
 
 

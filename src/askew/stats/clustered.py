@@ -21,6 +21,7 @@ from askew.stats.intervals import (
     bootstrap_errors,
     corrected,
     ends,
+    from_enough,
     mover,
     percentile_interval,
     student_stretch,
@@ -196,7 +197,7 @@ def clustered_mean(
 ) -> Estimate:
     """Estimate the mean over clusters of the means of their members.
 
-    The interval is by bootstrap over clusters.
+    The interval is by bootstrap over clusters. Fewer than three clusters have no interval.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def clustered_mean(
     mean = float(rows.mean())
     errors = bootstrap_errors(rows[:, None], draws, rng)[:, 0]
     low, high = percentile_interval(mean + errors, level)
-    return Estimate(
+    estimate = Estimate(
         value=mean,
         low=low,
         high=high,
@@ -228,6 +229,7 @@ def clustered_mean(
         null=null,
         p=None if null is None else sign_flip_p(rows - null, rng, draws),
     )
+    return from_enough(estimate, len(rows))
 
 
 def clustered_mean_difference(

@@ -36,6 +36,7 @@ from askew.stats.intervals import (
     array_of,
     corrected,
     first_accepted,
+    from_enough,
     mover,
     p_by_rounds,
     p_value,
@@ -453,9 +454,9 @@ def dependence_change(
     """Estimate the difference of two axes' association (Cramer's V) in two sets, in [-1, 1].
 
     Positive: the axes are more strongly associated in the first set. Interval: percentile bootstrap
-    of pairs. p: one-sided, for a rise, under the null of equal joint distributions. p uses 9,999
-    exchanges of the images of pairs, so that one of many pairs of axes can be significant. With
-    equal numbers of images, both V have the same excess.
+    of pairs, from three images of each set. p: one-sided, for a rise, under the null of equal
+    joint distributions. p uses 9,999 exchanges of the images of pairs, so that one of many pairs of
+    axes can be significant. With equal numbers of images, both V have the same excess.
 
     Parameters
     ----------
@@ -477,7 +478,7 @@ def dependence_change(
 
     value = float(rise(sets.means)[0])
     low, high = percentile_interval(rise(sets.resampled(draws, rng)), level)
-    return Estimate(
+    estimate = Estimate(
         value=value,
         low=min(low, value),
         high=max(high, value),
@@ -488,3 +489,4 @@ def dependence_change(
         max=1.0,
         p=p_value(value, rise(sets.exchanged(PERMUTATIONS, rng))),
     )
+    return from_enough(estimate, len(sets.first), len(sets.second))

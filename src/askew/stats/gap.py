@@ -13,7 +13,14 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, array_of, p_value, percentile_interval, student_stretch
+from askew.stats.intervals import (
+    Floats,
+    array_of,
+    from_enough,
+    p_value,
+    percentile_interval,
+    student_stretch,
+)
 from askew.types import Estimate
 
 QUANTILE = 0.25
@@ -97,7 +104,8 @@ def gap_estimate(
     The interval is for the mean score of the same numbers of new images and new variations. More
     images cover more, so the score depends on their number. Variations and images are resampled. A
     resample contains fewer different images and has a lower score. Therefore only deviations from
-    the mean resample are used, stretched like Student's t for few rows or columns.
+    the mean resample are used, stretched like Student's t for few rows or columns. Fewer than three
+    images or variations have no interval.
 
     The null is a model that shows everything in the variations. For the null, the same number of
     images is drawn with replacement from images of the variations. Low scores are biased, so p = (1
@@ -137,6 +145,7 @@ def gap_estimate(
         n=images,
         missing=missing,
     )
+    estimate = from_enough(estimate, images, variations)
     if of_variations is None:
         return estimate
     nulls = null_scores(of_variations, images, quantile, draws, rng)

@@ -17,6 +17,12 @@ Test = Callable[[Floats], ArrayLike]
 BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
+LEAST_IMAGES = 3
+"""Smallest number of images from which an interval is computed by resampling.
+
+All resamples of one image are equal, and half of the resamples of two images contain only one image.
+"""
+
 TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding decides no p-value
 
 
@@ -81,8 +87,8 @@ def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Draw sampling errors of the mean of a set, centered at 0.
 
-    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. One
-    image has no error.
+    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. The
+    errors of fewer than `LEAST_IMAGES` images are too small for an interval (`from_enough`).
 
     Parameters
     ----------
@@ -106,6 +112,21 @@ def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
     """Return the central interval (low, high) of bootstrap draws (draws,)."""
     low, high = np.quantile(draws, [tail(level), 1 - tail(level)])
     return float(low), float(high)
+
+
+def from_enough(estimate: Estimate, *images: int) -> Estimate:
+    """Return an estimate without its interval if a set has too few images to resample them.
+
+    Parameters
+    ----------
+    estimate
+        The estimate.
+    *images
+        Number of images of each resampled set.
+    """
+    if min(images) >= LEAST_IMAGES:
+        return estimate
+    return replace(estimate, low=None, high=None, level=None, interval=None, debiased=None)
 
 
 def first_accepted(
@@ -195,6 +216,13 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 def ends(estimate: Estimate) -> tuple[float, float]:
     """Return the low and high end of an estimate's interval; its value if it has no interval."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
+    return low, high
+
+
+def sure_ends(estimate: Estimate) -> tuple[float, float]:
+    """Return the ends between which a score is known to be; infinite if it has no interval."""
+    low = -math.inf if estimate.low is None else estimate.low
+    high = math.inf if estimate.high is None else estimate.high
     return low, high
 
 

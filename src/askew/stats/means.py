@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import sign_flip_p
-from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, tail
+from askew.stats.intervals import LEAST_IMAGES, TOLERANCE, Floats, array_of, ends, tail
 from askew.types import Estimate
 
 MOST_ENUMERATED = 12
@@ -36,7 +36,7 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        The numbers. A single number has no interval.
+        The numbers. A single number, and two equal numbers, have no interval and no p.
     level
         Level of the interval, in (0, 1).
     interval
@@ -56,8 +56,8 @@ def student_mean(
         If there is more than one axis, or a number is not finite.
     """
     x = array_of(numbers, "a mean", "(numbers)")
-    if len(x) == 1:
-        return Estimate(float(x[0]), n=1, missing=missing, null=null)
+    if len(x) == 1 or (len(x) < LEAST_IMAGES and np.ptp(x) <= TOLERANCE):
+        return Estimate(float(x.mean()), n=len(x), missing=missing, null=null)
     error = float(x.std(ddof=1) / math.sqrt(len(x)))
     mean = with_student(
         value=float(x.mean()),
@@ -153,6 +153,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
         Level of the interval, in (0, 1).
     """
     mean = student_mean(scores, level, "t over prompts, both paths")
+    if mean.interval is None:
+        return mean
     extension = float(np.asarray(apart, dtype=float).mean())
     low, high = ends(mean)
     return replace(mean, low=max(low - extension, 0.0), high=min(high + 2 * extension, 1.0))
@@ -173,6 +175,8 @@ def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 
         Level of the interval, in (0, 1).
     """
     mean = student_mean(contrasts, level, "t over prompts, further out", null=0.0)
+    if mean.interval is None:
+        return mean
     shift = mean.value - float(np.asarray(plug_ins, dtype=float).mean())
     low, high = ends(mean)
     return replace(

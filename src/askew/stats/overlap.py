@@ -15,7 +15,15 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import TOLERANCE, Floats, corrected, p_value, tail
+from askew.stats.intervals import (
+    LEAST_IMAGES,
+    TOLERANCE,
+    Floats,
+    corrected,
+    from_enough,
+    p_value,
+    tail,
+)
 from askew.stats.means import student_mean
 from askew.types import Estimate, Missing
 
@@ -160,7 +168,7 @@ def entanglement(
     an image with the other concept in another image of the prompt. p = (1 + exceedances) / (1 +
     draws), where the images of one concept are permuted. The null of the corrected mean has a
     sampling error, too, so its interval is t over pseudo-values of the jackknife. With fewer than
-    three images there is no null and no correction; with a single image there is no interval.
+    three images there is no interval, no null and no correction.
 
     Parameters
     ----------
@@ -187,8 +195,8 @@ def entanglement(
     diagonal = np.diagonal(x)
     n = len(x)
     miou = replace(student_mean(diagonal, level, bounds=(0, 1)), missing=missing, max=1.0)
-    if n < 3:
-        return miou, Missing(
+    if n < LEAST_IMAGES:
+        return from_enough(miou, n), Missing(
             "not_asked", "the overlap expected by chance needs three images of the prompt"
         )
     null = float((x.sum() - diagonal.sum()) / (n * (n - 1)))

@@ -25,6 +25,7 @@ from askew.pages import html, terminal
 from askew.pages.blocks import IntervalChart, Page
 from askew.parts.scoring import Scoring
 from askew.types import Picture
+from counted_shares import check_counts, value_groups
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american man", "african-american woman")
 PICTURES = 24
@@ -123,6 +124,19 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
     assert page.count("<img ") == len(GROUPS) * PICTURES
     assert "&lt;b&gt;" in page
     assert html.page(METHOD.page(classification_findings(), Media())) == page
+
+
+def test_every_share_of_decisions_has_its_count() -> None:
+    groups = value_groups(METHOD.page(classification_findings(), Media()))
+    assert len(groups) == len(
+        {e.group for e in classification_findings().classification.association}
+    )
+    for group in groups:
+        check_counts(group)
+    shown = text_of(classification_findings())
+    heads = next(line.split() for line in shown.splitlines() if line.startswith("Group"))
+    assert "decisions" in heads
+    assert "labeled" not in heads
 
 
 def test_exactly_the_skewed_pairs_are_listed() -> None:

@@ -30,6 +30,7 @@ from askew.pages.blocks import Block, Details, IntervalChart, IntervalRow, Page,
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import MissingCount
 from askew.types import Estimate, Missing, Picture
+from counted_shares import check_counts, value_groups
 from pages import test_browser as browser
 
 GROUPS = ("caucasian man", "caucasian woman", "african-american woman")
@@ -251,6 +252,15 @@ def test_every_set_has_a_row_a_group_and_strength_with_its_change(page: Page) ->
         assert value(row) == pytest.approx(share)
 
 
+def test_input_images_are_counted_once(page: Page) -> None:
+    """Each input image has an edit toward every word, so counting edits would repeat it."""
+    groups = value_groups(page)
+    for group in groups:
+        check_counts(group)
+    sizes = {(group.label == "input images", group.n) for group in groups}
+    assert sizes == {(True, SOURCES), (False, SOURCES * 2)}
+
+
 def test_tables_1_to_3_have_the_tone_of_every_average_face_with_its_class(page: Page) -> None:
     rows = chart_rows(page, "tables 1 to 3")
     assert "by the scheme chardon" in rows[0][0]
@@ -290,7 +300,7 @@ def test_the_page_begins_with_the_answer_and_has_all_parts(page: Page) -> None:
     assert before.count("do not change") == 1
     assert "Edits toward “high” and “low” at strength 0.8 do not change" in before
     parts = [
-        "Perceived gender of input images (counted once per edit) and edits at strength 0.8",
+        "Perceived gender of input images and of edits at strength 0.8",
         "whose perceived gender differs",
         "Average faces",
         "caucasian man → doctor",

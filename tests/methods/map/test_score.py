@@ -194,16 +194,16 @@ def test_differences_have_q_values_over_concepts() -> None:
     pairs = [
         pair(made_up(a=a, model=model, prompt=prompt, overlap=overlap), mask, SCORING)
         for model, overlap in (("first", 0.9), ("second", 0.2))
-        for prompt, a in product(("a nurse", "a chef here"), ("gender", "race"))
+        for prompt, a in product(("a nurse", "a chef here", "a cook"), ("gender", "race"))
     ]
     entries = section(pairs, changes=changes(pairs, [], {}, ["first", "second"], 0.95)).changes
     singles = [score.miou for entry in entries for score in entry.prompts]
-    assert len(singles) == 4
+    assert len(singles) == 6
     assert [score.q for score in singles] == pytest.approx(
         list(stats.false_discovery_control([score.p for score in singles]))
     )
     blocks = [score for entry in entries for score in entry.blocks.values()]
-    assert [score.n for score in blocks] == [2] * 8
+    assert [score.n for score in blocks] == [3] * 8
     assert [score.q for score in blocks] == pytest.approx(
         list(stats.false_discovery_control([score.p for score in blocks]))
     )

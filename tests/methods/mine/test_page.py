@@ -214,6 +214,21 @@ def test_only_labeled_details_are_called_left_out() -> None:
     )
 
 
+@pytest.mark.parametrize("null", [None, 1.05])
+def test_the_text_and_the_table_report_the_same_held_out_score(null: float | None) -> None:
+    prompt = replace(
+        best(HOSTILE, 1.01, 0.001),
+        held_out_score=e(1.01, null=null, debiased=1.004, p=0.001, q=0.001),
+    )
+    tree = html5lib.HTMLParser(strict=True).parse(page(mine_findings(best=(prompt,))))
+    shown = " ".join("".join(tree.itertext()).split())
+    assert "score 1.010 [1.000, 1.020]" in shown
+    table = shown[shown.index("Best prompts of all searches") :]
+    assert "1.010 [1.000, 1.020]" in table
+    described = "bias-corrected estimate 1.004"
+    assert shown.count("1.004") == shown.count(described)
+
+
 def test_the_page_has_all_parts_and_escapes_text() -> None:
     findings = mine_findings()
     text = page(findings)

@@ -341,7 +341,10 @@ class AuditView:
         questions = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield b.Paragraph(f"{capital(axis.kind)} axis. Questions: {questions}", muted=True)
         yield self._associations(prompt, name, axis)
-        for shares in own_shares:
+        for number, shares in enumerate(own_shares):
+            if number:
+                instrument = shorten(shares.instrument, 60)
+                yield b.Paragraph(f"Labeled by {instrument}: {sentence(shares)}.")
             yield survey.numbers(shares)
         yield self._pictures_of_axis(prompt, name)
         yield from _concepts(axis)

@@ -29,7 +29,7 @@ from askew.plan import PromptPlan
 from askew.stats.association import bipartite
 from askew.stats.association_intervals import Associations, associations
 from askew.stats.contingency import ChiSquare, chi_squares
-from askew.stats.intervals import benjamini_hochberg, in_order
+from askew.stats.intervals import benjamini_hochberg, from_enough, in_order
 from askew.stats.means import mean_cas, mean_cas_contrast, student_mean
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Axis, Estimate, Missing, Picture
@@ -463,9 +463,20 @@ def _domain_of_axis(
 
 def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
     """Mean debiased CAS of a value over prompts."""
-    marks = [_estimate(axis.cas[value]).mark for axis in scores]
+    estimates = [_estimate(axis.cas[value]) for axis in scores]
     apart = [axis.cas_apart[value] for axis in scores]
-    return mean_cas(marks, apart, level)
+    mean = mean_cas([estimate.mark for estimate in estimates], apart, level)
+    return _without_bias(mean, estimates)
+
+
+def _without_bias(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:
+    """Return a mean over prompts without its interval if a prompt has too few images.
+
+    Then the scores cannot be corrected for the bias of few images, and neither can their mean.
+    """
+    if all(estimate.interval is not None for estimate in estimates):
+        return mean
+    return from_enough(mean, 0)
 
 
 def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Estimate:
@@ -473,7 +484,7 @@ def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Es
     contrasts = [_estimate(axis.cas_contrast[value]) for axis in scores]
     marks = np.array([contrast.mark for contrast in contrasts])
     plug_in = np.array([contrast.value for contrast in contrasts])
-    return mean_cas_contrast(marks, plug_in, level)
+    return _without_bias(mean_cas_contrast(marks, plug_in, level), contrasts)
 
 
 def _scaled_cas(
@@ -481,17 +492,20 @@ def _scaled_cas(
 ) -> dict[str, Estimate]:
     """Mean share of each value in the sum of CAS, as scaled in the paper; empty if a sum is 0."""
     rows = []
+    estimates = []
     for axis in scores:
-        rows.append([_estimate(axis.cas[value]).mark for value in values])
+        of_prompt = [_estimate(axis.cas[value]) for value in values]
+        estimates += of_prompt
+        rows.append([estimate.mark for estimate in of_prompt])
     marks = np.array(rows)
     totals = marks.sum(axis=1, keepdims=True)
     if not totals.all():
         return {}
-    scaled = marks / totals
-    return {
-        value: student_mean(column, level, "t over prompts", bounds=(0, 1))
-        for value, column in zip(values, scaled.T, strict=True)
-    }
+    means = {}
+    for value, column in zip(values, (marks / totals).T, strict=True):
+        mean = student_mean(column, level, "t over prompts", bounds=(0, 1))
+        means[value] = _without_bias(mean, estimates)
+    return means
 
 
 def _estimate(score: E) -> Estimate:

@@ -27,7 +27,7 @@ from askew.parts.survey.blocks import strongest_first
 from askew.parts.survey.sentences import LIMITS, counted_headline, most_seen, tests
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import is_biased
-from askew.stats.intervals import ends
+from askew.stats.intervals import sure_ends
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
@@ -317,8 +317,8 @@ def extremes(axis: AxisScores) -> Extremes | None:
         return None
     highest = max(contrasts, key=lambda value: contrasts[value].value)
     lowest = min(contrasts, key=lambda value: contrasts[value].value)
-    low_of_highest, _ = ends(contrasts[highest])
-    _, high_of_lowest = ends(contrasts[lowest])
+    low_of_highest, _ = sure_ends(contrasts[highest])
+    _, high_of_lowest = sure_ends(contrasts[lowest])
     return Extremes(
         most_similar=highest,
         least_similar=lowest,

@@ -147,7 +147,7 @@ class ClassificationView:
             if isinstance(share, Estimate):
                 bars.append(self._share_bar(group, share))
         caption = f"Decisions for each set of classes, by group of images, with {samples}"
-        yield b.ValueChart(caption, tuple(bars), "Group", value=self.first)
+        yield b.ValueChart(caption, tuple(bars), "Group", value=self.first, counted="decisions")
         of_first = f"decisions for the {shorten(self.first, 40)} class"
         association = sorted(self.findings.classification.association, key=self._place)
         rows = [_rate_row(entry, entry.S, NO_PREFERENCE) for entry in association]
@@ -174,13 +174,15 @@ class ClassificationView:
             level=share.level,
             n=share.n,
         )
+        decisions = share.n or 0
+        of_first = round(share.value * decisions)
         return b.ValueGroup(
             label=shorten(group, 40),
             values=(
-                b.ValueShare(self.first, share, reference=0.5),
-                b.ValueShare(self.second, opposite, reference=0.5),
+                b.ValueShare(self.first, share, of_first, reference=0.5),
+                b.ValueShare(self.second, opposite, decisions - of_first, reference=0.5),
             ),
-            n=(share.n or 0) // len(self.findings.plan.pairs),
+            n=decisions,
             verdict=verdict,
             significant=significant,
         )

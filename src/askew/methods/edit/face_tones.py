@@ -5,7 +5,7 @@ the paper does, and `geometry` takes the cheeks of an aligned face.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from askew.methods.edit.cells import EditCell, EditReadings, Floats
 from askew.methods.edit.findings import FaceTone
 from askew.parts.scoring import Scoring
 from askew.run.base import Outcome
-from askew.stats.intervals import bootstrap_weights, percentile_interval
+from askew.stats.intervals import bootstrap_weights, from_enough, percentile_interval
 from askew.types import Estimate, Missing, Picture
 
 FACE_DRAWS = 200
@@ -42,11 +42,14 @@ class AverageTone:
         ITA in bootstrap samples of the input images. NaN where a sample has no skin.
     faces : int
         Number of averaged faces.
+    sources : int
+        Number of input images from which they come.
     """
 
     ita: float | Missing
     draws: Floats
     faces: int
+    sources: int
 
 
 def average_tones(
@@ -79,7 +82,10 @@ def average_tones(
     before = _average_tone([cell.group.sources], readings, weights)
     after = _average_tone(cell.rows, readings, weights)
     change = AverageTone(
-        ita=_difference(after.ita, before.ita), draws=after.draws - before.draws, faces=after.faces
+        ita=_difference(after.ita, before.ita),
+        draws=after.draws - before.draws,
+        faces=after.faces,
+        sources=min(after.sources, before.sources),
     )
     return FaceTone(
         ita_before=_estimate(before, scoring.level),
@@ -99,19 +105,19 @@ def _difference(after: float | Missing, before: float | Missing) -> float | Miss
 def _estimate(tone: AverageTone, level: float, null: float | None = None) -> E:
     if isinstance(tone.ita, Missing):
         return tone.ita
-    low = high = tone.ita
+    estimate = Estimate(value=tone.ita, n=tone.faces, null=null)
     known = tone.draws[~np.isnan(tone.draws)]
-    if len(known):
-        low, high = percentile_interval(known, level)
-    return Estimate(
-        value=tone.ita,
+    if not len(known):
+        return estimate
+    low, high = percentile_interval(known, level)
+    estimate = replace(
+        estimate,
         low=low,
         high=high,
         level=level,
         interval="percentile bootstrap over sources",
-        n=tone.faces,
-        null=null,
     )
+    return from_enough(estimate, tone.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +174,7 @@ def _average_tone(
         ita=sums.tone(np.ones(len(sums.counts))),
         draws=np.array(draws),
         faces=int(sums.counts.sum()),
+        sources=int(np.count_nonzero(sums.counts)),
     )
 
 

@@ -107,6 +107,8 @@ class Editing:
         The same share of images that were only encoded and decoded.
     gender_table : mapping of label to mapping of label to int
         Number of edits, by the label of the input image and of the edit.
+    gender_before : mapping of label to int
+        Number of input images with such an edit, by their label. Each image counts once.
     target_seen : Estimate or Missing
         Share of edits that show the word that they were edited toward.
     ita_before, ita_after, ita_change : Estimate or Missing
@@ -134,6 +136,7 @@ class Editing:
     gender_change: E
     floor: E
     gender_table: Mapping[str, Mapping[str, int]]
+    gender_before: Mapping[str, int]
     target_seen: E
     ita_before: E
     ita_after: E

@@ -140,10 +140,7 @@ class EditView:
     def _gender(self) -> Iterator[b.Block]:
         """Yield the perceived gender before and after edits, and how often it changes."""
         strength = headline_strength(self.findings.plan)
-        caption = (
-            f"Perceived gender of input images (counted once per edit) and edits at strength "
-            f"{strength:g}"
-        )
+        caption = f"Perceived gender of input images and of edits at strength {strength:g}"
         bars = [bar for bar in self._gender_bars(strength) if bar.n]
         yield b.ValueChart(caption=caption, groups=tuple(bars), heading="Group")
         chart = b.IntervalChart(
@@ -311,7 +308,7 @@ class EditView:
 
 
 def _source_bar(entry: Editing, values: Sequence[str]) -> b.ValueGroup:
-    counts = {value: sum(entry.gender_table.get(value, {}).values()) for value in values}
+    counts = {value: entry.gender_before.get(value, 0) for value in values}
     return _bar("input images", counts, entry.group)
 
 

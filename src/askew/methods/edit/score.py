@@ -165,6 +165,7 @@ def _entry(name: str, cell: EditCell, data: EditData) -> Editing:
         gender_change=gender.rate,
         floor=gender.floor,
         gender_table=_label_table(cell, readings.labels.get(GENDER, {})),
+        gender_before=_labels_before(cell, readings.labels.get(GENDER, {})),
         target_seen=scorer.share_of_shown_words(),
         ita_before=scorer.skin("before"),
         ita_after=scorer.skin("after"),
@@ -329,6 +330,17 @@ def _label_table(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, dict
             if isinstance(before, str) and isinstance(after, str):
                 counts.setdefault(before, Counter())[after] += 1
     return {before: dict(sorted(row.items())) for before, row in sorted(counts.items())}
+
+
+def _labels_before(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, int]:
+    """Count the input images with a labeled edit by their label."""
+    counts: Counter[str] = Counter()
+    for source, *edits in zip(cell.group.sources, *cell.rows, strict=True):
+        before = _label(source, labels)
+        labeled = any(isinstance(_label(edit, labels), str) for edit in edits)
+        if isinstance(before, str) and labeled:
+            counts[before] += 1
+    return dict(sorted(counts.items()))
 
 
 def _label(outcome: Outcome, labels: Mapping[str, Answer]) -> Answer | None:

@@ -18,7 +18,7 @@ from askew.measure.base import Embedder
 from askew.parts.scoring import Scoring, or_missing
 from askew.run.base import Outcome, Run
 from askew.stats.gap import bias_score, gap_estimate, null_scores, unit_similarity
-from askew.stats.intervals import bootstrap_errors, percentile_interval
+from askew.stats.intervals import bootstrap_errors, from_enough, percentile_interval
 from askew.store.files import sha256
 from askew.store.imagefile import opened
 from askew.store.keys import derived_seed
@@ -292,13 +292,13 @@ class NumberReading:
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the number, with a bootstrap interval over images if their errors are known."""
+        """Return the number, with a bootstrap interval over three or more images of known errors."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
         drawn = bootstrap_errors(np.array(self.errors)[:, None], scoring.draws, rng)[:, 0]
         low, high = percentile_interval(self.value - drawn, scoring.level)
-        return Estimate(
+        estimate = Estimate(
             self.value,
             low=max(low, 0),
             high=min(high, 1),
@@ -308,6 +308,7 @@ class NumberReading:
             missing=self.missing,
             max=1.0,
         )
+        return from_enough(estimate, len(self.errors))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def _answer_loss(findings: MineFindings, first: BestPrompt) -> str:
     if findings.plan.objective.startswith(COLOR):
         verb = "come nearest to"
     section = findings.minethegap
-    loss = w.measured(first.held_out_score, "range")
+    loss = _with_interval(first.held_out_score)
     return (
         f"Of {w.plural(section.evaluated, 'prompt')}, the images of {w.quote(first.prompt)} by "
         f"{findings.model.name} {verb} {section.objective}: a held-out loss of {loss}."
@@ -80,12 +80,17 @@ def _part_of(biased: Sequence[BestPrompt], scored: Sequence[BestPrompt]) -> str:
     return f"{len(biased)} of the {w.plural(len(scored), 'best prompt')}"
 
 
+def _with_interval(score: b.E) -> str:
+    """Return a held-out score and its interval, as the table shows them."""
+    return f"{w.part(score, 'value', 'range')} {w.interval(score, 'range')}".strip()
+
+
 def describe_prompt(prompt: BestPrompt) -> str:
     """Return the held-out score of a prompt, its significance, and its score in the search."""
     score = prompt.held_out_score
     if isinstance(score, Missing):
         return "The held-out images could not be scored."
-    value = w.measured(score, "range")
+    value = _with_interval(score)
     in_search = f"The score in the search was {w.part(prompt.score, 'value', 'range')}."
     if score.null is None:
         return f"Held-out score {value}. {in_search}"

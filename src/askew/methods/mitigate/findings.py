@@ -13,7 +13,7 @@ from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.shares import SetShares
-from askew.stats.intervals import ends
+from askew.stats.intervals import sure_ends
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.store.files import write_file
 from askew.types import Estimate, record
@@ -67,7 +67,7 @@ class AxisChange:
         """True if the deviation after lies in the predicted interval."""
         if not (isinstance(self.predicted, Estimate) and isinstance(self.after, Estimate)):
             return False
-        low, high = ends(self.predicted)
+        low, high = sure_ends(self.predicted)
         return low <= self.after.mark <= high
 
     @property
@@ -226,4 +226,4 @@ def is_significant_change(score: E, sign: int = 1) -> bool:
 
 def _excludes_zero(score: E | None, sign: int) -> bool:
     """Check whether an interval excludes 0."""
-    return isinstance(score, Estimate) and min(sign * end for end in ends(score)) > 0
+    return isinstance(score, Estimate) and min(sign * end for end in sure_ends(score)) > 0

@@ -31,7 +31,7 @@ from askew.stats.differences import (
     kernel_distance,
     share_difference,
 )
-from askew.stats.intervals import ends
+from askew.stats.intervals import ends, from_enough
 from askew.stats.means import student_mean
 from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
@@ -390,7 +390,8 @@ def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -
     vectors_before = np.array([before.vectors[place] for place in places], dtype=float)
     cosine_changes = (vectors_after - vectors_before) @ before.text
     rng = scoring.rng(before.observed.prompt.text, str(after.technique), "pictures")
+    nearness = student_mean(cosine_changes, scoring.level, "Student's t, paired", null=0.0)
     return Similarity(
-        nearness=student_mean(cosine_changes, scoring.level, "Student's t, paired", null=0.0),
+        nearness=from_enough(nearness, len(places)),
         quality=kernel_distance(vectors_after, vectors_before, rng=rng, draws=scoring.draws),
     )

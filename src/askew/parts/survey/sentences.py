@@ -42,11 +42,30 @@ def verdict_with_q(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return the text for a set that is not significant, with the correction if an interval differs."""
-    outside = above_reference(entry) or below_reference(entry)
-    if not outside or entry.verdict is None or entry.verdict.tests is None:
+    """Return the text for a set that is not significant, with the reason if an interval differs."""
+    reason = _correction(entry)
+    if not reason or entry.verdict is None:
         return format_phrase("no_bias")
-    return corrected_verdict(entry.verdict.tests, words.probability(entry.verdict.q, "q"))
+    q = words.probability(entry.verdict.q, "q")
+    return format_phrase("no_bias_after_correction", tests=reason, q=q)
+
+
+def _correction(entry: SetShares) -> str:
+    """Return the difference of the test from an interval that excludes the reference; else "".
+
+    The test is corrected for the number of tests, and allows for errors of the labels and of the
+    reference. It also counts all values of an axis together, and an interval is for one value.
+    """
+    if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
+        return ""
+    corrections = []
+    if (entry.verdict.tests or 1) > 1:
+        corrections.append(plural(entry.verdict.tests or 1, "test"))
+    if entry.verdict.corrected_for_errors:
+        corrections.append("labeling errors")
+    if entry.reference_images is not None:
+        corrections.append(f"{plural(entry.reference_images, 'image')} of the reference")
+    return words.listing(corrections or [plural(len(entry.shares), "value")])
 
 
 def not_significant(tests: int, q: str) -> str:
@@ -60,13 +79,8 @@ def not_significant(tests: int, q: str) -> str:
         The q-value in words: "q = 0.31".
     """
     if tests > 1:
-        return corrected_verdict(tests, q)
+        return format_phrase("no_bias_after_correction", tests=plural(tests, "test"), q=q)
     return f"{format_phrase('no_bias')} ({q})"
-
-
-def corrected_verdict(tests: int, q: str) -> str:
-    """Return "not significant after correction for 8 tests (q = 0.31)"."""
-    return format_phrase("no_bias_after_correction", tests=plural(tests, "test"), q=q)
 
 
 def _direction(entry: SetShares) -> str:
@@ -157,6 +171,9 @@ def _verdict_with_q(entry: SetShares) -> str:
     if is_biased(entry) is not False:
         return f"{verdict(entry)} ({q})" if q else verdict(entry)
     images = _labeled_images(entry)
+    correction = _correction(entry)
+    if correction:
+        images += f" after correction for {correction}"
     deviation = entry.verdict.detectable if entry.verdict else None
     if deviation is None:
         return format_phrase("no_bias_without_power", images=images, q=q)

@@ -11,7 +11,7 @@ from askew.pages.words import axis_label, capital, quote, shorten
 from askew.parts.survey.first_screen import label_column
 from askew.parts.survey.sentences import not_significant
 from askew.parts.survey.shares import SetShares
-from askew.stats.intervals import ends
+from askew.stats.intervals import sure_ends
 from askew.studies.compare.findings import AxisDifference
 from askew.types import Estimate
 
@@ -132,7 +132,7 @@ def _direction(
     shares = [share for share in (before, after) if isinstance(share, Estimate)]
     if not difference.differs or not isinstance(change, Estimate) or reference is None:
         return "none"
-    low, high = ends(change)
+    low, high = sure_ends(change)
     deviations = [share.value - reference for share in shares]
     if low <= 0 <= high or len(deviations) < 2 or deviations[0] * deviations[1] < 0:
         return "none"

@@ -17,7 +17,7 @@ from askew.pages.words import (
     set_label,
     shorten,
 )
-from askew.stats.intervals import ends
+from askew.stats.intervals import sure_ends
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
     RUN_DISTANCE,
@@ -171,7 +171,7 @@ def _direction(difference: AxisDifference) -> str:
     bias = difference.bias.difference if difference.bias else None
     if not isinstance(bias, Estimate) or not is_significant(bias):
         return ""
-    low, high = ends(bias)
+    low, high = sure_ends(bias)
     if low <= 0 <= high:
         return ""
     return "less" if bias.mark < 0 else "more"
