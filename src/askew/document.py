@@ -96,6 +96,9 @@ class Document(ABC):
     def estimates(self) -> list[EstimateRow]:
         """Return a row for each estimate, in the order of results.json."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.page.answer} Report: {self.report}>"
+
     def write_report(self) -> Path:
         """Write the report as one HTML file and return its path."""
         from askew.pages import html

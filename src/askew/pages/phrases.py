@@ -208,7 +208,7 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="a graph without an edge and without a determined effect",
     ),
     "association": Phrase(
-        text="{where}, {edges} of {pairs} of axes are associated (χ²).",
+        text="{where}, {edges} of {pairs} of axes {are} associated (χ²).",
         condition="a graph with an edge (by the χ² rule) or a determined effect",
     ),
     "strongest_effect": Phrase(

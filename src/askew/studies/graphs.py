@@ -18,7 +18,7 @@ from askew.studies.graph_differences import ModelGraphs, model_graphs, shared_pr
 from askew.studies.graphs_page import page
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphsResult(Document):
     """The graphs of several runs, and their differences.
 

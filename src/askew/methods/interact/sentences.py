@@ -104,7 +104,11 @@ def _associations(graph: Graph) -> str:
     if not edges and not determined:
         return format_phrase("no_association", where=where, pairs=pairs)
     return format_phrase(
-        "association", where=where, pairs=pairs, edges=len(edges) if edges else "none"
+        "association",
+        where=where,
+        pairs=pairs,
+        edges=f"{len(edges):,}" if edges else "none",
+        are="are" if len(edges) > 1 else "is",
     )
 
 

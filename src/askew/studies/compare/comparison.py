@@ -41,8 +41,8 @@ class ComparisonPlan(RunPlan):
     runs: tuple[ComparedRunPlan, ...] = Field(min_length=2)
 
 
-@dataclass(frozen=True)
-class Comparison(ComparisonFindings, Document):
+@dataclass(frozen=True, repr=False)
+class Comparison(Document, ComparisonFindings):
     """A comparison of finished runs, with its files comparison.json, .toml and .html."""
 
     def difference(
