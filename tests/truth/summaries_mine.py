@@ -11,7 +11,7 @@ from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import MineFindings, MineTheGap, RandomSearch, family
 from askew.methods.mine.gather import BestCandidate
 from askew.methods.mine.plan import MinePlan
-from askew.methods.mine.score import best_prompt
+from askew.methods.mine.score import best_prompt, with_verdict_of_shares
 from askew.methods.mine.sentences import answer, search_difference_sentence
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring
@@ -66,6 +66,7 @@ def mined(bias: float, seed: int) -> MineFindings:
         )
         best.append(best_prompt(candidate, 0, Scoring("none", seed, 200)))
     section = with_q(MineTheGap("skew", tuple(best), (), None, None), family)
+    section = with_verdict_of_shares(section, Scoring("none", seed, 200), {})
     plan = MinePlan(topic="people")
     head = Head(
         FORMAT, "0", 1, plan, "0" * 64, MACHINE, (), PLANTED, Instruments(vqa={READER: "1"}), ()

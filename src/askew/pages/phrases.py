@@ -198,7 +198,8 @@ _PROMPTS: Mapping[str, Phrase] = {
     ),
     "ranked_bias": Phrase(
         text="{counts} show significant bias.",
-        condition="the number of prompts with q < 0.05, by Benjamini-Hochberg over all prompts",
+        condition="the number of prompts with q < 0.05, by Benjamini-Hochberg over all prompts of a "
+        "model",
     ),
 }
 

@@ -18,7 +18,7 @@ from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import BestPrompt, MineTheGap, family, loss_of
 from askew.methods.mine.gather import BestCandidate
 from askew.methods.mine.plan import MinePlan
-from askew.methods.mine.score import best_prompt
+from askew.methods.mine.score import best_prompt, with_verdict_of_shares
 from askew.methods.mine.skew import SkewObjective, SkewReading, details, variations
 from askew.pages.words import has_significant_q
 from askew.parts.scoring import Scoring
@@ -267,7 +267,7 @@ def claims(counts: Sequence[Sequence[int]]) -> tuple[BestPrompt, ...]:
         candidate = BestCandidate(evaluated, held_out, held_out, shown)
         prompts.append(best_prompt(candidate, 0, SCORING))
     section = MineTheGap("skew", tuple(prompts), (), None, None)
-    return with_q(section, family).best
+    return with_verdict_of_shares(with_q(section, family), SCORING, {}).best
 
 
 def test_the_best_prompts_are_tested_on_held_out_shares() -> None:

@@ -7,6 +7,7 @@ from askew.errors import UnknownName
 from askew.findings import Address, E, ExtensibleRecord, Head, pattern
 from askew.method import Result
 from askew.methods.mine.plan import SKEW, MinePlan
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares
 from askew.prompts.evolution import Origin
 from askew.types import Estimate, Missing, record
@@ -155,6 +156,9 @@ class MineTheGap:
         Random searches; None without them.
     missed
         Words that images leave out; None if there are none.
+    shares_over_prompts
+        Shares in the held-out images of all best prompts together. Empty for other objectives than
+        skew.
     """
 
     objective: str
@@ -162,6 +166,7 @@ class MineTheGap:
     history: tuple[Iteration, ...]
     random: RandomSearch | None
     missed: MissedTerms | None
+    shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
 
     @property
     def evaluated(self) -> int:
@@ -244,12 +249,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests of an estimate; None if it is not corrected.
-
-    The distance of shares has the same test as the held-out score of its prompt.
-    """
+    """Return the family of tests of an estimate; None if it is not corrected."""
     name = pattern(at)
     held_out = ("best", "held_out_score")
-    if name == ("best", "shares", "distance"):
-        return held_out
     return name if name in (held_out, ("random", *held_out)) else None

@@ -23,7 +23,7 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.media import Media, picture_row, shot
-from askew.parts.survey.blocks import common_value, value_group
+from askew.parts.survey.blocks import common_value, together, value_group
 from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
@@ -155,6 +155,7 @@ class MineView:
         shares = [prompt.shares for prompt in entries if prompt.shares]
         for axis in dict.fromkeys(entry.axis for entry in shares):
             yield _shares(axis, [entry for entry in shares if entry.axis == axis])
+        yield from together(self.findings.minethegap.shares_over_prompts)
         rows = tuple(self._score_row(prompt) for prompt in entries)
         if self.is_skew:
             direction = "right: more biased"

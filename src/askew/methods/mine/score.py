@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
 from askew.methods.mine import findings as f
@@ -21,6 +22,8 @@ from askew.methods.mine.objectives import Alignment, ObjectiveReading
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewReading, variations
 from askew.parts.scoring import Scoring, or_missing
+from askew.parts.survey.confusion import Errors
+from askew.parts.survey.verdicts import judged_shares
 from askew.prompts.evolution import Candidate, content_words
 from askew.stats.gap import null_scores, worst
 from askew.stats.intervals import percentile_interval
@@ -58,7 +61,51 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
         random=_random_search(plan, gathered, scoring) if searches.random else None,
         missed=missed_terms(best),
     )
-    return head.into(f.MineFindings, minethegap=with_q(section, f.family))
+    errors = known_errors(
+        candidate.held_out for search in searches.mined for candidate in search.best
+    )
+    judged = with_verdict_of_shares(with_q(section, f.family), scoring, errors)
+    return head.into(f.MineFindings, minethegap=judged)
+
+
+def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
+    """Return the known errors of the instrument that labeled images."""
+    errors: dict[tuple[str, str], NDArray[np.int64]] = {}
+    for reading in readings:
+        if isinstance(reading, SkewReading):
+            errors |= reading.errors
+    return errors
+
+
+def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Errors) -> f.MineTheGap:
+    """Return a section in which the verdicts on shares decide the q-values of held-out scores.
+
+    The verdicts are those of an audit of the best prompts. A prompt that several searches selected
+    has the same held-out images in all of them, so that its shares count once.
+
+    Parameters
+    ----------
+    section
+        Results of a search. Without shares, they stay unchanged.
+    scoring
+        Settings of the run.
+    errors
+        Known errors of the instrument that labeled images.
+    """
+    entries = {}
+    for prompt in section.best:
+        if prompt.shares:
+            entries[prompt.prompt, prompt.shares.axis] = prompt.shares
+    judged = judged_shares([*entries.values()], scoring, errors)
+    verdicts = dict(zip(entries, judged.of_sets, strict=True))
+    best = []
+    for prompt in section.best:
+        if prompt.shares:
+            shares = verdicts[prompt.prompt, prompt.shares.axis]
+            best.append(replace(prompt, shares=shares, held_out_score=shares.distance))
+        else:
+            best.append(prompt)
+    return replace(section, best=tuple(best), shares_over_prompts=judged.over_prompts)
 
 
 def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:

@@ -9,12 +9,12 @@ from askew.pages import blocks as b
 from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.phrases import format_phrase
-from askew.parts.survey.sentences import most_seen
+from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
 from askew.types import Estimate, Missing
 
 
 def answer(findings: MineFindings) -> list[str]:
-    """Return the answer of a search: the headline, then at most two sentences."""
+    """Return the answer of a search: the headline, then at most three sentences."""
     plan = findings.plan
     best = ranked(findings.minethegap.best, plan.objective == SKEW)
     scored = [prompt for prompt in best if isinstance(prompt.held_out_score, Estimate)]
@@ -37,9 +37,11 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
         prompt=w.quote(first.prompt),
         observed=most_seen(first.shares) if first.shares else "no labels",
     )
+    sentences = [headline]
     if biased and len(scored) > 1:
-        return [headline, f"{_part_of(biased, scored)} show significant bias."]
-    return [headline]
+        sentences.append(f"{_part_of(biased, scored)} show significant bias.")
+    together = [("", entry) for entry in findings.minethegap.shares_over_prompts]
+    return sentences + bias_of_all_prompts(together, "All best prompts together")
 
 
 def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:

@@ -19,6 +19,7 @@ from askew.measure.subjects import needs_person, shows_person, subject_vectors
 from askew.methods.mine.objectives import NO_PICTURE, Objective, ObjectiveReading, enough
 from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
+from askew.parts.survey.confusion import Errors, calibration
 from askew.parts.survey.observed import Answer, ObservedSet, observe, why_missing
 from askew.parts.survey.reader import NOBODY
 from askew.plan import AxisPlan
@@ -44,12 +45,15 @@ class SkewReading:
         Axes that the prompt leaves unstated.
     stated
         True if the prompt states another axis, whose skew is 0.
+    errors
+        Known errors of the instrument.
     """
 
     seen: ObservedSet
     instrument: str
     axes: tuple[Axis, ...]
     stated: bool
+    errors: Errors = field(default_factory=dict)
 
     def deviations(self) -> dict[Axis, float | Missing]:
         """Return the skew of each axis.
@@ -131,7 +135,8 @@ class SkewReading:
             return None
         by_instrument = replace(scoring, instrument=self.instrument)
         prompt = self.seen.prompt.text
-        return shares.shares(self.seen, AxisPlan.of(axis), prompt, by_instrument)
+        errors = self.errors.get((self.instrument, axis.name))
+        return shares.shares(self.seen, AxisPlan.of(axis), prompt, by_instrument, errors)
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,7 @@ class SkewObjective(Objective):
             instrument=self.reader.name,
             axes=unstated,
             stated=len(unstated) < len(texts),
+            errors=calibration(self.reader.name, self.reader, unstated),
         )
 
     def observed(

@@ -12,6 +12,7 @@ from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigations import base as mitigation
 from askew.mitigations.base import Mitigation
 from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import sure_ends
 from askew.stats.significance import SIGNIFICANCE_LEVEL
@@ -168,13 +169,24 @@ class TechniqueFindings:
 
 @record
 class MitigationFindings(Head):
-    """Content of results.json. `mitigations` has the text of each mitigation file."""
+    """Content of results.json.
+
+    Attributes
+    ----------
+    shares : tuple of SetShares
+        Shares in the held-out images before and after. Each technique has a family of verdicts.
+    mitigations : mapping of technique to str
+        Text of each mitigation file.
+    shares_over_prompts : tuple of SharesOverPrompts
+        Shares of all prompts together. Empty with one prompt.
+    """
 
     plan: MitigationPlan
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
     techniques: tuple[TechniqueFindings, ...]
     mitigations: Annotated[Mapping[str, str], MappingKey("technique")]
+    shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Page of `askew mitigate`: shares, deviations, side effects and predictions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from askew.findings import E, PictureSet
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
@@ -82,9 +82,8 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
     target_axes = {
         change.axis for entry in findings.techniques for change in entry.axes if change.is_target
     }
-    of_targets = [entry for entry in findings.shares if entry.axis in target_axes]
-    of_monitored = [entry for entry in findings.shares if entry.axis not in target_axes]
-    monitored = b.Details("Monitored axes", survey.seen(of_monitored))
+    of_targets = _share_bars(findings, target_axes)
+    monitored = b.Details("Monitored axes", _share_bars(findings, _axes(findings) - target_axes))
     files = [
         b.Details(f"mitigation-{name}.toml", (b.CodeBlock(text),))
         for name, text in findings.mitigations.items()
@@ -92,12 +91,23 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
     return (
         b.Section("Other techniques", _other_charts(findings)),
         b.Section("Side effects", map(_side_effects, findings.techniques)),
-        b.Section("Shares before and after", (*survey.seen(of_targets), monitored), screen=False),
+        b.Section("Shares before and after", (*of_targets, monitored), screen=False),
         b.Section("Images of equal seeds", _images(findings, media), screen=False),
         b.Section("Changes in numbers", map(_deviations, findings.techniques), screen=False),
         b.Section("Predicted and measured deviations", _predicted(findings), screen=False),
         b.Section("Mitigation files", files, screen=False),
     )
+
+
+def _axes(findings: MitigationFindings) -> set[str]:
+    return {entry.axis for entry in findings.shares}
+
+
+def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.Block]:
+    """Return the shares on some axes before and after, of all prompts together and of each prompt."""
+    together = [entry for entry in findings.shares_over_prompts if entry.axis in axes]
+    of_prompts = [entry for entry in findings.shares if entry.axis in axes]
+    return [*survey.together(together), *survey.seen(of_prompts)]
 
 
 def headline(findings: MitigationFindings) -> str:

@@ -21,7 +21,7 @@ from askew.methods.mitigate.policy import target_shares
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.observed import Answer
 from askew.parts.survey.shares import DISTANCE, SetShares, shares
-from askew.parts.survey.verdicts import with_verdicts
+from askew.parts.survey.verdicts import judged_by_model
 from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.statements import occupations_in
 from askew.stats.contingency import cramers_v, raked
@@ -76,9 +76,11 @@ def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> Mit
             return "target" if change.is_target else "monitored"
         return "pairs" if address[-1] == "rise" else None
 
+    judged = judged_by_model(entries, [entry.set for entry in entries], scoring, gathered.errors)
     return head.into(
         MitigationFindings,
-        shares=with_verdicts(entries, gathered.errors),
+        shares=judged.of_sets,
+        shares_over_prompts=tuple(entry.shares for entry in judged.over_prompts),
         confusion=gathered.confusion,
         techniques=with_q(tuple(techniques), family),
         mitigations={name: value.to_toml() for name, value in gathered.techniques.items()},

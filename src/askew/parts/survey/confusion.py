@@ -117,14 +117,32 @@ def confusions(
 
 def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:
     """Return the error counts that instruments report."""
-    errors = {}
+    axes = closed_axes(prompts).values()
+    errors: dict[tuple[str, str], NDArray[np.int64]] = {}
     for name, vqa in instruments.items():
-        if not isinstance(vqa, CalibratedInstrument):
-            continue
-        for axis in closed_axes(prompts).values():
-            counts = vqa.known_errors(axis)
-            if counts is not None:
-                errors[name, axis.name] = counts
+        errors |= calibration(name, vqa, axes)
+    return errors
+
+
+def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
+    """Return the error counts that an instrument reports on axes.
+
+    Parameters
+    ----------
+    name
+        Name of the instrument.
+    instrument
+        The instrument, which need not report errors.
+    axes
+        The axes.
+    """
+    if not isinstance(instrument, CalibratedInstrument):
+        return {}
+    errors = {}
+    for axis in axes:
+        counts = instrument.known_errors(axis)
+        if counts is not None:
+            errors[name, axis.name] = counts
     return errors
 
 

@@ -19,6 +19,9 @@ LIMITS = (
 )
 """Limits of scores of shares."""
 
+MOST_NAMED = 4
+"""Number of shares that a sentence names."""
+
 Interval = tuple[float, float]
 
 
@@ -135,6 +138,27 @@ def most_seen(entry: SetShares) -> str:
         count=f"{entry.counts[value]:,}",
         n=f"{labeled:,}{reference}",
     )
+
+
+def bias_of_all_prompts(
+    named: Iterable[tuple[str, SetShares]], subject: str = "All prompts together"
+) -> list[str]:
+    """Return a sentence about significant shares of all prompts together, if there are any.
+
+    Parameters
+    ----------
+    named
+        Shares of all prompts together, with the name of their model, or "".
+    subject
+        First words of the sentence.
+    """
+    biased = [(name, entry) for name, entry in named if is_biased(entry)]
+    if not biased:
+        return []
+    parts = [f"{name} {most_seen(entry)}".strip() for name, entry in biased[:MOST_NAMED]]
+    if len(biased) > MOST_NAMED:
+        parts.append(f"significant bias in {plural(len(biased) - MOST_NAMED, 'more case')}")
+    return [f"{subject}: {'; '.join(parts)}."]
 
 
 def counted_headline(entry: SetShares) -> str:

@@ -1,9 +1,10 @@
 """Verdicts whether an image set is biased on an axis.
 
-All sets and axes of an instrument form one family of Benjamini-Hochberg, in every method, with a
-row for all prompts together. Sets with so few images that no labels could be significant are left
-out of the family and have a q of 1: they would hide the others. MAD is an estimate without a
-verdict.
+In every method, all sets and axes of a model's images that an instrument labels form one family of
+Benjamini-Hochberg, with a row for all prompts together. So a model's images have the same verdicts
+in an audit, in a ranking of several models, and before a mitigation. Images of a mitigated model are
+a separate family. Sets with so few images that no labels could be significant are left out of the
+family and have a q of 1: they would hide the others. MAD is an estimate without a verdict.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from askew.stats.goodness_of_fit import smallest_p
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.shares import detectable_distance
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
-from askew.types import Estimate
+from askew.types import Estimate, record
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,38 @@ class JudgedShares:
 
     of_sets: tuple[SetShares, ...]
     over_prompts: tuple[SharesOverPrompts, ...]
+
+
+@record
+class ModelShares:
+    """Shares in the images of all prompts of a model together.
+
+    Attributes
+    ----------
+    model : str
+        The model.
+    shares : SharesOverPrompts
+        The shares.
+    """
+
+    model: str
+    shares: SharesOverPrompts
+
+
+@dataclass(frozen=True)
+class JudgedModels:
+    """Shares of several models with the verdicts of a family per model.
+
+    Attributes
+    ----------
+    of_sets : tuple of SetShares
+        Shares of the sets of each prompt, in the given order.
+    over_prompts : tuple of ModelShares
+        Shares of all prompts together.
+    """
+
+    of_sets: tuple[SetShares, ...]
+    over_prompts: tuple[ModelShares, ...]
 
 
 def survey_shares(
@@ -98,6 +131,33 @@ def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors
         of_sets=tuple(entry for entry in judged if not isinstance(entry, SharesOverPrompts)),
         over_prompts=tuple(entry for entry in judged if isinstance(entry, SharesOverPrompts)),
     )
+
+
+def judged_by_model(
+    entries: Sequence[SetShares], models: Sequence[str], scoring: Scoring, errors: Errors
+) -> JudgedModels:
+    """Return the shares in the images of several models, with the verdicts of a family per model.
+
+    Parameters
+    ----------
+    entries
+        Shares of all sets of all models.
+    models
+        Model of each entry.
+    scoring
+        Settings of the run.
+    errors
+        Known errors of the instruments.
+    """
+    judged = list(entries)
+    over_prompts: list[ModelShares] = []
+    for model in dict.fromkeys(models):
+        places = [place for place, name in enumerate(models) if name == model]
+        of_model = judged_shares([entries[place] for place in places], scoring, errors)
+        for place, entry in zip(places, of_model.of_sets, strict=True):
+            judged[place] = entry
+        over_prompts += [ModelShares(model=model, shares=row) for row in of_model.over_prompts]
+    return JudgedModels(of_sets=tuple(judged), over_prompts=tuple(over_prompts))
 
 
 def with_verdicts(

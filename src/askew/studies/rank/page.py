@@ -11,7 +11,7 @@ from askew.pages import skeleton, words
 from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import folded, value_group
-from askew.parts.survey.sentences import most_seen
+from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
 from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
@@ -69,7 +69,7 @@ def page(findings: RankFindings, media: Media) -> b.Page:
             b.Section("Images", _pictures(findings, media), screen=False),
         ),
         reading=skeleton.reading(guide),
-        notes=("Bold: significant over all prompts and models (q < 0.05).",),
+        notes=("Bold: significant over all prompts and axes of a model (q < 0.05).",),
     )
 
 
@@ -82,6 +82,7 @@ def answer(findings: RankFindings) -> list[str]:
     sentences = [format_phrase("ranked_bias", counts=words.listing(counts))]
     biased = any(words.has_significant_q(prompt.score) for prompt in scored)
     sentences.insert(0 if biased else 1, _largest(findings, scored))
+    sentences += _bias_over_prompts(findings)
     sentences += _unscored_sentences(findings)
     sentences += [_agreement_sentence(findings, entry) for entry in findings.agreement]
     return sentences
@@ -107,6 +108,16 @@ def _biased_count(scored: Sequence[RankedPrompt], model: str) -> str:
         if prompt.model == model and words.has_significant_q(prompt.score)
     }
     return f"{len(biased)} of {words.plural(len(prompts), 'prompt')} on {model}"
+
+
+def _bias_over_prompts(findings: RankFindings) -> list[str]:
+    """Return a sentence about significant shares of all prompts together, if there are any."""
+    several_models = len(findings.models) > 1
+    named = [
+        (entry.model if several_models else "", entry.shares)
+        for entry in findings.shares_over_prompts
+    ]
+    return bias_of_all_prompts(named)
 
 
 def _unscored_sentences(findings: RankFindings) -> list[str]:
@@ -162,8 +173,10 @@ def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block
 
 
 def _scores(findings: RankFindings) -> Iterator[b.Block]:
+    """Yield the shares, if images are labeled, and the scores with intervals."""
     for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
         yield from _shares(findings, axis)
+    yield from _shares_over_prompts(findings)
     rows = tuple(_score_row(findings, prompt) for prompt in _grouped(findings))
     is_skew = findings.plan.objective == SKEW
     direction = "right: more biased" if is_skew else "left: more biased"
@@ -179,6 +192,18 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
         yield b.Details("Distances with interval, value expected by chance, and q", (chart,))
     else:
         yield chart
+
+
+def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
+    """Yield the shares of all prompts together, by axis and model."""
+    several_models = len(findings.models) > 1
+    groups = []
+    for entry in sorted(findings.shares_over_prompts, key=lambda entry: entry.shares.axis):
+        axis = words.capital(words.perceived(entry.shares.axis))
+        label = entry.model if several_models else axis
+        groups.append(value_group(entry.shares, label, group=axis if several_models else ""))
+    heading = "Model" if several_models else "Axis"
+    return folded("All prompts together", groups, heading, MOST_PROMPTS)
 
 
 def _shares(findings: RankFindings, axis: str) -> Iterator[b.Block]:

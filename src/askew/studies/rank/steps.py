@@ -15,16 +15,18 @@ from pydantic import Field, model_validator
 from scipy.stats import norm
 
 from askew import registry
-from askew.findings import E, GatheredData, Head, Identity, PictureSet, pattern, with_q
+from askew.findings import E, GatheredData, Head, Identity, PictureSet, with_q
 from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import ExplainedPrompt
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.objectives import ObjectiveReading
 from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
-from askew.methods.mine.score import estimate, explained
+from askew.methods.mine.score import estimate, explained, known_errors
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring, or_missing
+from askew.parts.survey.confusion import Errors
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
+from askew.parts.survey.verdicts import ModelShares, judged_by_model
 from askew.plan import NonEmptyText, PlanPart, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
@@ -205,7 +207,13 @@ class PromptMap:
 
 @record
 class RankFindings(Head):
-    """Content of results.json."""
+    """Content of results.json.
+
+    Attributes
+    ----------
+    shares_over_prompts : tuple of ModelShares
+        Shares of all prompts together, by model and axis. Empty with one prompt or without shares.
+    """
 
     plan: RankPlan
     models: tuple[Identity, ...]
@@ -214,6 +222,7 @@ class RankFindings(Head):
     differences: tuple[ModelDifference, ...]
     agreement: tuple[Agreement, ...]
     maps: tuple[PromptMap, ...]
+    shares_over_prompts: tuple[ModelShares, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +309,9 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
         Head of the results.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
-    ranked = _ranked(plan, gathered, scoring)
+    errors = known_errors(reading for reading, _ in gathered.read.values())
+    judged = _JudgedPrompts.of(_scored_prompts(plan, gathered, scoring), scoring, errors)
+    ranked = judged.prompts
     agreement: list[Agreement] = []
     if plan.table:
         for model in gathered.models:
@@ -317,16 +328,17 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     return head.into(
         RankFindings,
         models=gathered.models,
-        ranked=tuple(ranked),
+        ranked=ranked,
         means=tuple(means),
         differences=with_q(tuple(differences), lambda at: "differences"),
         agreement=tuple(agreement),
         maps=tuple(prompt_map for prompt_map in maps if prompt_map),
+        shares_over_prompts=judged.over_prompts,
     )
 
 
-def _ranked(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[RankedPrompt]:
-    """Return the scores of all prompts with q, the largest bias first."""
+def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[RankedPrompt]:
+    """Return the scores of all prompts, axes and models, without q."""
     prompts: list[RankedPrompt] = []
     for (model, prompt), (reading, evidence) in gathered.read.items():
         for of_axis in _by_axis(reading):
@@ -340,9 +352,29 @@ def _ranked(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[Ra
                     share=plan.share(prompt),
                 )
             )
-    tested = (("score",), ("shares", "distance"))
-    with_tests = with_q(tuple(prompts), lambda at: "ranked" if pattern(at) in tested else None)
-    return sorted(with_tests, reverse=True, key=_sorting_size)
+    return prompts
+
+
+@dataclass(frozen=True)
+class _JudgedPrompts:
+    """Prompts with their verdicts, the largest bias first, and the shares of all prompts together."""
+
+    prompts: tuple[RankedPrompt, ...]
+    over_prompts: tuple[ModelShares, ...]
+
+    @classmethod
+    def of(cls, prompts: Sequence[RankedPrompt], scoring: Scoring, errors: Errors) -> Self:
+        """Return prompts with q. Where they have shares, the verdict on the shares decides."""
+        with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
+        with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
+        entries = {place: shares for place, shares in with_shares.items() if shares}
+        models = [with_scores[place].model for place in entries]
+        judged = judged_by_model([*entries.values()], models, scoring, errors)
+        adjusted = list(with_scores)
+        for place, shares in zip(entries, judged.of_sets, strict=True):
+            adjusted[place] = replace(adjusted[place], shares=shares, score=shares.distance)
+        ranked = sorted(adjusted, reverse=True, key=_sorting_size)
+        return cls(prompts=tuple(ranked), over_prompts=judged.over_prompts)
 
 
 def _by_axis(reading: ObjectiveReading | Missing) -> list[ObjectiveReading | Missing]:
