@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("parts",),
     ("methods",),
     ("studies",),
-    ("commands",),
+    ("commands", "serve"),
     ("cli", "__main__"),
 )
 """From the lowest to the highest. Modules of one layer may import each other."""

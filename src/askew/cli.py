@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "askew.commands:check",
     "export": "askew.commands:export",
     "models": "askew.commands:models",
+    "serve-model": "askew.serve.command:serve_model",
     "robustness": "askew.studies.robustness:robustness",
     "graphs": "askew.studies.graphs:graphs",
     "runs list": "askew.commands:runs_list",
