@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest
 from askew.errors import NotEnoughData
 from askew.stats.distance import DISTANCES, distance_max
 from askew.stats.intervals import benjamini_hochberg
-from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
+from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Estimate
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
@@ -247,27 +247,16 @@ def test_one_prompt_of_24_women_is_found_among_sixty() -> None:
     assert benjamini_hochberg(p_values)[0] < 1e-5
 
 
-def test_worst_case_bounds() -> None:
-    low, high = worst_case_bounds([6, 2], 2)
-    np.testing.assert_allclose([low, high], [[0.6, 0.2], [0.8, 0.4]])
-    np.testing.assert_allclose(worst_case_bounds([0, 0], 3), [[0, 0], [1, 1]])
-    np.testing.assert_allclose(worst_case_bounds([6, 2], 0), [[0.75, 0.25]] * 2)
-
-
 def test_invalid_counts_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(NotEnoughData):
         share_intervals([0, 0])
     with pytest.raises(NotEnoughData):
         distance_estimate([0, 0], [1, 1], rng=rng)
-    with pytest.raises(NotEnoughData):
-        worst_case_bounds([0, 0], 0)
     with pytest.raises(ValueError, match="whole numbers"):
         share_intervals([0.5, 0.5])
     with pytest.raises(ValueError, match="2 and 3 values"):
         distance_estimate([1, 1], [1, 1, 1], rng=rng)
-    with pytest.raises(ValueError, match="negative"):
-        worst_case_bounds([1, 1], -1)
 
 
 @pytest.mark.parametrize("counts", [[0, 24], [24, 0]])

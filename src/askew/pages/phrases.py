@@ -53,6 +53,20 @@ _ONE_SET: Mapping[str, Phrase] = {
         condition="the same, if the interval of a share excludes its reference share: the number of "
         "tests, labeling errors, the images of the reference, or the number of values",
     ),
+    "bias_in_worst_case": Phrase(
+        text="{verdict}, also in the worst case of {missing}",
+        condition="the verdict has q < 0.05, and q < 0.05 if missing labels are closest to the "
+        "reference",
+    ),
+    "no_bias_in_worst_case": Phrase(
+        text="{verdict}, but not in the worst case of {missing}",
+        condition="the verdict has q < 0.05, and q of 0.05 or more if missing labels are closest to "
+        "the reference",
+    ),
+    "worst_case_headline": Phrase(
+        text="In the worst case of missing labels, {count} of {biases} would not be significant.",
+        condition="a verdict has q < 0.05 only without the worst case of missing labels",
+    ),
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
         "or more",

@@ -65,8 +65,8 @@ def share_intervals(
     return tuple(
         Estimate(
             value=k / n,
-            low=1 - _mid_p_upper(n - k, n, level),
-            high=_mid_p_upper(k, n, level),
+            low=1 - share_end(n - k, n, level),
+            high=share_end(k, n, level),
             level=level,
             interval="mid-P Clopper-Pearson",
             n=n,
@@ -173,17 +173,6 @@ def sampled_distance(
     return corrected(estimate, float(fair.mean()), p, maximum)
 
 
-def worst_case_bounds(counts: ArrayLike, missing: int) -> tuple[Floats, Floats]:
-    """Return the shares if none of the missing images show the value, and if all of them do.
-
-    The two arrays (K,) are bounds without assumptions about the reasons for missing answers.
-    """
-    if missing < 0:
-        raise ValueError(f"missing is {missing}; it cannot be negative")
-    c = axis_counts(np.append(np.asarray(counts, dtype=float), missing))
-    return c[:-1] / c.sum(), (c[:-1] + missing) / c.sum()
-
-
 def axis_counts(counts: ArrayLike) -> Floats:
     """Check counts (K,) of one image set: whole numbers with a sum above 0."""
     c = positive_counts(counts, "counts of one image set", whole=True)
@@ -201,8 +190,16 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=4096)
-def _mid_p_upper(k: float, n: int, level: float) -> float:
-    """Return the share at which P(X < k) + P(X = k) / 2 equals the tail; 1 for k = n."""
+def share_end(k: float, n: int, level: float) -> float:
+    """Return the mid-P high end of a share: P(X < k) + P(X = k) / 2 equals the tail; 1 for k = n.
+
+    Parameters
+    ----------
+    k, n
+        Number of images that show a value, and number of images.
+    level
+        Level of the central interval, in (0, 1).
+    """
 
     def reached(share: Floats) -> bool:
         return bool(scipy.special.bdtr([max(k - 1, 0), k], n, share).mean() <= tail(level))

@@ -26,7 +26,7 @@ from askew.parts.survey.blocks import leads as survey_leads
 from askew.parts.survey.blocks import strongest_first
 from askew.parts.survey.sentences import LIMITS, counted_headline, most_seen, tests
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.verdicts import is_biased
+from askew.parts.survey.verdicts import holds_in_worst_case, is_biased
 from askew.stats.intervals import sure_ends
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
@@ -180,7 +180,17 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     others = ""
     if power:
         others = f"For the others, {power[:1].lower()}{power[1:]}"
-    return " ".join(filter(None, [headline, others, open_axes(findings)]))
+    return " ".join(filter(None, [headline, _worst_case(tested), others, open_axes(findings)]))
+
+
+def _worst_case(tested: Sequence[SetShares]) -> str:
+    """Return the number of biases that missing labels could explain, or "" if there is none."""
+    biased = [entry for entry in tested if is_biased(entry)]
+    explained = sum(holds_in_worst_case(entry) is False for entry in biased)
+    if not explained:
+        return ""
+    biases = plural(len(biased), "significant bias", "significant biases")
+    return format_phrase("worst_case_headline", count=f"{explained:,}", biases=biases)
 
 
 def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:

@@ -255,7 +255,7 @@ def _value_columns(entry: SetShares) -> _ValueColumns:
         for value in entry.shares:
             cells[value].append(entry.instrument_corrected.get(value))
     if entry.bounds:
-        headings.append("worst case")
+        headings.append("worst case of missing labels")
         for value in entry.shares:
             low, high = entry.bounds[value]
             cells[value].append(f"{percent(low)} to {percent(high)}")

@@ -18,6 +18,7 @@ from askew.parts.survey.shares import (
     SharesDifference,
     Verdict,
     usable_errors,
+    worst_case_p,
 )
 from askew.stats.goodness_of_fit import FitTest
 from askew.stats.over_prompts import (
@@ -132,7 +133,12 @@ def _row(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> Shar
         prompts=len(entries),
         independent_images=counts.independent_images(scoring.level),
     )
-    return replace(row, verdict=_verdict(row.leading, test, entries))
+    verdict = _verdict(row.leading, test, entries)
+    known_errors = usable_errors(errors.get((first.instrument, first.axis)))
+    worst_case = worst_case_p(row, known_errors)
+    if worst_case is not None:
+        verdict = replace(verdict, worst_case_p=max(worst_case, test.p))
+    return replace(row, verdict=verdict)
 
 
 def _name(entries: Sequence[SetShares]) -> str:

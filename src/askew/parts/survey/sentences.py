@@ -8,7 +8,7 @@ from askew.pages.words import capital, measured, perceived, percent, plural, quo
 from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares, SharesDifference
-from askew.parts.survey.verdicts import is_biased
+from askew.parts.survey.verdicts import holds_in_worst_case, is_biased
 from askew.stats.intervals import ends
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing
@@ -34,7 +34,12 @@ def verdict(entry: SetShares) -> str:
         return "not tested"
     if not biased:
         return _not_significant(entry)
-    return _direction(entry)
+    holds = holds_in_worst_case(entry)
+    if holds is None:
+        return _direction(entry)
+    missing = plural(sum(entry.missing.values()), "missing label")
+    phrase = "bias_in_worst_case" if holds else "no_bias_in_worst_case"
+    return format_phrase(phrase, verdict=_direction(entry), missing=missing)
 
 
 def verdict_with_q(entry: SetShares) -> str:

@@ -19,8 +19,9 @@ from askew.stats.confusion import ReadingErrors, corrected_share_intervals
 from askew.stats.differences import distance_difference, share_difference
 from askew.stats.goodness_of_fit import reference_test
 from askew.stats.intervals import holm_then_bh
+from askew.stats.missing_labels import closest_counts, worst_case_intervals
 from askew.stats.paired_sets import PairedSets
-from askew.stats.shares import distance_estimate, share_intervals, worst_case_bounds
+from askew.stats.shares import distance_estimate, share_intervals
 from askew.types import Axis, Estimate, Missing, MissingItem, Scale, record
 
 Counts = NDArray[np.int64]
@@ -51,6 +52,9 @@ class Verdict:
         Number of sets and axes in the family of q.
     corrected_for_errors : bool
         True if the test allows for the known errors of the instrument.
+    worst_case_p, worst_case_q : float or None
+        p and q if the missing labels were as close to the reference as possible. None if no label
+        is missing.
     """
 
     value: str
@@ -60,6 +64,8 @@ class Verdict:
     detectable: float | None
     tests: int | None = None
     corrected_for_errors: bool = False
+    worst_case_p: float | None = None
+    worst_case_q: float | None = None
 
 
 @record
@@ -83,7 +89,8 @@ class SetShares:
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Lowest and highest share if the missing labels were known. None if no label is missing.
+        Intervals of the shares of all images, whatever the missing labels are (Imbens and Manski
+        2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
@@ -253,7 +260,7 @@ def _estimated(
         unlabeled,
         shares=dict(zip(axis.values, estimates, strict=True)),
         distance=distance,
-        bounds=_bounds(axis, counts, missing) if missing else None,
+        bounds=_bounds(axis, counts, missing, scoring.level) if missing else None,
         instrument_corrected=corrected,
         total_variation=total_variation,
         verdict=Verdict(
@@ -263,8 +270,36 @@ def _estimated(
             exact_p=test.exact_p,
             detectable=None,
             corrected_for_errors=errors is not None and unlabeled.reference_images is None,
+            worst_case_p=worst_case_p(unlabeled, errors),
         ),
     )
+
+
+def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
+    """Return p if the missing labels of a set were as close to the reference as possible.
+
+    Parameters
+    ----------
+    entry
+        A set with labeled images.
+    errors
+        Known errors of the labels.
+
+    Returns
+    -------
+    float or None
+        None if no label is missing.
+    """
+    missing = sum(entry.missing.values())
+    if not missing:
+        return None
+    reference = np.array(list(entry.reference.values()))
+    expected = reference
+    if errors is not None and entry.reference_images is None:
+        expected = reference @ errors.rates
+    counts = closest_counts(list(entry.counts.values()), missing, expected)
+    test = reference_test(counts, reference, reference_images=entry.reference_images, errors=errors)
+    return test.p
 
 
 def usable_errors(known_errors: Counts | None) -> ReadingErrors | None:
@@ -304,10 +339,12 @@ def _corrected(
     return dict(zip(axis.values, estimates, strict=True))
 
 
-def _bounds(axis: Axis, counts: Counts, missing: int) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest share of each value if missing labels were known."""
-    lowest, highest = worst_case_bounds(counts, missing)
-    pairs = zip(lowest.tolist(), highest.tolist(), strict=True)
+def _bounds(
+    axis: Axis, counts: Counts, missing: int, level: float
+) -> dict[str, tuple[float, float]]:
+    """Return the interval of the share of each value, whatever the missing labels are."""
+    lows, highs = worst_case_intervals(counts, missing, level=level)
+    pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))
 
 

@@ -7,7 +7,7 @@ a separate family. Sets with so few images that no labels could be significant a
 family and have a q of 1: they would hide the others. MAD is an estimate without a verdict.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from askew.parts.scoring import Scoring
@@ -15,7 +15,7 @@ from askew.parts.survey.confusion import Errors
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.over_prompts import SharesOverPrompts, over_prompts
 from askew.parts.survey.reader import Observed
-from askew.parts.survey.shares import DISTANCE, SetShares, shares, usable_errors
+from askew.parts.survey.shares import DISTANCE, SetShares, Verdict, shares, usable_errors
 from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.goodness_of_fit import smallest_p
@@ -187,18 +187,41 @@ def with_verdicts(
 
 def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[SetShares]:
     """Return the tested entries of an instrument with their q-values."""
-    q_values = [1.0] * len(entries)
     p_values = {}
+    worst_cases = {}
     for place, entry in enumerate(entries):
         if entry.verdict and _can_be_significant(entry):
             p_values[place] = entry.verdict.p
+            worst_cases[place] = _worst_case_p(entry.verdict)
+    q_values = _corrected(p_values, len(entries))
+    worst_case_q_values = _corrected(worst_cases, len(entries))
+    tests = max(len(p_values), 1)
+    judged = []
+    for entry, q, worst in zip(entries, q_values, worst_case_q_values, strict=True):
+        judged.append(_with_worst_case(_with_q(entry, q, tests, known_errors), worst))
+    return judged
+
+
+def _worst_case_p(verdict: Verdict) -> float:
+    """Return the larger p of the labeled images and of the worst case of missing labels."""
+    return max(verdict.p, verdict.worst_case_p or 0.0)
+
+
+def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
+    """Return the q-values of a family by place; 1 for entries without a test."""
+    q_values = [1.0] * entries
     corrected = benjamini_hochberg([*p_values.values()]).tolist()
     for place, q in zip(p_values, corrected, strict=True):
         q_values[place] = q
-    tests = max(len(p_values), 1)
-    return [
-        _with_q(entry, q, tests, known_errors) for entry, q in zip(entries, q_values, strict=True)
-    ]
+    return q_values
+
+
+def _with_worst_case(entry: SetShares, q: float) -> SetShares:
+    """Return an entry with the q-value of the worst case of its missing labels, if there are any."""
+    verdict = entry.verdict
+    if verdict is None or verdict.worst_case_p is None:
+        return entry
+    return replace(entry, verdict=replace(verdict, worst_case_q=q))
 
 
 def _can_be_significant(entry: SetShares) -> bool:
@@ -245,3 +268,16 @@ def is_biased(entry: SetShares) -> bool | None:
     if entry.verdict is None:
         return is_significant(entry.distance)
     return entry.verdict.q < SIGNIFICANCE_LEVEL
+
+
+def holds_in_worst_case(entry: SetShares) -> bool | None:
+    """Check whether a significant bias remains significant whatever the missing labels are.
+
+    Returns
+    -------
+    bool or None
+        None if the bias is not significant, or no label is missing.
+    """
+    if not is_biased(entry) or entry.verdict is None or entry.verdict.worst_case_q is None:
+        return None
+    return entry.verdict.worst_case_q < SIGNIFICANCE_LEVEL
