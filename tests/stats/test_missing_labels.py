@@ -57,7 +57,9 @@ def test_the_tail_solves_the_equation_of_imbens_and_manski(
 
 def test_with_many_images_the_ends_are_those_of_the_paper() -> None:
     """Ends by the normal law, computed here from the paper's formula."""
-    counts, missing, n = [12_000, 18_000], 10_000, 40_000
+    counts = [12_000, 18_000]
+    missing = 10_000
+    n = sum(counts) + missing
     lows, highs = worst_case_intervals(counts, missing)
     for place, count in enumerate(counts):
         low = count / n
@@ -94,7 +96,7 @@ def test_the_interval_covers_the_planted_share(unlabeled: tuple[float, float]) -
 def test_no_labels_are_closer_to_the_reference(
     counts: list[int], missing: int, weights: list[int]
 ) -> None:
-    """By listing all labels that the missing ones may be."""
+    """Compare with a list of all labels that are possible."""
     reference = np.array(weights[: len(counts)]) / sum(weights[: len(counts)])
     n = sum(counts) + missing
     closest = closest_counts(counts, missing, reference)

@@ -386,11 +386,12 @@ DECISIONS: tuple[Definition, ...] = (
     ),
     (
         "Verdict",
-        "A verdict for each image set and axis tests the deviation of the shares. With ordered "
-        "values it also tests the total variation, and with a uniform reference MAD. Holm joins these "
-        "tests, and Benjamini-Hochberg corrects over all sets and axes. q is the expected share of "
-        "false discoveries among the sets and axes called significant. Bold, the headline and "
-        "--fail-if “verdict.q < 0.05” follow the verdict.",
+        "A verdict for each image set and axis tests the counts of its labels against the reference, "
+        "by Pearson's chi-squared statistic (mid-p). Benjamini-Hochberg corrects over all sets and "
+        "axes. q is the expected share of false discoveries among the sets and axes called "
+        "significant. Bold, the headline and --fail-if “verdict.q < 0.05” follow the verdict. If "
+        "labels are missing, a significant verdict reports whether it holds in the worst case: q if "
+        "the missing labels were as close to the reference as possible.",
     ),
 )
 
@@ -418,7 +419,11 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
         "Corrected for labeling errors",
         "the shares that, labeled with the known errors, are closest to the observed shares",
     ),
-    ("Worst case", "the shares if no missing label, or every missing label, had this value"),
+    (
+        "Worst case of missing labels",
+        "from the share if no missing label had this value to the share if every missing label had it, "
+        "with the sampling error of both (Imbens and Manski 2004)",
+    ),
 )
 
 
