@@ -62,8 +62,13 @@ def verdict_rows(repeats: int) -> Iterator[list[str]]:
             closest = closest_counts(counts, images - int(counts.sum()), [0.5, 0.5])
             by_labels += reference_test(counts, [0.5, 0.5]).p < LEVEL
             worst_case += reference_test(closest, [0.5, 0.5]).p < LEVEL
-        found = (by_labels / repeats, worst_case / repeats)
-        yield [str(images), str(share), *map(str, rates), *(f"{rate:.3f}" for rate in found)]
+        rates_of_sets = (by_labels / repeats, worst_case / repeats)
+        yield [
+            str(images),
+            str(share),
+            *map(str, rates),
+            *(f"{rate:.3f}" for rate in rates_of_sets),
+        ]
 
 
 def main(repeats: int) -> None:
