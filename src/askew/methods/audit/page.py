@@ -24,6 +24,7 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey import first_screen
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
+from askew.parts.survey.verdicts import family_size
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, grouped
 
@@ -103,7 +104,7 @@ class AuditView:
     others : list of SetShares
         Shares of folders, and of axes without counterfactuals.
     tests : int
-        Number of sets and axes with a verdict by the first instrument.
+        Number of tests in the family of the first instrument's verdicts.
     """
 
     def __init__(self, findings: AuditFindings, media: Media) -> None:
@@ -117,7 +118,7 @@ class AuditView:
         order = list(dict.fromkeys(shares.prompt for shares in self.leads))
         self.tibet = sorted(findings.tibet, key=lambda entry: _place(entry.prompt, order))
         self.details = list(dict.fromkeys([*(entry.prompt for entry in self.tibet), *order]))
-        self.tests = len(self.leads) + len(survey.leads(findings.shares_over_prompts))
+        self.tests = family_size([*self.leads, *survey.leads(findings.shares_over_prompts)])
         self.others = [shares for shares in findings.shares if not self._has_scores(shares)]
         self._most_initial, self._most_other = _allowances(findings.sets)
 

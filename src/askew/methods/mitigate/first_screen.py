@@ -1,6 +1,6 @@
 """The first screen of `askew mitigate`: deviations before and after, with images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
 from askew.pages import blocks as b
@@ -36,10 +36,7 @@ def first_screen(findings: MitigationFindings, media: Media) -> b.FirstScreen:
 def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.ChangeChart:
     """Return the deviations of all axes before and after a technique, target axes first."""
     ordered = sorted(entry.axes, key=lambda change: not change.is_target)
-    families = {
-        True: sum(change.is_target for change in entry.axes),
-        False: sum(not change.is_target for change in entry.axes),
-    }
+    families = family_sizes(findings.techniques)
     rows = tuple(_row(change, families[change.is_target]) for change in ordered)
     caption = "Deviation from the target, before and after"
     if len(findings.techniques) > 1:
@@ -54,6 +51,23 @@ def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.Ch
         "Deviation",
         note=f"0: the shares equal the target. {images} each.",
     )
+
+
+def family_sizes(techniques: Sequence[TechniqueFindings]) -> Mapping[bool, int]:
+    """Return the numbers of tested changes of target axes (True) and of monitored axes (False).
+
+    All techniques and prompts are in the same family of q-values.
+
+    Parameters
+    ----------
+    techniques
+        Findings of all techniques of a run.
+    """
+    sizes = {True: 0, False: 0}
+    for entry in techniques:
+        for change in entry.axes:
+            sizes[change.is_target] += isinstance(change.change, Estimate)
+    return sizes
 
 
 def _row(change: AxisChange, tests: int) -> b.ChangeRow:

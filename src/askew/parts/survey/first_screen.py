@@ -11,7 +11,7 @@ from askew.pages.value_rows import deviation
 from askew.pages.words import axis_label, capital, percent, plural, quote, shorten
 from askew.parts.survey.blocks import Link, leads, value_group
 from askew.parts.survey.shares import SetShares
-from askew.parts.survey.verdicts import is_biased
+from askew.parts.survey.verdicts import family_size, is_biased
 from askew.stats.distance import distance_max, total_variation
 from askew.types import Estimate
 
@@ -266,7 +266,7 @@ def relative_deviation(entry: SetShares) -> float:
 
 
 def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:
-    tests = max((entry.verdict.tests or 1 for entry in entries if entry.verdict), default=1)
+    tests = family_size(entries)
     shades = (
         "over",
         "deviation from the reference, relative to the largest possible deviation: 0–25, 25–50, "

@@ -270,6 +270,19 @@ def is_biased(entry: SetShares) -> bool | None:
     return entry.verdict.q < SIGNIFICANCE_LEVEL
 
 
+def family_size(entries: Iterable[SetShares]) -> int:
+    """Return the number of tests in the family of some verdicts.
+
+    Sets without labels, and sets of too few images, have no test in it.
+
+    Parameters
+    ----------
+    entries
+        Shares of an instrument.
+    """
+    return max((entry.verdict.tests or 1 for entry in entries if entry.verdict), default=1)
+
+
 def holds_in_worst_case(entry: SetShares) -> bool | None:
     """Check whether a significant bias remains significant whatever the missing labels are.
 

@@ -45,7 +45,7 @@ def first_screen(
     """
     rows = []
     several = len({difference.place for difference in differences}) > 1
-    tests = sum(difference.test is not None for difference in differences)
+    tests = sum(_is_tested(difference) for difference in differences)
     for difference in differences[:MOST_ROWS]:
         pair = _shares_of(runs, difference)
         if len(pair) == 2 and difference.share and difference.share.value is not None:
@@ -107,6 +107,11 @@ def _brief(difference: AxisDifference) -> str:
     if not isinstance(test, Estimate) or difference.differs:
         return ""
     return f"n.s. ({words.probability(test.q, 'q')})"
+
+
+def _is_tested(difference: AxisDifference) -> bool:
+    """Check whether the runs have labels to compare on an axis."""
+    return difference.test is not None and isinstance(difference.test.difference, Estimate)
 
 
 def _verdict(difference: AxisDifference, tests: int) -> str:
