@@ -1,4 +1,4 @@
-"""An installation of askew without its extras, in a fresh environment.
+"""An installation of askew without its extras: linked from this environment, or by pip (slow).
 
 Audits by labels, comparisons and exports work. Other commands name the package that they need.
 """
@@ -10,35 +10,68 @@ import os
 import subprocess
 import sys
 import venv
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from PIL import Image
+
+import askew
 
 ROOT = Path(__file__).parents[2]
 PIP = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--quiet"]
 
 
-@pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(
+    scope="module", params=["linked", pytest.param("installed", marks=pytest.mark.slow)]
+)
+def core(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an environment with only askew and its dependencies."""
-    folder = tmp_path_factory.mktemp("core")
-    venv.create(folder / "env")
-    install = [
-        *PIP,
-        "--python",
-        str(folder / "env"),
-        "install",
-        "--no-compile",
-        "-c",
-        str(ROOT / "constraints.txt"),
-    ]
-    if subprocess.run([*install, str(ROOT)], check=False).returncode:
-        reach = [*PIP, "download", "--no-deps", "--dest", str(folder / "reached"), "hatchling"]
+    environment = tmp_path_factory.mktemp("core") / "env"
+    venv.create(environment)
+    if request.param == "linked":
+        link(environment)
+    else:
+        install(environment)
+    return environment
+
+
+def link(environment: Path) -> None:
+    """Link askew and the distributions that it requires, which are installed here already."""
+    library = next(environment.glob("lib/python*/site-packages"))
+    (library / "askew").symlink_to(Path(askew.__file__).parent)
+    for distribution in required("askew", {}).values():
+        for name in {file.parts[0] for file in distribution.files or ()}:
+            source = Path(str(distribution.locate_file(name)))
+            if name != ".." and source.exists() and not (library / name).exists():
+                (library / name).symlink_to(source)
+    command = environment / "bin" / "askew"
+    python = environment / "bin" / "python"
+    command.write_text(f"#!{python}\nfrom askew.__main__ import main\n\nmain()\n")
+    command.chmod(0o755)
+
+
+def required(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Add a distribution and all that it requires without extras to `found`, by their names."""
+    if name not in found:
+        found[name] = distribution(name)
+        for line in found[name].requires or ():
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                required(requirement.name, found)
+    return found
+
+
+def install(environment: Path) -> None:
+    """Install askew and its dependencies from a package index."""
+    order = [*PIP, "--python", str(environment), "install", "--no-compile"]
+    limits = ["-c", str(ROOT / "constraints.txt")]
+    if subprocess.run([*order, *limits, str(ROOT)], check=False).returncode:
+        reach = [*PIP, "download", "--no-deps", "--dest", str(environment / "reached"), "hatchling"]
         if subprocess.run(reach, check=False).returncode:
             pytest.skip("pip reaches no package index, from which the core could be installed")
         pytest.fail("the core cannot be installed")
-    return folder / "env"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +91,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def askew(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
+def run(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
     """Run the installed command and return its standard output and standard error."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
@@ -78,7 +111,7 @@ def askew(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, s
 def runs(core: Path, pictures: Path) -> Path:
     """Return the folder of two finished runs, `one` and `two`."""
     for model in ("one", "two"):
-        shown, _ = askew(
+        shown, _ = run(
             core,
             pictures,
             "audit",
@@ -111,14 +144,14 @@ def test_packages_of_networks_are_not_installed(core: Path) -> None:
 
 
 def test_help_and_lists(core: Path, tmp_path: Path) -> None:
-    assert "audit" in askew(core, tmp_path, "--help")[0]
-    shown, _ = askew(core, tmp_path, "models")
+    assert "audit" in run(core, tmp_path, "--help")[0]
+    shown, _ = run(core, tmp_path, "models")
     assert "studio/planted" in shown
     assert "transformers" in shown, "what could be installed is listed too"
 
 
 def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
-    shown, _ = askew(core, runs, "compare", "one", "two")
+    shown, _ = run(core, runs, "compare", "one", "two")
     assert (
         "two differs significantly from one" in shown
         or "one differs significantly from two" in shown
@@ -127,7 +160,7 @@ def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
 
 
 def test_estimates_are_exported(core: Path, runs: Path) -> None:
-    shown, _ = askew(core, runs, "export", "one", "--format", "csv")
+    shown, _ = run(core, runs, "export", "one", "--format", "csv")
     rows = list(csv.DictReader(shown.splitlines()))
     assert {row["method"] for row in rows} == {"audit"}
     assert {"distance", "shares"} <= {row["score"] for row in rows}
@@ -144,7 +177,7 @@ def test_estimates_are_exported(core: Path, runs: Path) -> None:
 def test_errors_name_the_extra_to_install(
     arguments: tuple[str, ...], part: str, core: Path, tmp_path: Path
 ) -> None:
-    _, errors = askew(
+    _, errors = run(
         core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2
     )
     assert (
