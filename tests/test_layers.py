@@ -209,6 +209,7 @@ WITH_NETWORKS = (
     "measure.denoising",
     "measure.loading",
     "measure.passive_stream",
+    "measure.small_clip",
     "measure.transformers_vqa",
     "models.device",
     "models.diffusers",

@@ -62,7 +62,7 @@ _LOADED: dict[bytes, Any] = {}
 PROVIDER = "__askew_provider__"
 """Attribute of a loaded object that contains its `Provider`."""
 
-NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "torch", "transformers")
+NETWORKS = ("diffusers", "huggingface_hub", "safetensors", "tokenizers", "torch", "transformers")
 """Packages of the extra `models`."""
 
 GROUPS = {

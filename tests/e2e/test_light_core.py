@@ -41,9 +41,9 @@ def link(environment: Path) -> None:
     """Link askew and the distributions that it requires, which are installed here already."""
     library = next(environment.glob("lib/python*/site-packages"))
     (library / "askew").symlink_to(Path(askew.__file__).parent)
-    for distribution in required("askew", {}).values():
-        for name in {file.parts[0] for file in distribution.files or ()}:
-            source = Path(str(distribution.locate_file(name)))
+    for package in required("askew", {}).values():
+        for name in {file.parts[0] for file in package.files or ()}:
+            source = Path(str(package.locate_file(name)))
             if name != ".." and source.exists() and not (library / name).exists():
                 (library / name).symlink_to(source)
     command = environment / "bin" / "askew"
@@ -52,15 +52,15 @@ def link(environment: Path) -> None:
     command.chmod(0o755)
 
 
-def required(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
-    """Add a distribution and all that it requires without extras to `found`, by their names."""
-    if name not in found:
-        found[name] = distribution(name)
-        for line in found[name].requires or ():
+def required(name: str, packages: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Add a distribution and all that it requires without extras to `packages`, by their names."""
+    if name not in packages:
+        packages[name] = distribution(name)
+        for line in packages[name].requires or ():
             requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                required(requirement.name, found)
-    return found
+                required(requirement.name, packages)
+    return packages
 
 
 def install(environment: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from askew.measure import studio
 from askew.measure.base import CAPTION, PERSON
+from askew.measure.small_clip import SmallClip
 from askew.measure.studio import VALUES, StudioEmbedder, StudioVQA, Vectors
 from askew.prompts.axes import AXES, BIASCONNECT, find_axis
 from askew.store.files import sha256
@@ -103,6 +107,38 @@ def test_another_tokenizer_is_another_instrument(
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace('"woman"', '"womxn"'))
     assert StudioVQA(StudioEmbedder()).fingerprint != vqa.fingerprint
+
+
+def test_the_plain_network_equals_that_of_transformers(drawings: Drawings) -> None:
+    embedder = StudioEmbedder()
+    model, tokenizer = embedder.text_tower()
+    network = SmallClip(weights("embedder"))
+    texts = ["a nurse", "Café  men's 12 glasses <|endoftext|> and a woman", "", "word " * 80]
+    with torch.inference_mode():
+        for count in (1, 7):
+            batch = studio.network_input(drawings[1][:count])
+            wanted = model.get_image_features(pixel_values=batch).pooler_output
+            assert torch.equal(network.images(batch), wanted)
+        for group in (texts[:1], texts):
+            tokens = tokenizer(group, padding=True, truncation=True, return_tensors="pt")
+            assert torch.equal(
+                network.texts(group), model.get_text_features(**tokens).pooler_output
+            )
+
+
+def test_labels_need_torch_but_not_transformers() -> None:
+    code = """if True:
+    import sys
+    import numpy as np
+    from askew.measure.studio import StudioVQA
+    from askew.prompts.axes import AXES
+    vqa = StudioVQA()
+    vectors = vqa.embedder.embed_pixels(np.zeros((1, 128, 128, 3), np.uint8))
+    assert vqa.answer_vectors(vectors, AXES["gender"].questions)
+    print(*{"torch", "transformers", "diffusers"} & set(sys.modules))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["torch"]
 
 
 def test_drawings_without_a_person_are_recognized(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import torch
     from transformers import CLIPModel, CLIPTokenizer
 
+    from askew.measure.small_clip import SmallClip
+
 BATCH = 64
 SIZE = (128, 128)
 SUBJECT_CAPTIONS = {
@@ -80,6 +82,12 @@ class StudioEmbedder(CachingEmbedder):
         self.fingerprint = f"studio-embedder-3-{sha256(read)[:16]}"
 
     @cached_property
+    def _network(self) -> "SmallClip":
+        from askew.measure.small_clip import SmallClip
+
+        return SmallClip(self._folder)
+
+    @cached_property
     def _tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
         import torch
         from transformers import CLIPModel, CLIPTokenizer
@@ -101,12 +109,10 @@ class StudioEmbedder(CachingEmbedder):
         """Return unit vectors of images given as (images, 128, 128, 3)."""
         import torch
 
-        model, _ = self._tower
         vectors = []
         with torch.inference_mode():
             for start in range(0, len(pixels), BATCH):
-                batch = network_input(pixels[start : start + BATCH])
-                rows = model.get_image_features(pixel_values=batch).pooler_output
+                rows = self._network.images(network_input(pixels[start : start + BATCH]))
                 vectors.append(torch.nn.functional.normalize(rows, dim=-1).numpy())
         return np.concatenate(vectors)
 
@@ -114,12 +120,9 @@ class StudioEmbedder(CachingEmbedder):
         """Return unit vectors (texts, 128)."""
         import torch
 
-        model, tokenizer = self._tower
         with torch.inference_mode():
-            tokens = tokenizer(list(texts), padding=True, truncation=True, return_tensors="pt")
-            rows = model.get_text_features(**tokens).pooler_output
-            unit_rows = torch.nn.functional.normalize(rows, dim=-1)
-            return np.asarray(unit_rows.numpy(), dtype=np.float32)
+            rows = torch.nn.functional.normalize(self._network.texts(texts), dim=-1)
+            return np.asarray(rows.numpy(), dtype=np.float32)
 
 
 def _resized(image: Image.Image) -> Image.Image:
@@ -214,8 +217,9 @@ def create_embedder(name: str) -> StudioEmbedder:
     return StudioEmbedder()
 
 
+@lru_cache
 def create_vqa(name: str) -> StudioVQA:
-    """Return the VQA `studio`.
+    """Return the VQA `studio` of this process, which keeps the vectors of its captions.
 
     Raises
     ------

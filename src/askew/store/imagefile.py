@@ -110,11 +110,15 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
 
     Such an image has no pixels, a single color with decoder noise, or numbers that are not finite.
     """
+    if isinstance(image, Image.Image) and image.mode != "F":
+        if 0 in image.size:
+            return True
+        return all(high - low <= NOISE for low, high in as_rgb(image).getextrema())
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
     if isinstance(image, Image.Image):
-        pixels = np.asarray(as_rgb(image))
+        return is_blank(as_rgb(image))
     rows = pixels.reshape(pixels.shape[0] * pixels.shape[1], -1)
     noise = NOISE if pixels.dtype == np.uint8 else 0
     return bool((np.ptp(rows, axis=0) <= noise).all())
