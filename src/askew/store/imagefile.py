@@ -113,7 +113,8 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     if isinstance(image, Image.Image) and image.mode != "F":
         if 0 in image.size:
             return True
-        return all(high - low <= NOISE for low, high in as_rgb(image).getextrema())
+        extremes = np.array(as_rgb(image).getextrema())
+        return bool((np.ptp(extremes, axis=1) <= NOISE).all())
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
