@@ -356,11 +356,12 @@ class ManifestOptions(TypedDict, total=False):
     """The manifest of a folder of existing images."""
 
     manifest: Annotated[
-        PathOption, _image_option(help="CSV file that describes the images of a folder.")
+        PathOption,
+        _image_option(help="CSV or JSON Lines file that describes the images of a folder."),
     ]
     file_column: Annotated[
         str | None,
-        _image_option(help="Manifest column with the file names. [default: file]"),
+        _image_option(help="Manifest column with the file names. [default: file, or file_name]"),
     ]
     label: Annotated[
         TextsOption,
@@ -371,6 +372,9 @@ class ManifestOptions(TypedDict, total=False):
         _image_option(help="COLUMN=VALUE, use only these rows. May be repeated."),
     ]
     strict: Annotated[Flag, _image_option(help="Stop if a listed image is absent.")]
+    match_names: Annotated[
+        Flag, _image_option(help="Find images by name where the manifest's paths do not exist.")
+    ]
     allow_outside: Annotated[
         Flag, _image_option(help="Read images outside the folder, as links may point to.")
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,105 @@ def test_copies_count_once_in_each_set(tmp_path: Path, capsys: pytest.CaptureFix
     audited = audit_collection(tmp_path / "run", capsys, model, *options)
     assert [entry["counts"]["male"] for entry in audited.results["shares"]] == [4, 4]
     assert "4 distinct of 12 images of 'p', 4 distinct of 12 images of 'p, asked'" in audited.text
+
+
+def test_rows_of_two_annotators_are_filtered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"file": f"{number}.png", "prompt": "p", "annotator": person, "gender": label}
+        for number in range(12)
+        for person, label in (("ann", "female"), ("bob", "male"))
+    ]
+    model = save_collection(tmp_path, rows)
+    for person, label in (("ann", "female"), ("bob", "male")):
+        options = ["--where", f"annotator={person}"]
+        audited = audit_collection(tmp_path / person, capsys, model, *options)
+        assert audited.counts("gender") == {label: 12}
+    refused = audit_collection(tmp_path / "both", capsys, model)
+    assert refused.code == 2
+    assert "--where annotator=ann" in refused.text
+
+
+def test_columns_of_two_annotators_are_refused_with_the_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = labeled_rows("ann", ["F"] * 6)
+    model = save_collection(tmp_path, [row | {"bob": "M"} for row in rows])
+    for label in (["gender=ann,bob"], ["gender=ann", "--label", "gender=bob"]):
+        refused = audit_collection(tmp_path / "run", capsys, model, "--label", *label)
+        assert refused.code == 2
+        assert "several columns of labels (ann, bob)" in refused.text
+        assert "--label gender=ann" in refused.text
+
+
+def test_metadata_of_image_folders_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = []
+    for number, (job, gender) in enumerate([("nurse", "female"), ("ceo", "male")] * 6):
+        noise_image(number).save(tmp_path / f"{number}.png")
+        lines.append({"file_name": f"{number}.png", "prompt": job, "gender": gender})
+    (tmp_path / "metadata.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    audited = audit_collection(tmp_path / "run", capsys, f"folder/{tmp_path}")
+    assert {entry["prompt"] for entry in audited.results["shares"]} == {"nurse", "ceo"}
+    (tmp_path / "metadata.jsonl").rename(tmp_path / "captions.jsonl")
+    refused = audit_collection(tmp_path / "other", capsys, f"folder/{tmp_path}")
+    assert refused.code == 2
+    assert "--manifest captions.jsonl" in refused.text
+
+
+def test_an_index_of_pandas_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"": number} | row for number, row in enumerate(labeled_rows("gender", ["F"] * 6))]
+    audited = audit_collection(tmp_path / "run", capsys, save_collection(tmp_path, rows))
+    assert audited.counts("gender") == {"female": 6}
+
+
+def test_paths_of_another_machine_are_matched_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = labeled_rows("gender", ["F"] * 6)
+    model = save_collection(tmp_path, rows)
+    text = (tmp_path / "manifest.csv").read_text().replace("\r\n", "\n")
+    moved = "\n".join(f"/home/ann/{line}" for line in text.splitlines()[1:])
+    (tmp_path / "manifest.csv").write_text(f"file,prompt,gender\n{moved}\n")
+    refused = audit_collection(tmp_path / "run", capsys, model)
+    assert (refused.code, "--match-names" in refused.text) == (2, True)
+    audited = audit_collection(tmp_path / "run", capsys, model, "--match-names")
+    assert audited.counts("gender") == {"female": 6}
+    assert "6 files of the manifest were found" in audited.text
+
+
+def test_files_that_are_not_used_are_named_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_collection(tmp_path, labeled_rows("gender", ["F"] * 6))
+    noise_image(9).save(tmp_path / "9.gif")
+    (tmp_path / "captions.csv").write_text("file,caption")
+    audited = audit_collection(tmp_path / "run", capsys, model)
+    for words in ("1 GIF (9.gif)", "captions.csv is not used"):
+        assert words in audited.text
+        assert words in html.unescape(audited.page)
+
+
+def test_axes_without_labels_are_not_counted_as_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {
+            "file": f"{number}{condition}.png",
+            "prompt": "p",
+            "condition": condition,
+            "gender": "" if condition == "b" else ["male", "female"][number % 2],
+        }
+        for number in range(8)
+        for condition in "ab"
+    ]
+    model = save_collection(tmp_path, rows)
+    audited = audit_collection(tmp_path / "run", capsys, model, "--baseline-condition", "a")
+    assert "all 2 that were tested" not in audited.text
+    tested = [entry for entry in audited.results["shares"] if entry["verdict"] is not None]
+    assert len(tested) == 1
 
 
 def damage(folder: Path) -> dict[str, str]:

@@ -118,7 +118,11 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         ("file,prompt,m\na.png,p,x\nb.png,q,y\n", {"where": "m=x,prompt=q"}, "no row fits"),
         ("file,prompt\na.png,p\n,p\n", {}, "line 3: no file"),
         ("file,prompt\na.png,p\nb.png,\n", {}, "no prompt in column 'prompt' on line 3"),
-        ("file,prompt\na.png,p\nb.png,p\na.png,p\n", {}, r"more than once: a\.png \(lines 2, 4\)"),
+        (
+            "file,prompt\na.png,p\nb.png,p\na.png,q\n",
+            {},
+            r"more than once, with different content:\s+a\.png \(lines 2, 4\): prompt 'p' and 'q'",
+        ),
         (
             "file,prompt,condition\na.png,p,x\nb.png,p,y\n",
             {},

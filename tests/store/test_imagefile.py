@@ -143,7 +143,28 @@ def test_an_animation_is_refused(suffix: str, tmp_path: Path) -> None:
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
     reading = read(tmp_path / f"a.{suffix}")
     assert isinstance(reading, Missing)
-    assert "an animation" in reading.detail
+    assert "askew does not read animations; save one image of it as PNG" in reading.detail
+
+
+def test_a_photo_with_previews_for_other_screens_is_read(tmp_path: Path) -> None:
+    photo, preview = (
+        Image.fromarray(np.roll(RAMP, k).astype(np.uint8)).convert("RGB") for k in range(2)
+    )
+    photo.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[preview])
+    reading = read(tmp_path / "a.jpg")
+    assert isinstance(reading, EncodedPicture)
+    assert reading.suffix == ".jpg"
+
+
+@pytest.mark.parametrize(
+    ("brand", "name"),
+    [(b"heic", "HEIC"), (b"heix", "HEIC"), (b"hevc", "HEIC"), (b"mif1", "HEIF"), (b"avis", "AVIF")],
+)
+def test_formats_of_phones_are_refused_by_name(brand: bytes, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    path.write_bytes(b"\0\0\0\x18ftyp" + brand + b"\0" * 40)
+    fault = f"askew does not read {name}; convert the file to PNG"
+    assert read(path) == Missing("corrupt_file", f"{path}: {fault}")
 
 
 def test_images_of_a_model_are_stored_as_displayed() -> None:

@@ -75,6 +75,7 @@ class LabelVQA:
         values: Mapping[str, Sequence[str]],
     ) -> None:
         pictures = collection.pictures()
+        _check_labeled(collection)
         self.values, warnings = _values(pictures, aliases, values)
         spellings = {
             axis: Spelling(axis, known, aliases_of(axis, aliases))
@@ -191,15 +192,22 @@ def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> 
         raise UsageError(f"--alias {label}={target}: {unknown}")
 
 
+def _check_labeled(collection: FolderCollection) -> None:
+    """Raise ManifestError for a collection without labels, with what its folder contains besides."""
+    if any(picture.labels for picture in collection.pictures()):
+        return
+    notes = "".join(f". {sentence}" for sentence in collection.warnings)
+    raise ManifestError(
+        "the collection has no labels; name the column of each axis with --label AXIS=COLUMN"
+        f"{notes}"
+    )
+
+
 def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the values of each labeled axis, in the order of the labels, and warnings."""
     labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.labels))
-    if not labeled:
-        raise ManifestError(
-            "the collection has no labels; name the column of each axis with --label AXIS=COLUMN"
-        )
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
     known = _known_values(labeled, given)

@@ -1,4 +1,4 @@
-"""Collections of existing images: a folder with a CSV manifest, or without.
+"""Collections of existing images: a folder with a manifest, or without.
 
 A manifest has a row for each image. Without a manifest, the first level of sub-folders names the
 prompts and the second the conditions. Images directly in the folder belong to one prompt, which is
@@ -6,16 +6,27 @@ named after the folder.
 """
 
 import hashlib
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
+from askew.models.folder_contents import (
+    SUFFIXES,
+    FolderContents,
+    contents_of,
+    other_formats,
+    pooled_prompts,
+    unused_descriptions,
+    unused_tables,
+)
 from askew.models.manifest import (
     CONDITION,
+    FILE_COLUMNS,
+    Condition,
     Manifest,
     Names,
     Pairs,
@@ -24,14 +35,22 @@ from askew.models.manifest import (
     parse_pairs,
     read_manifest,
     shorten,
-    single_values,
+    single_columns,
     split_names,
 )
+from askew.models.manifest_files import (
+    Places,
+    absent_files,
+    distinct_rows,
+    find_files,
+    home_of,
+)
 from askew.prompts.axes import AXES
-from askew.store.files import digest_of, shown
-from askew.types import grouped
+from askew.store.files import digest_of
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
+METADATA = "metadata.jsonl"
+"""Manifest of Hugging Face's image folders."""
+
 NO_MANIFEST = "none"
 JOINT = ": "
 """Text between the columns of which a prompt consists."""
@@ -83,7 +102,7 @@ def create(
     name: str,
     *,
     manifest: str = "",
-    file: str = "file",
+    file: str = "",
     prompt_column: Names = "",
     condition: str = "",
     baseline_condition: str | int = "",
@@ -91,18 +110,20 @@ def create(
     where: Pairs = "",
     strict: bool = False,
     allow_outside: bool = False,
+    match_names: bool = False,
 ) -> FolderCollection:
     """Create the collection of the images in a folder, as the provider's entry point.
 
     Parameters
     ----------
     name
-        A folder, or a CSV file, whose folder is then meant.
+        A folder, or a CSV or JSON Lines file, whose folder is then meant.
     manifest
-        CSV file. If empty, `manifest.csv` or the only CSV file directly in the folder. With "none",
-        sub-folders are read instead.
+        CSV or JSON Lines file. If empty, `manifest.csv`, the only CSV file directly in the folder,
+        or `metadata.jsonl`. With "none", sub-folders are read instead.
     file
-        Column of the image's path, relative to the folder or to the manifest.
+        Column of the image's path, relative to the folder or to the manifest. By default `file`,
+        or `file_name`.
     prompt_column
         Column of the prompt, or several columns, which are joined by ": ". By default `prompt`.
     condition
@@ -119,6 +140,9 @@ def create(
         If true, absent files are an error. If false, they count as missing, with a warning.
     allow_outside
         If true, files outside the folder and the manifest's folder are read, also through links.
+    match_names
+        If true, a path of the manifest without a file means the file of the same name in the
+        folder.
 
     Raises
     ------
@@ -126,43 +150,140 @@ def create(
         If the manifest or folder cannot be used as it is.
     """
     folder, table = _locate(Path(name), manifest)
+    contents = contents_of(folder)
     if table is None:
-        pictures = _from_folders(folder, str(baseline_condition), allow_outside)
-        warnings: list[str] = []
+        pictures = _from_folders(contents, str(baseline_condition), allow_outside)
+        warnings = _unused_without_manifest(contents, is_chosen=manifest == NO_MANIFEST)
     else:
-        prompt_columns = split_names(prompt_column) or ("prompt",)
-        reserved = {file, *prompt_columns, condition or CONDITION, "axis", "value"}
-        prompts = [table.require(column, "--prompt-column") for column in prompt_columns]
-        labels = _label_columns(table, label, reserved)
-        if condition:
-            table.require(condition, "--condition")
-        files, warnings = _files(folder, table, table.require(file, "--file-column"), allow_outside)
+        columns = _columns_of(table, file, split_names(prompt_column), condition, label)
+        places = Places(folder, home_of(table.path), allow_outside, contents.pictures)
         rows = table.where(parse_pairs(where))
-        warnings += _absent(folder, table.path, [files[line] for line in rows.rows], strict)
-        _check_prompts(rows, prompts)
+        search = find_files(rows, columns.file, places, match_names=match_names)
+        absent = absent_files(rows, columns.file, search.files, places, strict=strict)
+        _check_prompts(rows, columns.prompts)
         sets = conditions_of(rows, condition, str(baseline_condition))
-        pictures = []
-        for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
-            picture = FiledPicture(
-                path=files[line],
-                prompt=JOINT.join(row[column] for column in prompts),
-                axis=axis,
-                value=value,
-                labels={label_axis: row[column] for label_axis, column in labels.items()},
-            )
-            pictures.append(picture)
-        unlisted = set(_picture_files(folder)) - set(files.values())
-        if unlisted:
-            warnings.append(
-                f"{len(unlisted)} images in {folder} are not in the manifest {table.path.name}"
-            )
+        filed = _filed_pictures(rows, columns, search.files, sets)
+        pictures, repeats = distinct_rows(rows, filed, columns.used)
+        listed = {*search.files.values(), *_files_left_out(table, rows, columns.file, places)}
+        unused = _unused_beside_manifest(contents, table, listed, is_chosen=bool(manifest))
+        warnings = [*search.warnings, *absent, *repeats, *unused]
     warnings += _without_baseline(pictures)
     return FolderCollection(f"folder/{name}", pictures, warnings)
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Columns of a manifest by their content.
+
+    Attributes
+    ----------
+    file
+        Path of the image.
+    prompts
+        Parts of the prompt.
+    labels
+        People's labels, by axis.
+    used
+        These columns, and the columns of the condition.
+    """
+
+    file: str
+    prompts: tuple[str, ...]
+    labels: Mapping[str, str]
+    used: frozenset[str]
+
+
+def _columns_of(
+    table: Manifest, file: str, prompts: Sequence[str], condition: str, label: Pairs
+) -> _Columns:
+    """Return the columns that the options name, or the columns of these names by default."""
+    file = file or next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
+    prompts = tuple(prompts) or ("prompt",)
+    reserved = {file, *prompts, condition or CONDITION, "axis", "value"}
+    for column in prompts:
+        table.require(column, "--prompt-column")
+    labels = _label_columns(table, label, reserved)
+    if condition:
+        table.require(condition, "--condition")
+    table.require(file, "--file-column")
+    return _Columns(file, prompts, labels, frozenset((*reserved, *labels.values())))
+
+
+def _filed_pictures(
+    rows: Manifest, columns: _Columns, files: Mapping[int, Path], sets: Sequence[Condition]
+) -> dict[int, FiledPicture]:
+    """Return the image of every row, by line."""
+    pictures = {}
+    for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
+        pictures[line] = FiledPicture(
+            path=files[line],
+            prompt=JOINT.join(row[column] for column in columns.prompts),
+            axis=axis,
+            value=value,
+            labels={label_axis: row[column] for label_axis, column in columns.labels.items()},
+        )
+    return pictures
+
+
+def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places) -> list[Path]:
+    """Return the files of the rows that the filter leaves out, as far as they can be found."""
+    files = []
+    for line, row in table.rows.items():
+        cell = row[column].replace("\\", "/")
+        if line not in rows.rows and cell and "\0" not in cell:
+            files.append(places.find(cell))
+    return [path for path in files if path is not None]
+
+
+def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> list[str]:
+    """Return sentences about files of a folder that a collection without a manifest ignores.
+
+    Parameters
+    ----------
+    contents
+        Files of the folder.
+    is_chosen
+        If true, the user declined the folder's manifest.
+    """
+    pooled = [path for path in contents.pictures if path.parent == contents.folder]
+    tables = [] if is_chosen else unused_tables(contents, None)
+    return [
+        *tables,
+        *other_formats(contents),
+        *unused_descriptions(contents),
+        *pooled_prompts(contents, pooled, contents.folder.name),
+    ]
+
+
+def _unused_beside_manifest(
+    contents: FolderContents, table: Manifest, listed: Collection[Path], *, is_chosen: bool
+) -> list[str]:
+    """Return sentences about files of a folder that a collection with a manifest ignores.
+
+    Parameters
+    ----------
+    contents
+        Files of the folder.
+    table
+        The manifest.
+    listed
+        Files in the manifest.
+    is_chosen
+        If true, the user named the manifest.
+    """
+    sentences = [] if is_chosen else unused_tables(contents, table.path)
+    unlisted = [path for path in contents.pictures if path not in listed]
+    if unlisted:
+        sentences.append(
+            f"{len(unlisted)} images in {contents.folder} are not in the manifest {table.path.name}"
+        )
+    others = [path for path in contents.others if path not in listed]
+    return sentences + other_formats(replace(contents, others=tuple(others)))
+
+
 def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[str, str]:
     """Return the column of people's labels for every labeled axis."""
-    labels = single_values(parse_pairs(label))
+    labels = single_columns(label)
     if not labels:
         free = set(table.columns) - reserved
         labels = {axis: axis for axis in AXES if axis in free}
@@ -191,7 +312,7 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
     if path.is_file() and path.suffix.lower() in SUFFIXES:
         raise ManifestError(f"{path} is an image; name the folder that contains it, or a manifest")
     if path.is_file():
-        return path.resolve().parent, read_manifest(path)
+        return home_of(path), read_manifest(path)
     if not path.is_dir():
         raise ManifestError(f"there is no folder {path}")
     table = _choose_table(path, manifest)
@@ -199,7 +320,7 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 
 
 def _choose_table(path: Path, manifest: str) -> Path | None:
-    """Return the CSV file of a folder that is its manifest, or None if it has none."""
+    """Return the file of a folder that is its manifest, or None if it has none."""
     folder = path.resolve()
     if manifest == NO_MANIFEST:
         return None
@@ -209,122 +330,31 @@ def _choose_table(path: Path, manifest: str) -> Path | None:
         return inside if is_inside else Path(manifest)
     tables = sorted(folder.glob("*.csv"))
     candidates = [table for table in tables if table.name == "manifest.csv"] or tables
+    metadata = folder / METADATA
+    if not candidates and metadata.is_file():
+        return metadata
     if len(candidates) > 1:
         names = ", ".join(table.name for table in candidates)
         raise ManifestError(
             f"{path} contains several CSV files ({names}); choose one with --manifest, or use "
             f"--manifest {NO_MANIFEST}"
         )
-    return candidates[0] if candidates else None
+    return next(iter(candidates), None)
 
 
-def _files(
-    folder: Path, manifest: Manifest, column: str, outside: bool
-) -> tuple[dict[int, Path], list[str]]:
-    """Return the file of every image, by line, and a warning about paths that begin with "/".
-
-    A path is relative to the folder or, if no such file exists, to the manifest's folder. If neither
-    file exists, a path that begins with "/" is relative to the folder.
-    Raises ManifestError for a path that leads out of both folders, also through links, unless
-    `outside` is true, and for a file that is listed twice.
-    """
-    files: dict[int, Path] = {}
-    moved = 0
-    for line, row in manifest.rows.items():
-        cell = row[column].replace("\\", "/")
-        if not cell or "\0" in cell:
-            raise ManifestError(
-                f"manifest {manifest.path}, line {line}: no file in column {column!r}"
-            )
-        path = _find_file(folder, manifest, cell, outside)
-        if path is None:
-            raise ManifestError(
-                f"manifest {manifest.path}, line {line}: {cell!r} leads out of {folder}; "
-                "use --allow-outside to read it"
-            )
-        files[line] = path
-        moved += _is_below_folder(cell, path)
-    _check_unique(manifest, files)
-    if not moved:
-        return files, []
-    name = manifest.path.name
-    words = f'{moved} paths in the manifest {name} begin with "/" and were read below {folder}'
-    if moved == 1:
-        words = f'1 path in the manifest {name} begins with "/" and was read below {folder}'
-    return files, [words]
-
-
-def _find_file(folder: Path, manifest: Manifest, cell: str, outside: bool) -> Path | None:
-    """Return the file that a cell means, or None if it leads out of the folders."""
-    bases = (folder, manifest.path.resolve().parent)
-    paths = [*(base / cell for base in bases), folder / cell.lstrip("/")]
-    places = [Path(os.path.realpath(path)) for path in paths]
-    existing = [path for path in places if os.path.isfile(path)]
-    for path in existing or places[-1:]:
-        if outside or any(map(path.is_relative_to, bases)):
-            return path
-    return None
-
-
-def _is_below_folder(cell: str, path: Path) -> bool:
-    """Check whether a path from the root means an existing file below the folder."""
-    return cell.startswith("/") and os.path.isfile(path) and str(path) != os.path.realpath(cell)
-
-
-def _check_unique(manifest: Manifest, files: Mapping[int, Path]) -> None:
-    """Raise ManifestError for a file that is listed more than once."""
-    repeated = []
-    for path, lines in grouped(files, lambda line: files[line]).items():
-        if len(lines) > 1:
-            repeated.append(f"{path.name} (lines {', '.join(map(str, lines))})")
-    if repeated:
-        raise ManifestError(
-            f"manifest {manifest.path} lists a file more than once: {shorten(repeated)}"
-        )
-
-
-def _absent(folder: Path, manifest: Path, files: Sequence[Path], strict: bool) -> list[str]:
-    """Return a warning about absent files, if there are any.
-
-    Raises ManifestError if all files are absent, or if any is and `strict` is true.
-    """
-    absent = [file for file in files if not os.path.isfile(file)]
-    if not absent:
-        return []
-    count = f"{len(absent)} of {len(files)} files"
-    names = shorten([_shown_path(file, folder) for file in absent])
-    if len(absent) == len(files):
-        raise ManifestError(
-            f"manifest {manifest}: {count} are absent: {names}. Their paths must be relative to "
-            f"{folder}"
-        )
-    if strict:
-        raise ManifestError(f"manifest {manifest}: {count} are absent: {names}")
-    return [
-        f"{count} that the manifest {manifest.name} lists are absent and count as missing "
-        f"(absent_file): {names}"
-    ]
-
-
-def _shown_path(file: Path, folder: Path) -> str:
-    """Return a path for messages, relative to the folder where possible."""
-    return shown(file.relative_to(folder) if file.is_relative_to(folder) else file)
-
-
-def _from_folders(folder: Path, baseline_condition: str, outside: bool) -> list[FiledPicture]:
+def _from_folders(
+    contents: FolderContents, baseline_condition: str, outside: bool
+) -> list[FiledPicture]:
     """Return the images of a folder whose sub-folders name prompts and conditions."""
-    files = _picture_files(folder)
-    _check_links(files, folder, outside)
+    folder = contents.folder
+    files = contents.pictures
+    _check_links(files, Places(folder, folder, outside))
     if not files:
-        raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)})")
-    places = [file.relative_to(folder).parts[:-1] for file in files]
-    deep = [str(file) for file, place in zip(files, places, strict=True) if len(place) > 2]
-    if deep:
-        raise ManifestError(
-            f"{folder} is deeper than PROMPT/CONDITION/image, so that a manifest is needed: "
-            f"{shorten(deep)}"
-        )
-    cells = [place[1] if len(place) == 2 else "" for place in places]
+        left_out = "".join(f". {sentence}" for sentence in other_formats(contents))
+        raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)}){left_out}")
+    _check_depth(contents)
+    parts = [file.relative_to(folder).parts[:-1] for file in files]
+    cells = [place[1] if len(place) == 2 else "" for place in parts]
     sets = conditions(cells, baseline_condition, f"sub-folders of {folder}")
     return [
         FiledPicture(
@@ -334,26 +364,27 @@ def _from_folders(folder: Path, baseline_condition: str, outside: bool) -> list[
             value=value,
             labels={},
         )
-        for file, place, (axis, value) in zip(files, places, sets, strict=True)
+        for file, place, (axis, value) in zip(files, parts, sets, strict=True)
     ]
 
 
-def _check_links(files: Sequence[Path], folder: Path, outside: bool) -> None:
-    """Raise ManifestError for links that lead out of the folder, unless that is allowed."""
-    if outside:
-        return
-    leading_out = [str(file) for file in files if not file.resolve().is_relative_to(folder)]
-    if leading_out:
+def _check_depth(contents: FolderContents) -> None:
+    """Raise ManifestError for images deeper than prompt and condition."""
+    folder = contents.folder
+    deep = [str(file) for file in contents.pictures if len(file.relative_to(folder).parts) > 3]
+    if deep:
+        tables = "".join(f". {sentence}" for sentence in unused_tables(contents, None))
         raise ManifestError(
-            f"links lead out of {folder}: {shorten(leading_out)}; use --allow-outside to read them"
+            f"{folder} is deeper than PROMPT/CONDITION/image, so that a manifest is needed: "
+            f"{shorten(deep)}{tables}"
         )
 
 
-def _picture_files(folder: Path) -> list[Path]:
-    """Return the image files at any depth that are not hidden, sorted by their path."""
-    files = []
-    for path in folder.rglob("*"):
-        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not is_hidden:
-            files.append(path)
-    return sorted(files, key=lambda path: path.relative_to(folder).parts)
+def _check_links(files: Sequence[Path], places: Places) -> None:
+    """Raise ManifestError for links that lead out of the folder, unless that is allowed."""
+    leading_out = [str(file) for file in files if places.permitted(file) is None]
+    if leading_out:
+        raise ManifestError(
+            f"links lead out of {places.folder}: {shorten(leading_out)}; use --allow-outside to "
+            "read them"
+        )

@@ -1,7 +1,8 @@
-"""Manifests of collections of existing images: CSV files with a row for each image."""
+"""Manifests of collections of existing images: CSV or JSON Lines files with a row for each image."""
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,12 @@ from askew.errors import ManifestError, UnknownName
 from askew.store.files import read_text
 
 DELIMITERS = ",;\t"
+JSON_LINES = ".jsonl"
+"""Suffix of files with a JSON object per line."""
+
+FILE_COLUMNS = ("file", "file_name")
+"""Columns of the image's path by default. The second is the name in Hugging Face's image folders."""
+
 CONDITION = "condition"
 """Column of the condition, and name of the axis of conditions."""
 
@@ -103,9 +110,10 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a CSV file in UTF-8 with a header, separated by commas, semicolons or tabs.
+    """Read a CSV file in UTF-8 with a header, or a JSON Lines file with an object per image.
 
-    Blank lines are skipped.
+    Cells of a CSV file are separated by commas, semicolons or tabs. Blank lines are skipped.
+    Columns without a name are skipped as well, if they are the first, such as an index, or empty.
 
     Raises
     ------
@@ -113,10 +121,11 @@ def read_manifest(path: Path) -> Manifest:
         If the file cannot be read, is not UTF-8, has no rows, repeats or lacks a column name, or
         has rows of another length than the header. The message names the file and the line.
     """
+    if path.suffix.lower() == JSON_LINES:
+        return _read_json_lines(path)
     records = _read_records(path)
     _, header = records[0] if records else (1, [])
     columns = tuple(cell.strip() for cell in header)
-    _check_columns(path, columns)
     rows = records[1:]
     if not rows:
         place = " below its header" if columns else ""
@@ -126,8 +135,13 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(
             f"manifest {path}: the header has {len(columns)} columns, but {shorten(faults)}"
         )
-    by_line = {line: dict(zip(columns, map(str.strip, cells), strict=True)) for line, cells in rows}
-    return Manifest(path=path, columns=columns, rows=by_line)
+    _check_columns(path, columns, rows)
+    by_line = {}
+    for line, cells in rows:
+        row = dict(zip(columns, map(str.strip, cells), strict=True))
+        row.pop("", None)
+        by_line[line] = row
+    return Manifest(path=path, columns=tuple(filter(None, columns)), rows=by_line)
 
 
 def _read_records(path: Path) -> Records:
@@ -144,16 +158,58 @@ def _read_records(path: Path) -> Records:
         ) from error
 
 
-def _check_columns(path: Path, columns: Sequence[str]) -> None:
-    """Raise ManifestError for a column without a name, or two columns of the same name."""
-    unnamed = [str(position) for position, name in enumerate(columns, 1) if not name]
+def _check_columns(path: Path, columns: Sequence[str], rows: Records) -> None:
+    """Raise ManifestError for a column without a name, or two columns of the same name.
+
+    The first column may lack a name, because pandas writes the index of a table this way. So may an
+    empty column, because spreadsheets write them.
+    """
+    nameless = [position for position, name in enumerate(columns) if position and not name]
+    unnamed = [str(position + 1) for position in nameless if _has_content(rows, position)]
     if unnamed:
         raise ManifestError(f"manifest {path}, line 1: no name for column {shorten(unnamed)}")
-    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    repeated = [name for name, count in Counter(columns).items() if name and count > 1]
     if repeated:
         raise ManifestError(
             f"manifest {path}, line 1: more than one column is named {shorten(repeated)}"
         )
+
+
+def _has_content(rows: Records, position: int) -> bool:
+    return any(cells[position].strip() for _, cells in rows)
+
+
+def _read_json_lines(path: Path) -> Manifest:
+    """Read a file with a JSON object per line. A key that an object lacks is an empty cell."""
+    text = read_text(path, "the manifest", ManifestError)
+    objects = {}
+    for line, content in enumerate(text.split("\n"), 1):
+        if content.strip():
+            objects[line] = _read_object(path, line, content)
+    if not objects:
+        raise ManifestError(f"manifest {path} has no rows")
+    columns = tuple(dict.fromkeys(name for row in objects.values() for name in row if name))
+    empty = dict.fromkeys(columns, "")
+    rows = {line: {**empty, **row} for line, row in objects.items()}
+    return Manifest(path=path, columns=columns, rows=rows)
+
+
+def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
+    """Return the cells of a line of JSON."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"manifest {path}, line {line}: not valid JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ManifestError(f"manifest {path}, line {line}: not a JSON object")
+    return {name.strip(): _cell(value) for name, value in content.items()}
+
+
+def _cell(value: object) -> str:
+    """Return a JSON value as the text of a cell: null is empty, lists and objects are JSON."""
+    if value is None:
+        return ""
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> list[Condition]:
@@ -278,6 +334,34 @@ def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
     if repeated:
         raise ManifestError(f"give one value for each of: {shorten(repeated)}")
     return {key: of_key[0] for key, of_key in values.items()}
+
+
+def single_columns(labels: Pairs) -> dict[str, str]:
+    """Return the column of each axis of "axis=column, axis=column", or of a mapping.
+
+    Raises
+    ------
+    ManifestError
+        If an axis has several columns, as of several people.
+    """
+    if isinstance(labels, str) and "=" in labels:
+        # a part without "=" continues the pair before it: gender=rater1,rater2
+        axis = ""
+        parts = []
+        for part in split_names(labels):
+            axis = part.partition("=")[0].strip() if "=" in part else axis
+            parts.append(part if "=" in part or not axis else f"{axis}={part}")
+        labels = ",".join(parts)
+    columns = parse_pairs(labels)
+    for axis, names in columns.items():
+        if len(names) > 1:
+            raise ManifestError(
+                f"the axis {axis!r} has several columns of labels ({', '.join(names)}), but one "
+                f"column per axis is read. Choose the labels of one person with "
+                f"--label {axis}={names[0]}, or write a column with the label that most people "
+                f"gave, and leave it empty where they disagree"
+            )
+    return single_values(columns)
 
 
 def shorten(items: Sequence[str]) -> str:

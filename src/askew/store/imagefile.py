@@ -55,7 +55,12 @@ OTHER_FORMATS: Mapping[bytes, str] = {
 }
 """Beginnings of files in other formats, and names of these formats."""
 
-BRANDS = {b"avif": "AVIF", b"avis": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF"}
+BRANDS = {
+    b"avif": "AVIF",
+    b"avis": "AVIF",
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx"), "HEIC"),
+    **dict.fromkeys((b"mif1", b"msf1"), "HEIF"),
+}
 """Names of formats that have the word "ftyp" at byte 4 and this brand at byte 8."""
 
 NOISE = 2
@@ -158,9 +163,11 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
             f"{header.width}×{header.height} pixels are more than the limit of {most}; to read the "
             f"image, set {LIMIT_VARIABLE}={pixels}"
         )
-    if getattr(header, "n_frames", 1) > 1:
-        raise ValueError("an animation, not one image")
-    suffix = SUFFIXES[str(header.format)]
+    # a JPEG with previews for other screens (MPO) contains the photo as its first image
+    is_photo = header.format == "MPO"
+    if getattr(header, "n_frames", 1) > 1 and not is_photo:
+        raise ValueError("askew does not read animations; save one image of it as PNG")
+    suffix = SUFFIXES["JPEG" if is_photo else str(header.format)]
     header.verify()
     with Image.open(io.BytesIO(data), formats=formats) as image:
         if is_blank(image):

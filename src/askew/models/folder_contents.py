@@ -1,0 +1,318 @@
+"""Files of a folder of images, and sentences about the files that a collection does not use.
+
+A folder may describe its images in ways that a collection does not read: in a table of a
+sub-folder, in a text file beside each image, or in the image file itself. Images may have a format
+that askew does not read. Users learn of all of them by name, because images whose prompts are
+unknown would be counted as images of one prompt.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from askew.models.manifest import JSON_LINES, shorten
+from askew.store.files import SUMS_FILE, shown
+from askew.types import grouped
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
+"""Suffixes of the image files that are read."""
+
+OTHER_FORMATS = {
+    ".avif": "AVIF",
+    ".avifs": "AVIF",
+    ".heic": "HEIC",
+    ".heics": "HEIC",
+    ".heif": "HEIF",
+    ".hif": "HEIF",
+    ".gif": "GIF",
+    ".apng": "APNG",
+    ".mp4": "MP4",
+    ".webm": "WebM",
+    ".bmp": "BMP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+    ".jxl": "JPEG XL",
+    ".jp2": "JPEG 2000",
+    ".svg": "SVG",
+    ".psd": "Photoshop",
+    ".exr": "EXR",
+    ".npy": "NumPy",
+    ".npz": "NumPy",
+    ".parquet": "Parquet",
+    ".arrow": "Arrow",
+    ".tar": "TAR",
+    ".zip": "ZIP",
+}
+"""Formats that contain images and that are not read, by suffix."""
+
+READ_TABLES = (".csv", JSON_LINES)
+OTHER_TABLES = (".tsv", ".xlsx", ".xls", ".ods")
+SIDE_CARS = (".txt", ".json", ".caption", ".captions", ".yaml", ".yml", ".xmp")
+"""Suffixes of files that describe the image of the same name."""
+
+DESCRIBING_KEYS = frozenset(
+    ("parameters", "prompt", "dream", "description", "invokeai_metadata", "sd-metadata")
+)
+"""Keys, in lower case, of texts in an image file that contain its prompt."""
+
+IMAGE_DESCRIPTION = 0x010E
+USER_COMMENT = 0x9286
+EXIF_TABLE = 0x8769
+"""Numbers of EXIF fields that may contain a prompt, and of the table of the second field."""
+
+OPENED = 8
+"""Number of images, spread over the folder, whose files are searched for prompts."""
+
+SHORTEST_NAME = 3
+"""Letters of the shortest beginning of file names that can be the name of a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContents:
+    """Files of a folder at any depth that are not hidden.
+
+    Attributes
+    ----------
+    folder
+        The folder.
+    pictures
+        Image files that are read, sorted by their path.
+    others
+        Files of images in formats that are not read.
+    tables
+        Tables that may describe images.
+    side_cars
+        Files beside an image that have the image's name and another suffix.
+    """
+
+    folder: Path
+    pictures: tuple[Path, ...]
+    others: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    side_cars: tuple[Path, ...]
+
+    def relative(self, path: Path) -> str:
+        """Return a path for messages, relative to the folder where possible."""
+        inside = path.is_relative_to(self.folder)
+        return shown(path.relative_to(self.folder) if inside else path)
+
+
+def contents_of(folder: Path) -> FolderContents:
+    """List the files of a folder by kind. Folders that askew wrote are left out."""
+    files = _visible_files(folder)
+    by_suffix = grouped(files, lambda path: path.suffix.lower())
+    pictures = _of_suffixes(files, SUFFIXES)
+    side_cars: list[Path] = []
+    if not by_suffix.keys().isdisjoint(SIDE_CARS):
+        images = {path.with_suffix("") for path in pictures}
+        for suffix in SIDE_CARS:
+            of_suffix = by_suffix.get(suffix, ())
+            side_cars += [path for path in of_suffix if _describes(path, images)]
+    return FolderContents(
+        folder=folder,
+        pictures=pictures,
+        others=_of_suffixes(files, OTHER_FORMATS),
+        tables=_of_suffixes(files, (*READ_TABLES, *OTHER_TABLES)),
+        side_cars=tuple(side_cars),
+    )
+
+
+def _visible_files(folder: Path) -> list[Path]:
+    """Return the files that are not hidden, in the order of their path's parts."""
+    files: dict[tuple[str, ...], Path] = {}
+    for place, folders, names in os.walk(folder):
+        parts = Path(place).relative_to(folder).parts
+        for name in names:
+            path = os.path.join(place, name)
+            if not name.startswith(".") and os.path.isfile(path):
+                files[*parts, name] = Path(path)
+        folders[:] = [name for name in folders if not _is_left_out(place, name)]
+    return [files[parts] for parts in sorted(files)]
+
+
+def _is_left_out(place: str, name: str) -> bool:
+    """Check whether a folder is hidden, or the folder of a run."""
+    return name.startswith(".") or os.path.exists(os.path.join(place, name, SUMS_FILE))
+
+
+def _of_suffixes(files: Sequence[Path], suffixes: Iterable[str]) -> tuple[Path, ...]:
+    chosen = frozenset(suffixes)
+    return tuple(path for path in files if path.suffix.lower() in chosen)
+
+
+def _describes(path: Path, images: set[Path]) -> bool:
+    """Check whether a file belongs to an image: 0.txt or 0.png.txt to 0.png."""
+    stem = path.with_suffix("")
+    return stem in images or (stem.suffix.lower() in SUFFIXES and stem.with_suffix("") in images)
+
+
+def unused_tables(contents: FolderContents, used: Path | None) -> list[str]:
+    """Return a sentence about the tables that a collection does not use, if there are any.
+
+    Parameters
+    ----------
+    contents
+        Files of the folder.
+    used
+        The manifest, or None.
+    """
+    unused = [path for path in contents.tables if path != used]
+    readable = [path for path in unused if path.suffix.lower() in READ_TABLES]
+    sentences = []
+    if readable:
+        names = [contents.relative(path) for path in readable]
+        sentences.append(
+            f"{_verb(names, 'is', 'are')} not used; read prompts, conditions and labels from a "
+            f"table with --manifest {names[0]}"
+        )
+    others = [contents.relative(path) for path in unused if path not in readable]
+    if others:
+        sentences.append(
+            f"{_verb(others, 'is', 'are')} not used; save a table as CSV, and name it with "
+            "--manifest FILE"
+        )
+    return sentences
+
+
+def _verb(names: Sequence[str], singular: str, plural: str) -> str:
+    return f"{shorten(names)} {singular if len(names) == 1 else plural}"
+
+
+def other_formats(contents: FolderContents) -> list[str]:
+    """Return a sentence about the images in formats that are not read, if there are any."""
+    if not contents.others:
+        return []
+    by_format = grouped(contents.others, lambda path: OTHER_FORMATS[path.suffix.lower()])
+    counts = []
+    for name, paths in by_format.items():
+        listed = shorten([contents.relative(path) for path in paths])
+        counts.append(f"{len(paths)} {name} ({listed})")
+    return [
+        f"askew reads PNG, JPEG and WebP, so that these files are left out: {', '.join(counts)}; "
+        "convert their images to PNG"
+    ]
+
+
+def unused_descriptions(contents: FolderContents) -> list[str]:
+    """Return sentences about files and texts that describe single images, if there are any."""
+    sentences = []
+    if contents.side_cars:
+        names = [contents.relative(path) for path in contents.side_cars]
+        sentences.append(
+            f"{len(names)} files beside images are not used: {shorten(names)}; write the prompts "
+            "that they contain into a manifest, a CSV file with the columns file and prompt"
+        )
+    texts = _texts_of(contents)
+    if texts:
+        path, text = next(iter(texts.items()))
+        sentences.append(
+            f"texts in image files are not used: {contents.relative(path)} contains "
+            f"{_beginning(text)!r}; write the prompts into a manifest, a CSV file with the columns "
+            "file and prompt"
+        )
+    return sentences
+
+
+def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str) -> list[str]:
+    """Return a sentence if images that lie directly in a folder seem to have several prompts.
+
+    Parameters
+    ----------
+    contents
+        Files of the folder.
+    pooled
+        Images that lie directly in the folder.
+    prompt
+        The prompt under which they are counted.
+    """
+    evidence = _several_prompts(contents, pooled)
+    if not evidence:
+        return []
+    return [
+        f"{len(pooled)} images count as images of one prompt, {prompt!r}, but {evidence}; give "
+        "each prompt a sub-folder, or name the prompts in a manifest, a CSV file with the columns "
+        "file and prompt"
+    ]
+
+
+def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
+    """Return the evidence that images have several prompts; empty if there is none."""
+    side_cars = [path for path in contents.side_cars if path.parent == contents.folder]
+    texts = {_sentence(_file_text(path)) for path in side_cars[:OPENED]} - {""}
+    if len(texts) > 1:
+        return f"the files beside them differ ({_quoted(texts)})"
+    inside = {_sentence(text) for text in _texts_of(contents).values()}
+    if len(inside) > 1:
+        return f"the texts in their files differ ({_quoted(inside)})"
+    names = _names_of_groups(pooled)
+    return f"the files have names of several prompts ({_quoted(names)})" if names else ""
+
+
+def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
+    """Return beginnings of file names, before the first digit, that each name several images."""
+    beginnings = [re.split(r"\d", path.stem, maxsplit=1)[0].strip(" _-.()") for path in pictures]
+    names = grouped(beginnings, str.casefold)
+    is_name = [len(key) >= SHORTEST_NAME and len(files) > 1 for key, files in names.items()]
+    return [files[0] for files in names.values()] if len(names) > 1 and all(is_name) else []
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return shorten([repr(_beginning(text)) for text in sorted(texts)])
+
+
+def _beginning(text: str, most: int = 60) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else f"{plain[:most]}…"
+
+
+def _sentence(text: str) -> str:
+    """Return the first line of a text, because the lines below it list settings and seeds."""
+    return text.strip().partition("\n")[0].strip()
+
+
+def _file_text(path: Path) -> str:
+    """Return the beginning of a text file; empty if it cannot be read."""
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as stream:
+        return stream.read(1000)
+    return ""
+
+
+def _texts_of(contents: FolderContents) -> dict[Path, str]:
+    """Return the prompts in the files of some images, spread over the folder."""
+    step = max(1, len(contents.pictures) // OPENED)
+    texts = {path: embedded_text(path) for path in contents.pictures[::step][:OPENED]}
+    return {path: text for path, text in texts.items() if text}
+
+
+def embedded_text(path: Path) -> str:
+    """Return the text in an image file that describes the image; empty if there is none.
+
+    Programs write it as a text chunk of PNG, such as "parameters", or as an EXIF field.
+    """
+    try:
+        with Image.open(path, formats=("PNG", "JPEG", "WEBP")) as image:
+            return _text_of(image)
+    except Exception:  # decoders raise all kinds of exceptions on garbage
+        return ""
+
+
+def _text_of(image: Image.Image) -> str:
+    for key, text in image.info.items():
+        if str(key).lower() in DESCRIBING_KEYS and isinstance(text, str):
+            return text
+    exif = image.getexif()
+    return _decoded(exif.get_ifd(EXIF_TABLE).get(USER_COMMENT) or exif.get(IMAGE_DESCRIPTION))
+
+
+def _decoded(comment: object) -> str:
+    """Return the text of an EXIF comment, whose first eight bytes may name its encoding."""
+    if isinstance(comment, bytes):
+        encoding = "utf-16-be" if comment.startswith(b"UNICODE") else "utf-8"
+        content = comment[8:] if comment[:8] in (b"UNICODE\0", b"ASCII\0\0\0") else comment
+        return content.decode(encoding, "ignore").strip("\0 ")
+    return comment if isinstance(comment, str) else ""

@@ -1,0 +1,363 @@
+"""Image files of a manifest: finding them, by path or by name, and rows that repeat a file."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from askew.errors import ManifestError
+from askew.models.base import FiledPicture
+from askew.models.manifest import Manifest, shorten
+from askew.store.files import shown
+from askew.types import grouped
+
+MOST_CONFLICTS = 100
+"""Number of files with contradicting rows that an error lists."""
+
+MOST_VALUES = 20
+"""Number of values up to which a column of a manifest may be the name of a person or a model."""
+
+
+def hub_blobs(folder: Path) -> Path | None:
+    """Return the folder to which links of a Hugging Face cache lead, or None outside a cache.
+
+    A cache has the form NAME/snapshots/REVISION/file, with links to NAME/blobs.
+    """
+    for place in (folder, *folder.parents):
+        blobs = place.parent.parent / "blobs"
+        if place.parent.name == "snapshots" and blobs.is_dir() and not blobs.is_symlink():
+            return blobs
+    return None
+
+
+def home_of(path: Path) -> Path:
+    """Return the folder of a file: of the link in a hub's cache, else of the file it leads to."""
+    parent = path.absolute().parent.resolve()
+    return parent if hub_blobs(parent) else path.resolve().parent
+
+
+@dataclass(frozen=True)
+class Places:
+    """Folders from which a collection may read files.
+
+    Attributes
+    ----------
+    folder
+        Folder of the collection.
+    manifest_folder
+        Folder of its manifest.
+    outside
+        If true, files outside these folders may be read.
+    pictures
+        Image files of the folder, for a search by name.
+    """
+
+    folder: Path
+    manifest_folder: Path
+    outside: bool = False
+    pictures: Sequence[Path] = field(default=(), repr=False)
+
+    @cached_property
+    def _blobs(self) -> Path | None:
+        return hub_blobs(self.folder)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[Path]]:
+        return grouped(self.pictures, lambda path: path.name)
+
+    def permitted(self, path: Path) -> Path | None:
+        """Return a path without links, or None if it leads out of the folders.
+
+        A link of a hub's cache stays a link, because the file it leads to has no readable name.
+        """
+        target = Path(os.path.realpath(path))
+        bases = (self.folder, self.manifest_folder)
+        if self._blobs is not None and target.is_relative_to(self._blobs):
+            link = Path(os.path.abspath(path))
+            return link if any(map(link.is_relative_to, bases)) else None
+        if self.outside or any(map(target.is_relative_to, bases)):
+            return target
+        return None
+
+    def find(self, cell: str) -> Path | None:
+        """Return the file that a cell means, or None if it leads out of the folders.
+
+        A path is relative to the folder or, if no such file exists, to the manifest's folder. If
+        neither file exists, a path that begins with "/" is relative to the folder.
+        """
+        paths = [self.folder / cell, self.manifest_folder / cell, self.folder / cell.lstrip("/")]
+        existing = [path for path in paths if os.path.isfile(path)]
+        for path in existing or paths[-1:]:
+            permitted = self.permitted(path)
+            if permitted is not None:
+                return permitted
+        return None
+
+    def named(self, cell: str) -> Sequence[Path]:
+        """Return the image files of the folder whose paths share the longest ending with a cell."""
+        parts = cell.split("/")
+        by_length = grouped(
+            self._by_name.get(parts[-1], ()), lambda path: _common_ending(path.parts, parts)
+        )
+        return by_length[max(by_length)] if by_length else ()
+
+
+def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the number of last parts in which two paths agree."""
+    length = 0
+    for a, b in zip(reversed(first), reversed(second), strict=False):
+        if a != b:
+            break
+        length += 1
+    return length
+
+
+@dataclass(frozen=True, slots=True)
+class FileSearch:
+    """Files of the rows of a manifest.
+
+    Attributes
+    ----------
+    files
+        File of each row, by line. It may be absent.
+    warnings
+        Sentences about the paths in the manifest.
+    """
+
+    files: Mapping[int, Path]
+    warnings: Sequence[str]
+
+
+def find_files(
+    manifest: Manifest, column: str, places: Places, *, match_names: bool = False
+) -> FileSearch:
+    """Find the file of every row of a manifest.
+
+    Parameters
+    ----------
+    manifest
+        Rows to find.
+    column
+        Column of the path.
+    places
+        Folders that may be read.
+    match_names
+        If true, a path without a file below the folders means the file of the same name.
+
+    Raises
+    ------
+    ManifestError
+        If a row has no path, if a path leads out of the folders, also through links, or if several
+        files match a name.
+    """
+    files: dict[int, Path] = {}
+    moved = 0
+    matched = 0
+    for line in manifest.rows:
+        cell = cell_of(manifest, line, column)
+        path = places.find(cell)
+        if match_names and (path is None or not os.path.isfile(path)):
+            named = _only_match(manifest, line, cell, places)
+            matched += named is not None
+            path = named or path
+        elif path is not None:
+            moved += _is_below_folder(cell, path)
+        if path is None:
+            raise ManifestError(_leads_out(manifest, line, cell, places))
+        files[line] = path
+    return FileSearch(files=files, warnings=_path_warnings(manifest, places, moved, matched))
+
+
+def cell_of(manifest: Manifest, line: int, column: str) -> str:
+    """Return the path in a row, with slashes as separators.
+
+    Raises
+    ------
+    ManifestError
+        If there is none.
+    """
+    cell = manifest.rows[line][column].replace("\\", "/")
+    if not cell or "\0" in cell:
+        raise ManifestError(f"manifest {manifest.path}, line {line}: no file in column {column!r}")
+    return cell
+
+
+def _only_match(manifest: Manifest, line: int, cell: str, places: Places) -> Path | None:
+    """Return the file that matches the name of a path, or None if no file does."""
+    named = places.named(cell)
+    if len(named) > 1:
+        raise ManifestError(
+            f"manifest {manifest.path}, line {line}: several files match {cell!r} by name: "
+            f"{shorten([shown(path.relative_to(places.folder)) for path in named])}"
+        )
+    return named[0] if named else None
+
+
+def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
+    """Return the error about a path that leads out of the folders."""
+    remedy = "use --allow-outside to read it"
+    if len(places.named(cell)) == 1:
+        remedy += ", or --match-names to read the file of this name in the folder"
+    return f"manifest {manifest.path}, line {line}: {cell!r} leads out of {places.folder}; {remedy}"
+
+
+def _is_below_folder(cell: str, path: Path) -> bool:
+    """Check whether a path from the root means an existing file below the folder."""
+    return cell.startswith("/") and os.path.isfile(path) and str(path) != os.path.realpath(cell)
+
+
+def _path_warnings(manifest: Manifest, places: Places, moved: int, matched: int) -> list[str]:
+    name = manifest.path.name
+    warnings = []
+    if moved:
+        words = "paths" if moved > 1 else "path"
+        verbs = 'begin with "/" and were' if moved > 1 else 'begins with "/" and was'
+        warnings.append(
+            f"{moved} {words} in the manifest {name} {verbs} read below {places.folder}"
+        )
+    if matched:
+        words = "files of the manifest were" if matched > 1 else "file of the manifest was"
+        warnings.append(f"{matched} {words} found in {places.folder} by name, not by path")
+    return warnings
+
+
+def absent_files(
+    manifest: Manifest, column: str, files: Mapping[int, Path], places: Places, *, strict: bool
+) -> list[str]:
+    """Return a warning about absent files, if there are any.
+
+    Raises
+    ------
+    ManifestError
+        If all files are absent, or if any is and `strict` is true.
+    """
+    absent = {line: file for line, file in files.items() if not os.path.isfile(file)}
+    if not absent:
+        return []
+    folder = places.folder
+    count = f"{len(absent)} of {len(files)} files"
+    names = shorten([_shown_path(file, folder) for file in absent.values()])
+    hint = _match_hint([cell_of(manifest, line, column) for line in absent], places)
+    if len(absent) == len(files):
+        remedy = hint or f". Their paths must be relative to {folder}"
+        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{remedy}")
+    if strict:
+        raise ManifestError(f"manifest {manifest.path}: {count} are absent: {names}{hint}")
+    return [
+        f"{count} that the manifest {manifest.path.name} lists are absent and count as missing "
+        f"(absent_file): {names}{hint}"
+    ]
+
+
+def _match_hint(cells: Sequence[str], places: Places) -> str:
+    """Return a sentence about `--match-names` if exactly one file has each name, else nothing."""
+    if any(len(places.named(cell)) != 1 for cell in cells):
+        return ""
+    return f". Files of these names exist in {places.folder}: find them with --match-names"
+
+
+def _shown_path(file: Path, folder: Path) -> str:
+    """Return a path for messages, relative to the folder where possible."""
+    return shown(file.relative_to(folder) if file.is_relative_to(folder) else file)
+
+
+def distinct_rows(
+    manifest: Manifest, pictures: Mapping[int, FiledPicture], used: Collection[str]
+) -> tuple[list[FiledPicture], list[str]]:
+    """Return one image per file, and a warning about rows that repeat another row.
+
+    Parameters
+    ----------
+    manifest
+        Rows of the collection.
+    pictures
+        Image of each row, by line.
+    used
+        Columns of file, prompt, condition and labels.
+
+    Raises
+    ------
+    ManifestError
+        If rows of one file contradict each other in prompt, condition or label.
+    """
+    by_file = grouped(pictures, lambda line: pictures[line].path)
+    repeated = [lines for lines in by_file.values() if len(lines) > 1]
+    conflicts = [lines for lines in repeated if not _agree(pictures, lines)]
+    if conflicts:
+        free = [column for column in manifest.columns if column not in used]
+        choice = _distinguishing(manifest, free, conflicts)
+        raise ManifestError(_describe_conflicts(manifest, pictures, conflicts, choice))
+    distinct = [pictures[lines[0]] for lines in by_file.values()]
+    dropped = len(pictures) - len(distinct)
+    if not dropped:
+        return distinct, []
+    names = [f"{pictures[lines[0]].path.name} (lines {_listed(lines)})" for lines in repeated]
+    words = "rows repeat" if dropped > 1 else "row repeats"
+    return distinct, [
+        f"{dropped} {words} another row of the manifest {manifest.path.name} and count once: "
+        f"{shorten(names)}"
+    ]
+
+
+def _agree(pictures: Mapping[int, FiledPicture], lines: Sequence[int]) -> bool:
+    """Check whether all rows of a file have equal content."""
+    return all(pictures[line] == pictures[lines[0]] for line in lines)
+
+
+def _listed(lines: Sequence[int]) -> str:
+    return ", ".join(map(str, lines))
+
+
+def _describe_conflicts(
+    manifest: Manifest,
+    pictures: Mapping[int, FiledPicture],
+    conflicts: Sequence[Sequence[int]],
+    choice: str,
+) -> str:
+    """Return the error about all files whose rows contradict each other, with a remedy."""
+    sentences = [f"manifest {manifest.path} lists a file more than once, with different content:"]
+    for lines in conflicts[:MOST_CONFLICTS]:
+        differences = _differences([pictures[line] for line in lines])
+        listed = ", ".join(differences)
+        sentences.append(f"  {pictures[lines[0]].path.name} (lines {_listed(lines)}): {listed}")
+    if len(conflicts) > MOST_CONFLICTS:
+        sentences.append(f"  and {len(conflicts) - MOST_CONFLICTS} more files")
+    remedy = f", for example with --where {choice}" if choice else ", or filter them with --where"
+    sentences.append(f"Keep one row per file{remedy}.")
+    return "\n".join(sentences)
+
+
+def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
+    """Return the fields in which rows of one file differ, with their contents."""
+    contents = [_fields_of(picture) for picture in pictures]
+    differences = []
+    for name in contents[0]:
+        texts = dict.fromkeys(repr(content[name]) for content in contents)
+        if len(texts) > 1:
+            differences.append(f"{name} {' and '.join(texts)}")
+    return differences
+
+
+def _fields_of(picture: FiledPicture) -> dict[str, str]:
+    """Return prompt, condition and labels of an image, by a name for messages."""
+    labels = {f"label of {axis}": label for axis, label in picture.labels.items()}
+    condition = " ".join(filter(None, (picture.axis, picture.value)))
+    return {"prompt": picture.prompt, "condition": condition, **labels}
+
+
+def _distinguishing(
+    manifest: Manifest, columns: Sequence[str], conflicts: Sequence[Sequence[int]]
+) -> str:
+    """Return COLUMN=VALUE for a column with few values that tells the rows of each file apart."""
+    for column in columns:
+        values = {row[column] for row in manifest.rows.values()} - {""}
+        if not 1 < len(values) <= MOST_VALUES:
+            continue
+        if all(_tells_apart(manifest, column, lines) for lines in conflicts):
+            return f"{column}={manifest.rows[conflicts[0][0]][column]}"
+    return ""
+
+
+def _tells_apart(manifest: Manifest, column: str, lines: Sequence[int]) -> bool:
+    return len({manifest.rows[line][column] for line in lines} - {""}) == len(lines)
