@@ -98,12 +98,17 @@ class ServerError(ModelError):
         The HTTP status; None if there was none.
     server_code
         The server's code of the error; "" if there was none.
+    words
+        The server's message; "" if there was none.
     """
 
-    def __init__(self, message: str, status: int | None = None, server_code: str = "") -> None:
+    def __init__(
+        self, message: str, status: int | None = None, server_code: str = "", words: str = ""
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.server_code = server_code
+        self.words = words
 
 
 class LanguageModelError(ModelError):

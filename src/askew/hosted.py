@@ -7,12 +7,18 @@ temporary failure.
 
 import json
 import os
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
 import openai
+from openai.types import ImagesResponse
 from openai.types.chat import ChatCompletion
 
 from askew.errors import ServerError, UsageError
@@ -29,6 +35,17 @@ SILENCES = 2
 """Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
 """Greatest number of bytes of an answer: 32 MB."""
+DEADLINE = 5.0
+"""Greatest time of a complete answer, in multiples of the timeout."""
+LONGEST_PAUSE = 120.0
+"""Longest pause in seconds that a server may ask for before the next attempt."""
+FIRST_PAUSE = 0.5
+"""Seconds before the second attempt of an image. Each further pause is twice as long."""
+
+_USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
+"""Codes of errors for which another attempt is pointless, although the status is 429."""
+
+T = TypeVar("T")
 
 
 class Server:
@@ -43,7 +60,8 @@ class Server:
     url
         Address with the version.
     timeout
-        Seconds without any data from the server after which a request fails, above 0.
+        Seconds without any data from the server after which a request fails, above 0. A complete
+        answer may take `DEADLINE` times as long.
     attempts
         Greatest number of times that a request is sent, at least 1.
 
@@ -67,6 +85,7 @@ class Server:
     @cached_property
     def _client(self) -> openai.OpenAI:
         client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
+        client.deadline = self._timeout * DEADLINE
         return openai.OpenAI(
             base_url=self.url,
             api_key=self._key or "none",
@@ -93,12 +112,79 @@ class Server:
         ServerError
             If the request fails; with the server's message, the status and the number of attempts.
         """
+        create = self._client.chat.completions.create
+        answer: ChatCompletion = self._checked(create, fields)
+        return answer
+
+    def image(self, notify: Callable[[str], None], **fields: Any) -> ImagesResponse:
+        """Request one image and return the answer of the server.
+
+        The request is sent again as described for the class, but not if the account has no money
+        left. A request after a timeout may be paid twice.
+
+        Parameters
+        ----------
+        notify
+            Receives a sentence about each pause before another attempt.
+        **fields
+            Fields of the request.
+
+        Returns
+        -------
+        ImagesResponse
+            The answer, unchecked: a field may be absent or of another type.
+
+        Raises
+        ------
+        ServerError
+            If the request fails; with the server's message, the status and the number of attempts.
+        """
+        create = self._client.with_options(max_retries=0).images.generate
+        attempt = 1
+        while True:
+            try:
+                return self._checked(create, fields, attempt)
+            except ServerError as error:
+                pause = self._pause(error, attempt)
+                if pause is None:
+                    raise
+                status = error.status or "nothing"
+                notify(
+                    f"{self.url} answered {status}; attempt {attempt + 1} of {self._attempts} "
+                    f"follows in {pause:.1f} s"
+                )
+            time.sleep(pause)
+            attempt += 1
+
+    def _pause(self, error: ServerError, attempt: int) -> float | None:
+        """Return the seconds before another attempt; None if there is no further attempt."""
+        cause = error.__cause__
+        is_silence = isinstance(cause, openai.APITimeoutError)
+        if attempt >= (min(SILENCES, self._attempts) if is_silence else self._attempts):
+            return None
+        pause = FIRST_PAUSE * 2 ** (attempt - 1)
+        if isinstance(cause, openai.APIStatusError):
+            status = cause.status_code
+            is_temporary = status in (408, 409, 429) or status >= 500
+            if not is_temporary or _USED_UP.search(error.server_code):
+                return None
+            stated = _stated_pause(cause.response.headers)
+            pause = pause if stated is None else stated
+        elif not isinstance(cause, openai.APIConnectionError):
+            return None
+        return pause if pause <= LONGEST_PAUSE else None
+
+    def _checked(
+        self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int = 0
+    ) -> T:
+        """Return the answer to a request. Raises ServerError if there is none.
+
+        `attempt` is the number of the attempt if the client does not count attempts.
+        """
         try:
-            answer: ChatCompletion | str = self._client.chat.completions.create(
-                **fields, extra_headers=self._omitted_headers()
-            )
+            answer = create(**fields, extra_headers=self._omitted_headers())
         except openai.APIStatusError as error:
-            raise self._status_error(error) from error
+            raise self._status_error(error, attempt) from error
         except (openai.APITimeoutError, _PermanentFailure) as error:
             raise ServerError(f"{self.url} {self._failure(error)}") from error
         except openai.APIConnectionError as error:
@@ -130,7 +216,7 @@ class Server:
         attempts = min(self._attempts, SILENCES)
         return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
 
-    def _status_error(self, error: openai.APIStatusError) -> ServerError:
+    def _status_error(self, error: openai.APIStatusError, attempt: int = 0) -> ServerError:
         """Return the error for a failure status, with a hint for the user."""
         status = error.status_code
         response = error.response
@@ -138,11 +224,12 @@ class Server:
             address = self._quoted(response.headers["location"])
             return ServerError(f"{self.url} redirects to {address}; use that address instead")
         message = error.body.get("message") if isinstance(error.body, dict) else error.body
-        words = str(message or response.text or response.reason_phrase)
+        words = self._quoted(str(message or response.text or response.reason_phrase))
         return ServerError(
-            f"{self.url} answered {status}: {self._quoted(words)} ({_hint(error)})",
+            f"{self.url} answered {status}: {words} ({_hint(error, attempt)})",
             status=status,
             server_code=_code(error.body),
+            words=words,
         )
 
     def _quoted(self, text: str) -> str:
@@ -162,15 +249,31 @@ def _code(body: object) -> str:
     return " ".join(codes).strip()
 
 
-def _hint(error: openai.APIStatusError) -> str:
+def _stated_pause(headers: httpx2.Headers) -> float | None:
+    """Return the seconds that a server asks to wait (Retry-After); None if it states no pause."""
+    stated = headers.get("retry-after", "")
+    try:
+        return max(float(stated), 0.0)
+    except ValueError:
+        pass
+    try:
+        seconds = (parsedate_to_datetime(stated) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    return max(seconds, 0.0)
+
+
+def _hint(error: openai.APIStatusError, attempt: int = 0) -> str:
     """Return what a user can do about an error of a server."""
     status = error.status_code
+    if _USED_UP.search(_code(error.body)):
+        return "the account has no money left; add credit, then repeat the command to continue"
     if status in (401, 403):
         return f"put a valid key into the environment variable {KEY_VARIABLE}"
     if status == 404:
         return "check the model's name, and that the address ends like /v1"
     if status in (408, 409, 429) or status >= 500:
-        attempts = int(error.request.headers["x-stainless-retry-count"]) + 1
+        attempts = attempt or int(error.request.headers["x-stainless-retry-count"]) + 1
         unit = "attempt" if attempts == 1 else "attempts"
         return f"{attempts} {unit}; repeat the command later to continue"
     return "the server does not accept this request"
@@ -208,13 +311,22 @@ class _PermanentFailure(BaseException):
 
 
 class _BoundedClient(openai.DefaultHttpxClient):
-    """A client with a time limit for the server and a size limit for its answers."""
+    """A client with time limits for the server and a size limit for its answers.
+
+    Attributes
+    ----------
+    deadline
+        Greatest number of seconds of a complete answer.
+    """
+
+    deadline = 600.0
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request and return the complete answer."""
+        begun = time.monotonic()
         try:
             response = super().send(request, **{**options, "stream": True})
-            content = _bounded_content(response)
+            content = _bounded_content(response, begun, self.deadline)
         except httpx2.TimeoutException as error:
             if int(request.headers.get("x-stainless-retry-count", 0)) + 1 < SILENCES:
                 raise
@@ -224,16 +336,24 @@ class _BoundedClient(openai.DefaultHttpxClient):
         )
 
 
-def _bounded_content(response: httpx2.Response) -> bytes:
-    """Return the bytes of an answer. Raises _PermanentFailure for compressed or too long answers."""
+def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
+    """Return the bytes of an answer.
+
+    Raises _PermanentFailure for an answer that is compressed, too long or not complete in time.
+    """
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":
         response.close()
         raise _PermanentFailure(f"sent an answer compressed as {packing}, which was not requested")
-    content = b""
+    parts = []
+    size = 0
     for part in response.iter_raw():
-        content = content + part
-        if len(content) > LARGEST:
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST:
             response.close()
             raise _PermanentFailure(f"sent more than {LARGEST // 2**20} MB")
-    return content
+        if time.monotonic() - begun > deadline:
+            response.close()
+            raise _PermanentFailure(f"did not complete its answer within {deadline:g} s")
+    return b"".join(parts)

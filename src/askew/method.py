@@ -30,6 +30,7 @@ from askew.options import RunOptions, only_known, only_plan, run_options
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
+from askew.run.budget import Budget
 from askew.run.count import CountingRun, counted_run
 from askew.run.live import LiveRun, opened_run
 from askew.store.files import SUMS_FILE, changed_files, read_json, write_file, write_sums
@@ -169,7 +170,8 @@ class Method(Generic[P, G, F, R_co]):
         folder = Path(options.get("run") or self.folder(plan))
         store = Path(options.get("store") or default_store(folder))
         if options.get("dry_run"):
-            with counted_run(plan, folder, store) as counted:
+            price = Budget.parse(options.get("budget"), options.get("price")).price
+            with counted_run(plan, folder, store, price) as counted:
                 self.gather(plan, counted)
             return cast("R_co", counted)
         scored = self._finished(plan, folder, store)
@@ -185,6 +187,7 @@ class Method(Generic[P, G, F, R_co]):
         with opened_run(plan, folder, store, **options) as live, remember_facts({}) as facts:
             gathered = self.gather(plan, live)
             live.settle()
+            live.warn(*live.server_sentences())
             live.warn(*missing_image_warnings(gathered.sets), *copy_warnings(gathered.sets))
             scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
             live.claim()

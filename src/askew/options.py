@@ -227,8 +227,12 @@ class RunOptions(TypedDict, total=False):
     budget: Annotated[
         int | str | None,
         _run_option(
-            help='Stop before more than 500 (images), "90min" or "$5 at $0.02" (price of an image).',
+            help='Stop before more than 500 (images), "90min", or "5usd" with --price 0.02.',
         ),
+    ]
+    price: Annotated[
+        float | None,
+        _run_option(help="Price of an image in dollars, for --dry-run, --budget and the report."),
     ]
     log: Annotated[
         PathOption,
@@ -260,6 +264,14 @@ class SettingOptions(TypedDict, total=False):
 
     model_args: Annotated[
         SettingsOption, _model_option("-M", help="Model setting, such as bias=0.5.")
+    ]
+    model_url: Annotated[
+        str | None,
+        _model_option(help="Server of --model openai/MODEL, such as http://127.0.0.1:8787/v1."),
+    ]
+    concurrency: Annotated[
+        int | None,
+        _model_option(help="Calls of a hosted model at once. [default: 4]"),
     ]
     offload: Annotated[
         Flag,
@@ -520,6 +532,9 @@ def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
 def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setting]]:
     """Return the settings of a model that separate options set."""
     settings: dict[str, Setting] = {}
+    for option, setting in {"model_url": "url", "concurrency": "concurrency"}.items():
+        if option in chosen:
+            settings[setting] = cast("Setting", chosen[option])
     if chosen.get("offload"):
         settings["offload"] = True
     if "mitigation" in chosen:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Collection, Model, Request
 from askew.types import Missing
+from served_models import served
 
 Case = Callable[[Path], tuple[str, dict[str, object]]]
 
@@ -19,10 +22,21 @@ CASES: dict[str, Case] = {
     "studio": lambda folder: ("studio", {"num_inference_steps": 2}),
     "studio/planted": lambda folder: ("studio/planted", {"bias": 0.5}),
     "folder": lambda folder: (f"folder/{folder}", {}),
+    "openai": lambda folder: (
+        "openai/studio/planted",
+        {"url": planted_server(), "seeded": True, "revision": "1"},
+    ),
     "diffusers": lambda folder: (f"diffusers/{tiny_pipeline(folder)}", {"num_inference_steps": 2}),
 }
 COLLECTIONS = {"folder"}
+SERVERS = ExitStack()
 GENERATORS = [name for name in CASES if name not in COLLECTIONS]
+
+
+@cache
+def planted_server() -> str:
+    """Return the address of a server that runs until the tests end."""
+    return SERVERS.enter_context(served("studio/planted")).url
 
 
 def tiny_pipeline(folder: Path) -> Path:

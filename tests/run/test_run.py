@@ -185,7 +185,7 @@ def test_budgets_are_read(
     assert (budget.pictures, budget.seconds) == (pictures, seconds)
 
 
-@pytest.mark.parametrize("given", ["much", "5 days", "$5", "$5 at $0", "1..2h", "-"])
+@pytest.mark.parametrize("given", ["much", "5 days", "$5 at $0", "1..2h", "-"])
 def test_budgets_that_cannot_be_read(given: str) -> None:
     with pytest.raises(UsageError, match="90min"):
         Budget.parse(given)

@@ -6,10 +6,27 @@ in flight, and stores each result before it asks for the next.
 """
 
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 Output = TypeVar("Output")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A result in place of the exception of a task.
+
+    An engine may yield it so that items in flight still yield their results. The run stores them,
+    gives out no further items, and then raises the first exception.
+
+    Attributes
+    ----------
+    error
+        The exception.
+    """
+
+    error: BaseException
 
 
 class Engine(Protocol):
@@ -17,7 +34,7 @@ class Engine(Protocol):
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output, None, None]:
+    ) -> Generator[Output | Failure, None, None]:
         """Yield the result of `task` for each item, in the order of the items.
 
         An implementation keeps these promises:
@@ -28,7 +45,7 @@ class Engine(Protocol):
           results. It yields the first result as soon as it is ready, before it draws more items
           than the bound.
         - When the iterable ends early, all items in flight still yield their results.
-        - An exception of the task is raised when its result is asked for.
+        - An exception of the task is raised when its result is asked for, or yielded as `Failure`.
         - Closing the generator abandons the items in flight and frees the engine's resources.
 
         Parameters
@@ -40,6 +57,6 @@ class Engine(Protocol):
 
         Yields
         ------
-        Output
+        Output or Failure
             One result per item.
         """

@@ -15,6 +15,12 @@ from askew.types import Missing
 
 Setting = str | int | float | bool
 
+REPORT = "askew_report"
+"""Key in the `info` of an image under which a model reports facts, as texts and numbers by name.
+
+A hosted model reports `revised_prompt`, the prompt that the server used in place of the given one.
+"""
+
 MITIGATION_SETTING = "mitigation"
 """Setting that names a model's mitigation: by its file when given, by its hash in results."""
 
@@ -243,3 +249,21 @@ def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
+
+
+_SPEAKER: ContextVar[Callable[[str], None]] = ContextVar("speaker", default=lambda sentence: None)
+
+
+def report_message(sentence: str) -> None:
+    """Report a sentence about the work on a batch, such as a pause that a server asks for."""
+    _SPEAKER.get()(sentence)
+
+
+@contextmanager
+def message_listener(listener: Callable[[str], None]) -> Iterator[None]:
+    """Call `listener` with each sentence that a model of this process reports meanwhile."""
+    token = _SPEAKER.set(listener)
+    try:
+        yield
+    finally:
+        _SPEAKER.reset(token)

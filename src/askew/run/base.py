@@ -14,7 +14,15 @@ from PIL import Image
 
 from askew.errors import RESUME, AskewError, ModelError
 from askew.measure.base import VQA, PictureReader
-from askew.models.base import Collection, FiledPicture, Model, Request, is_seeded
+from askew.models.base import (
+    REPORT,
+    Collection,
+    FiledPicture,
+    Model,
+    Request,
+    Setting,
+    is_seeded,
+)
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, once_each, wanted_pictures
 from askew.store.completions import Completions
@@ -45,10 +53,13 @@ class MakerOutput:
         The image, or the reason why there is none.
     seen
         Rows of numbers by fingerprint, such as attention maps.
+    report
+        Facts that a server reported about the image, by name.
     """
 
     picture: EncodedPicture | Missing
     seen: Mapping[str, Rows] = field(default_factory=dict)
+    report: Mapping[str, Setting] = field(default_factory=dict)
 
 
 class Maker(Protocol[W_contra]):
@@ -58,7 +69,8 @@ class Maker(Protocol[W_contra]):
     single image are part of the request, a subclass of `PictureRequest`.
 
     A maker may have a method `check`, which is called before anything is made or written and raises
-    UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`.
+    UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`, and an attribute
+    `concurrency`: the number of batches that it can make at once, in threads.
 
     Attributes
     ----------
@@ -96,6 +108,7 @@ class ModelMaker:
         self.name = model.name
         self.batch_size = model.batch_size
         self.seeded = is_seeded(model)
+        self.concurrency = int(getattr(model, "concurrency", 1))
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """Return one batch of images, encoded.
@@ -114,7 +127,15 @@ class ModelMaker:
                 len(images) == len(wanted),
                 f"the model returned {len(images)} images for {len(wanted)} requests",
             )
-            return [MakerOutput(encoded(image)) for image in images]
+            return [
+                MakerOutput(picture=encoded(image), report=report_of(image)) for image in images
+            ]
+
+
+def report_of(image: object) -> Mapping[str, Setting]:
+    """Return the facts that a model reported about an image; none by default."""
+    info = getattr(image, "info", {})
+    return dict(info.get(REPORT, {}))
 
 
 def encoded(image: object) -> EncodedPicture | Missing:

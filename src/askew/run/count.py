@@ -35,8 +35,9 @@ class CountingRun(Run):
         Bounds of work that depends on earlier results, by name.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, price: float | None = None) -> None:
         self.store = store
+        self._price = price
         self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
@@ -149,7 +150,12 @@ class CountingRun(Run):
             "earlier results"
             for task, work in self.bounds.items()
         ]
-        return [*self.total.lines(at_most=bool(self.bounds)), *bounds]
+        cost = []
+        if self._price is not None:
+            images = self.total.pictures_left
+            dollars = images * self._price
+            cost = [f"cost        at most ${dollars:,.2f} ({images} images at ${self._price:g})"]
+        return [*self.total.lines(at_most=bool(self.bounds)), *cost, *bounds]
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
         """Return the wanted images that are stored, and count images that were not counted before."""
@@ -165,8 +171,13 @@ class CountingRun(Run):
 
 
 @contextmanager
-def counted_run(plan: RunPlan, folder: Path, store: Path) -> Iterator[CountingRun]:
-    """Open a run that only counts the remaining work, without making or writing anything."""
+def counted_run(
+    plan: RunPlan, folder: Path, store: Path, price: float | None = None
+) -> Iterator[CountingRun]:
+    """Open a run that only counts the remaining work, without making or writing anything.
+
+    `price` is the price of an image in dollars, for the largest cost.
+    """
     check_folder(folder, plan)
     with Store(store, create=False) as opened:
-        yield CountingRun(opened)
+        yield CountingRun(opened, price)

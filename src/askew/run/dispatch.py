@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Event as Flag
 from typing import Any, Generic, Protocol, TypeVar
 
-from askew.engine.base import Engine
+from askew.engine.base import Engine, Failure
 from askew.errors import RESUME, AskewError, Interrupted
 from askew.models.base import progress_listener
 from askew.run.budget import Budget
@@ -129,6 +129,7 @@ class Pass(Generic[Part]):
         self._in_flight = deque[PartInFlight[Part]]()
         self._busy: list[Part] = []
         self._ended = False
+        self._failure: BaseException | None = None
 
     def run(self) -> list[Part]:
         """Carry out the parts that no other process has locked, and return the other parts."""
@@ -136,7 +137,7 @@ class Pass(Generic[Part]):
         try:
             with closing(results), progress_listener(self._report):
                 for result in results:
-                    self._finish(result)
+                    self._take(result)
         except BaseException:
             reported = sum(flight.reported for flight in self._in_flight)
             self._context.stage.advance(-reported)
@@ -144,6 +145,8 @@ class Pass(Generic[Part]):
         finally:
             for flight in self._in_flight:
                 flight.lock.close()
+        if self._failure is not None:
+            raise self._failure
         if self._ended:
             raise self._reason()
         return self._busy
@@ -170,7 +173,7 @@ class Pass(Generic[Part]):
 
     def _must_end(self, is_mine: bool) -> bool:
         exhausted = is_mine and self._context.budget.is_exhausted()
-        return exhausted or self._context.stop.is_set()
+        return exhausted or self._context.stop.is_set() or self._failure is not None
 
     def _reason(self) -> AskewError:
         if self._context.stop.is_set():
@@ -184,6 +187,15 @@ class Pass(Generic[Part]):
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
+
+    def _take(self, result: Any) -> None:
+        """Store a result, or remember the first failure."""
+        if isinstance(result, Failure):
+            flight = self._in_flight.popleft()
+            flight.lock.close()
+            self._failure = self._failure or result.error
+        else:
+            self._finish(result)
 
     def _finish(self, result: Any) -> None:
         flight = self._in_flight[0]

@@ -11,17 +11,19 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from askew.engine.base import Engine
+from askew.engine.base import Engine, Failure
 from askew.engine.local import LocalEngine
+from askew.engine.threads import ThreadEngine
 from askew.errors import RESUME, Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
-from askew.models.base import Collection, FiledPicture
+from askew.models.base import Collection, FiledPicture, message_listener
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.budget import Budget
 from askew.run.dispatch import Dispatcher, Parts, interruption
 from askew.run.folder import HASH_FILE, check_folder
+from askew.run.interrupts import patient_interrupt
 from askew.run.parts import EmbeddingReader, ImageParts, QuestionGroup, QuestionParts, VectorParts
 from askew.run.progress import (
     Event,
@@ -34,6 +36,7 @@ from askew.run.progress import (
     silent,
     stage,
 )
+from askew.run.server_reports import server_sentences
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
@@ -61,7 +64,7 @@ class LiveRun(Run):
     progress
         Receives the events of the run.
     budget
-        Largest number of images or longest time, as `Budget.parse` reads it.
+        Largest number of images, longest time or money, as `Budget.parse` reads it.
     engine
         Where models and instruments work; by default in this process, one part at a time.
     stop
@@ -81,7 +84,7 @@ class LiveRun(Run):
         plan: RunPlan,
         *,
         progress: Progress = silent,
-        budget: int | str | None = None,
+        budget: Budget | int | str | None = None,
         engine: Engine | None = None,
         stop: Flag | None = None,
     ) -> None:
@@ -90,7 +93,7 @@ class LiveRun(Run):
         self.plan = plan
         self.warnings: list[str] = []
         self._progress = progress
-        self._budget = Budget.parse(budget)
+        self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
         self._engine = LocalEngine() if engine is None else engine
         self._stop = Flag() if stop is None else stop
         check_folder(folder, plan)
@@ -133,9 +136,12 @@ class LiveRun(Run):
         self.claim(wanted)
         with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
             affordable = self._affordable(left, maker)
-            self._carry_out(
-                ImageParts(self.store, maker, affordable, stored, self._budget), current
-            )
+            parts = ImageParts(self.store, maker, affordable, stored, self.budget)
+            concurrency = getattr(maker, "concurrency", 1)
+            if concurrency > 1 and isinstance(self._engine, LocalEngine):
+                self._call(parts, concurrency, current)
+            else:
+                self._carry_out(parts, current)
         self._check_complete(wanted, stored)
         return stored
 
@@ -206,7 +212,7 @@ class LiveRun(Run):
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """Apply a function to each item in the engine; missing items stay missing."""
         results = self._engine.map(lens, self._until_stopped(items))
-        return [item if isinstance(item, Missing) else next(results) for item in items]
+        return [item if isinstance(item, Missing) else _value(next(results)) for item in items]
 
     def _until_stopped(self, items: Sequence[L | Missing]) -> Iterator[L]:
         for item in items:
@@ -264,30 +270,42 @@ class LiveRun(Run):
                 f"program has changed the store. {RESUME}"
             )
 
+    def server_sentences(self) -> list[str]:
+        """Return what servers reported about the images of the run, in words."""
+        planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
+        reports = self.store.reports(picture.key for picture in planned)
+        return server_sentences(list(reports.values()), len(planned), self.budget.price)
+
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """Return the batches that the budget allows."""
-        most = self._budget.pictures
+        most = self.budget.pictures
         if most is None or not left:
             return list(left)
         first = len(left[0])
         if most < min(maker.batch_size, first):
             raise UsageError(
-                f"the budget of {self._budget.text} is smaller than one batch of {maker.name}. "
+                f"the budget of {self.budget.text} is smaller than one batch of {maker.name}. "
                 f"Set --budget to {first} or more"
             )
-        spent = np.cumsum([len(part) for part in left]) + self._budget.spent
+        spent = np.cumsum([len(part) for part in left]) + self.budget.spent
         return [part for part, total in zip(left, spent, strict=True) if total <= most]
 
-    def _carry_out(self, work: Parts[Any], current: Stage) -> None:
+    def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
+        """Carry out parts by `count` calls at once, which Ctrl-C does not break off."""
+        with patient_interrupt(self._stop, self.tell):
+            self._carry_out(work, current, ThreadEngine(count))
+
+    def _carry_out(self, work: Parts[Any], current: Stage, engine: Engine | None = None) -> None:
         """Carry out parts in the engine, and store their results."""
         dispatcher = Dispatcher(
             store=self.store,
-            engine=self._engine,
-            budget=self._budget,
+            engine=engine or self._engine,
+            budget=self.budget,
             stop=self._stop,
             stage=current,
         )
-        dispatcher.carry_out(work)
+        with message_listener(self.tell):
+            dispatcher.carry_out(work)
 
     def _check_complete(self, wanted: Sequence[W], stored: dict[str, Outcome]) -> None:
         """Raise RunError if the budget did not allow all wanted images."""
@@ -296,7 +314,7 @@ class LiveRun(Run):
             return
         prompts = list(dict.fromkeys(request.prompt for request in left))
         raise RunError(
-            f"the budget of {self._budget.text} is used up: {len(left)} of {len(wanted)} images of "
+            f"the budget of {self.budget.text} is used up: {len(left)} of {len(wanted)} images of "
             f"{len(prompts)} prompts are left; the next prompt is {prompts[0]!r}. {RESUME}"
         )
 
@@ -315,13 +333,20 @@ class LiveRun(Run):
                 raise interruption(current) from None
 
 
+def _value(result: T | Failure) -> T:
+    """Return a result of an engine, or raise its exception."""
+    if isinstance(result, Failure):
+        raise result.error
+    return result
+
+
 @contextmanager
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
     """Open a run of the remaining work of a plan; its store is closed afterwards.
 
-    It uses the options `budget`, `progress`, `log`, `engine` and `stop`.
+    It uses the options `budget`, `price`, `progress`, `log`, `engine` and `stop`.
     """
     with Store(store) as opened, opened_log(options.get("log")) as log:
         progress = _receiver(options.get("progress", False))
@@ -337,7 +362,7 @@ def opened_run(
                 opened,
                 plan,
                 progress=receive if options.get("log") else progress,
-                budget=options.get("budget"),
+                budget=Budget.parse(options.get("budget"), options.get("price")),
                 engine=options.get("engine"),
                 stop=options.get("stop"),
             )

@@ -78,6 +78,9 @@ class ImageParts(Generic[W]):
     def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
         """Store the images with their rows and their environment."""
         self._budget.spent += len(part)
+        self._store.put_reports(
+            {request.key: out.report for request, out in zip(part, result, strict=True)}
+        )
         outcomes = self._store.put_pictures(
             part,
             [output.picture for output in result],

@@ -31,6 +31,7 @@ TABLES = {
     "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
     "answers": "instrument, picture, question, answer, reason, detail, sum, "
     "PRIMARY KEY (instrument, picture, question)",
+    "reports": "key, report, sum, PRIMARY KEY (key)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
 """Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
@@ -83,6 +84,8 @@ class Index:
                 if is_writable and not self._has_schema():
                     self._create(known)
                 check_schema(self._connection, self.where)
+                if is_writable and not self.has_table("reports"):
+                    self._add_reports()
             except BaseException:
                 self._connection.close()
                 raise
@@ -168,8 +171,20 @@ class Index:
             descriptions.append(f"the index has {more} more damaged rows in {table}")
         return descriptions
 
+    def has_table(self, name: str) -> bool:
+        """Check whether the index has a table. Earlier versions of askew wrote no table `reports`."""
+        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+
     def _has_schema(self) -> bool:
-        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+        return self.has_table("meta")
+
+    def _add_reports(self) -> None:
+        """Add the table that earlier versions of askew did not write."""
+        columns = TABLES["reports"]
+        with self.transaction():
+            self._connection.execute(
+                f"CREATE TABLE IF NOT EXISTS reports ({columns}) WITHOUT ROWID"
+            )
 
     def _create(self, known: KnownRows) -> None:
         self._use_wal()

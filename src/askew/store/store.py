@@ -12,6 +12,7 @@ Layout of the folder:
 """
 
 import errno
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from askew.environment import package_versions
 from askew.errors import StoreError
+from askew.models.base import Setting
 from askew.store.blobs import Blobs, LocalBlobs, is_intact
 from askew.store.files import digest_of, sha256
 from askew.store.imagefile import EncodedPicture, read
@@ -43,7 +45,7 @@ except ModuleNotFoundError:  # not on Windows
 INDEX_FILE = "index.sqlite"
 JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
-JOURNALED = ("pictures", "planned", "answers")
+JOURNALED = ("pictures", "planned", "answers", "reports")
 
 RETRIED = "error"
 """Reason for a missing image or answer that the next run requests again."""
@@ -250,6 +252,30 @@ class Store:
     def _put_vectors_of(self, name: str, vectors: Mapping[str, Vector]) -> None:
         for fingerprint, vector in vectors.items():
             self.put_vectors(fingerprint, {name: vector})
+
+    def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
+        """Store facts that a server reported about images, by the key of the image.
+
+        This is done before the images are stored. Empty reports, and reports about images that
+        are already stored, are left out.
+        """
+        given = {key: report for key, report in reports.items() if report}
+        if not given:
+            return
+        with self.index.transaction():
+            known = self.pictures(given)
+            rows = [
+                (key, json.dumps(report, sort_keys=True))
+                for key, report in given.items()
+                if key not in known
+            ]
+            self._write_rows("reports", rows)
+
+    def reports(self, keys: Iterable[str]) -> dict[str, Mapping[str, Setting]]:
+        """Return the facts that servers reported about images, by the key of the image."""
+        if not self.index.has_table("reports"):
+            return {}
+        return {key: json.loads(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
         """Import the image files that `source` names, in order."""

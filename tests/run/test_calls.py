@@ -1,0 +1,216 @@
+"""Calls of a hosted model: several in progress, each answer stored at once, paid for once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from doubles import PatternModel, small_plan
+
+from askew.errors import Interrupted, ModelError, RunError, ServerError, UsageError
+from askew.models.base import REPORT
+from askew.models.openai import create
+from askew.models.planted import PlantedModel
+from askew.run.budget import Budget
+from askew.run.live import LiveRun
+from askew.run.server_reports import server_sentences
+from askew.store.store import Store
+from askew.types import Missing, Picture
+from served_models import served
+
+TEXTS = ["a nurse", "a doctor"]
+CALLS = 3
+
+
+class CalledModel(PatternModel):
+    """A model whose calls wait for each other, as calls of a server do."""
+
+    concurrency = CALLS
+    seeded = False
+
+    def __init__(
+        self, fails_at: int | None = None, at_fifth: Callable[[], object] | None = None
+    ) -> None:
+        super().__init__(batch_size=1)
+        self.calls = 0
+        self.most = 0
+        self._now = 0
+        self._fails_at = fails_at
+        self._at_fifth = at_fifth
+        self._lock = threading.Lock()
+
+    def generate(self, requests):  # type: ignore[no-untyped-def]
+        with self._lock:
+            self.calls += 1
+            self._now += 1
+            self.most = max(self.most, self._now)
+            number = self.calls
+        time.sleep(0.02)
+        with self._lock:
+            self._now -= 1
+        if number == self._fails_at:
+            raise ServerError("the server fails")
+        if number == 5 and self._at_fifth is not None:
+            self._at_fifth()
+        (image,) = super().generate(requests)
+        image.info[REPORT] = {"tokens": number}
+        return [image]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def ids(outcomes: Sequence[Picture | Missing]) -> list[str]:
+    return [image.id for image in outcomes if isinstance(image, Picture)]
+
+
+def images_in(store: Store) -> int:
+    return len([row for row, _ in store.index.all_rows("pictures") if row[1]])
+
+
+def test_calls_are_made_at_once_and_answers_keep_their_order(tmp_path: Path, store: Store) -> None:
+    model = CalledModel()
+    run = LiveRun(tmp_path / "run", store, small_plan())
+    called = run.pictures(model, TEXTS, 8, 0)
+    assert model.most == CALLS
+    expected = LiveRun(tmp_path / "other", Store(tmp_path / "direct"), small_plan()).pictures(
+        PatternModel(), TEXTS, 8, 0
+    )
+    assert [ids(called[text]) for text in TEXTS] == [ids(expected[text]) for text in TEXTS]
+    keys = [row[0] for row, _ in store.index.all_rows("pictures")]
+    assert len(store.reports(keys)) == 16
+
+
+def test_a_failure_loses_no_paid_answer(tmp_path: Path, store: Store) -> None:
+    model = CalledModel(fails_at=6)
+    with pytest.raises(ServerError, match="the server fails"):
+        LiveRun(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 8, 0)
+    assert model.calls <= 6 + CALLS - 1
+    assert images_in(store) == model.calls - 1
+    again = CalledModel()
+    LiveRun(tmp_path / "run", store, small_plan()).pictures(again, TEXTS, 8, 0)
+    assert model.calls - 1 + again.calls == 16
+
+
+def test_a_stop_waits_for_the_calls_in_progress(tmp_path: Path, store: Store) -> None:
+    stop = threading.Event()
+    model = CalledModel(at_fifth=stop.set)
+    with pytest.raises(Interrupted, match="of 16 images are done"):
+        LiveRun(tmp_path / "run", store, small_plan(), stop=stop).pictures(model, TEXTS, 8, 0)
+    assert images_in(store) == model.calls < 16
+
+
+def test_ctrl_c_waits_for_the_calls_in_progress(tmp_path: Path, store: Store) -> None:
+    sentences: list[str] = []
+    model = CalledModel(at_fifth=lambda: os.kill(os.getpid(), signal.SIGINT))
+    run = LiveRun(
+        tmp_path / "run",
+        store,
+        small_plan(),
+        progress=lambda event: sentences.append(event.note or ""),
+    )
+    with pytest.raises(Interrupted, match="images are done"):
+        run.pictures(model, TEXTS, 48, 0)
+    assert images_in(store) == model.calls < 96
+    assert any("Press Ctrl-C again" in sentence for sentence in sentences)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_quota_stops_at_the_first_answers(tmp_path: Path, store: Store) -> None:
+    with served("studio/planted", "quota") as server:
+        model = create("m", url=server.url, revision="1", concurrency=CALLS)
+        with pytest.raises(ModelError, match="no money left"):
+            LiveRun(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 8, 0)
+        assert len(server.bodies) <= CALLS
+
+
+def test_a_refused_prompt_is_not_asked_again(tmp_path: Path, store: Store) -> None:
+    with served("studio/planted", "refuse:nurse") as server:
+        model = create("m", url=server.url, revision="1")
+        for _ in range(2):
+            outcomes = LiveRun(tmp_path / "run", store, small_plan()).pictures(model, TEXTS, 4, 0)
+        assert len(server.bodies) == 8
+    refused = Missing("refused", "the content filter refused this prompt")
+    assert outcomes["a nurse"] == [refused] * 4
+    assert all(isinstance(image, Picture) for image in outcomes["a doctor"])
+
+
+def test_the_budget_in_dollars_ends_before_it_is_crossed(tmp_path: Path, store: Store) -> None:
+    model = CalledModel()
+    budget = Budget.parse("0.5usd", price=0.08)
+    with pytest.raises(RunError, match=r"budget of 6 images \(\$0.5 at \$0.08\) is used up"):
+        LiveRun(tmp_path / "run", store, small_plan(), budget=budget).pictures(model, TEXTS, 8, 0)
+    assert model.calls == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "price", "words"),
+    [("5usd", None, "--price"), ("$5", None, "--price"), (None, -1.0, "greater than 0")],
+)
+def test_money_needs_a_price(given: str | None, price: float | None, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Budget.parse(given, price)
+
+
+def test_rewritten_prompts_and_the_cost_are_stated() -> None:
+    reports = [{"revised_prompt": "a smiling nurse"}, {"tokens": 3}]
+    rewriting, cost = server_sentences(reports, 2, 0.04)
+    assert "1 of 2 images, for example to 'a smiling nurse'" in rewriting
+    assert cost == "the 2 images cost about $0.08 at $0.04 per image"
+    assert server_sentences([], 2, 0.04) == []
+
+
+def test_a_served_model_gives_the_ids_of_the_images_made_directly(
+    tmp_path: Path, store: Store
+) -> None:
+    texts = ["a photo of a nurse", "a photo of a doctor"]
+    direct = LiveRun(tmp_path / "run", Store(tmp_path / "direct"), small_plan())
+    expected = direct.pictures(PlantedModel(), texts, 6, 0)
+    with served("studio/planted", "429=0.2") as server:
+        model = create("m", url=server.url, revision="1", seeded=True)
+        outcomes = LiveRun(tmp_path / "run", store, small_plan()).pictures(model, texts, 6, 0)
+    for text in texts:
+        assert ids(outcomes[text]) == ids(expected[text])
+        assert len(ids(outcomes[text])) == 6
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from doubles import small_plan
+from askew.models.openai import create
+from askew.run.live import LiveRun
+from askew.store.store import Store
+folder = Path(sys.argv[1])
+model = create("m", url=sys.argv[2], revision="1", seeded=True, concurrency=3)
+run = LiveRun(folder / "run", Store(folder / "store"), small_plan())
+run.pictures(model, ["a photo of a nurse", "a photo of a doctor"], 24, 0)
+"""
+
+
+@pytest.mark.slow
+def test_three_kills_pay_for_the_calls_in_progress_only(tmp_path: Path) -> None:
+    faults = str(Path(__file__).parents[1] / "faults")
+    with served() as server:
+        command = [sys.executable, "-c", SCRIPT, str(tmp_path), server.url, faults]
+        for paid in (8, 20, 32):
+            with subprocess.Popen(command) as process:
+                while len(server.bodies) < paid and process.poll() is None:
+                    time.sleep(0.002)
+                process.kill()
+        subprocess.run(command, check=True)
+        assert 48 <= len(server.bodies) <= 48 + 3 * CALLS
+    assert images_in(Store(tmp_path / "store")) == 48
