@@ -113,8 +113,8 @@ class Tally:
         The population score.
     above, below
         Numbers of intervals above and below the true score.
-    width, value
-        Sums of widths and of plug-in scores.
+    width, value, mark
+        Sums of widths, of plug-in scores and of debiased scores.
     total
         Number of intervals.
     """
@@ -124,31 +124,33 @@ class Tally:
     below: int = 0
     width: float = 0.0
     value: float = 0.0
+    mark: float = 0.0
     total: int = 0
 
-    def add(self, value: float, low: float, high: float) -> None:
-        """Count an interval."""
+    def add(self, value: float, low: float, high: float, mark: float) -> None:
+        """Count an interval and its debiased score."""
         self.above += low > self.truth + TOLERANCE
         self.below += high < self.truth - TOLERANCE
         self.width += high - low
         self.value += value
+        self.mark += mark
         self.total += 1
 
     def row(self) -> str:
         """Return the cells of the tally."""
-        mean = self.value / self.total
+        means = (self.value / self.total, self.mark / self.total)
         covered = 1 - (self.above + self.below) / self.total
         width = f"{self.width / self.total:.3f}"
         counts = (str(self.above), str(self.below))
-        return " | ".join([*numbers([self.truth, mean, covered]), *counts, width])
+        return " | ".join([*numbers([self.truth, *means, covered]), *counts, width])
 
 
-HEADER = "true score | mean plug-in | coverage | interval too high | too low | mean width"
+HEADER = "true score | mean plug-in | mean debiased | coverage | interval too high | too low | mean width"
 
 
 def cas_coverage(repeats: int, draws: int, sizes: list[int]) -> None:
     """Print the coverage of the intervals of CAS."""
-    print(f"| images | concepts | populations | {HEADER} |\n" + "|---" * 9 + "|")
+    print(f"| images | concepts | populations | {HEADER} |\n" + "|---" * 10 + "|")
     for n, (size, (questions, words)) in itertools.product(sizes, SIZES.items()):
         base = population(questions, words, np.random.default_rng(5))
         for name, first, second in pairs(base):
@@ -163,7 +165,8 @@ def _cas_tally(first: Population, second: Population, n: int, repeats: int, draw
         samples = [first.sample(n, rng), second.sample(n, rng)]
         errors = [bootstrap_errors(sample, draws, rng) for sample in samples]
         shift = concept_shift(samples[0], samples[1], errors[0], errors[1], rng)
-        tally.add(shift.score, *shift.interval(0.95)[:2])
+        interval = shift.interval(0.95)
+        tally.add(shift.score, interval.low, interval.high, interval.debiased)
     return tally
 
 
