@@ -33,6 +33,7 @@ from askew.run.base import Run
 from askew.run.budget import Budget
 from askew.run.count import CountingRun, counted_run
 from askew.run.live import LiveRun, opened_run
+from askew.run.refusals import refusal_warnings
 from askew.store.files import SUMS_FILE, changed_files, read_json, write_file, write_sums
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
@@ -188,6 +189,7 @@ class Method(Generic[P, G, F, R_co]):
             gathered = self.gather(plan, live)
             live.settle()
             live.warn(*live.server_sentences())
+            live.warn(*refusal_warnings(gathered.sets))
             live.warn(*missing_image_warnings(gathered.sets), *copy_warnings(gathered.sets))
             scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
             live.claim()

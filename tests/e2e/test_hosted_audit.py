@@ -49,5 +49,5 @@ def test_refusals_of_one_group_and_rewritten_prompts_are_stated(tmp_path: Path) 
     with served("studio/planted", "refuse:female=0.4", "rewrite:smiling=0.5") as server:
         hosted = hosted_audit(tmp_path, server.url)
     warnings = " ".join(hosted.warnings)
-    assert "significantly more images are missing from 'a photo of a female nurse'" in warnings
+    assert "images of 'a photo of a female nurse' were refused" in warnings
     assert "the server rewrote the prompts of" in warnings
