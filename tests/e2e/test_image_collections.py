@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,9 @@ def test_every_missing_image_is_named_with_its_reason(
     (entry,) = audited.results["shares"]
     assert entry["reasons"] == [{"reason": "not_asked", "name": "12.png", "sentence": "no label"}]
     assert "not asked: no label: 12.png" in printed
+    shown = " ".join(re.sub("<[^>]*>", " ", audited.page).split())
+    missing = sum(entry["missing"].values())
+    assert f"no label {missing} of {missing + sum(entry['counts'].values())}" in shown
 
 
 def test_five_examples_of_a_reason_are_enough(

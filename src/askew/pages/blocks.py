@@ -575,6 +575,9 @@ class LabelGroup:
         Expected number of images by the reference.
     deviation : Deviation
         Whether the label is over- or under-represented.
+    n : int, optional
+        Number of images of which `count` have this label, if it is not the number of labeled images
+        of the set.
     """
 
     label: str
@@ -582,6 +585,7 @@ class LabelGroup:
     shots: tuple[Thumbnail, ...]
     reference: float | None = None
     deviation: Deviation = "none"
+    n: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw) -> Markup:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)
         reference = f"; reference {expected.removesuffix('.0')}"
     name = tag("b", bdi(words.shorten(group.label, 40)), f" {group.count:,}")
-    small = tag("span", f" of {column.n:,}{reference}")
+    n = column.n if group.n is None else group.n
+    small = tag("span", f" of {n:,}{reference}")
     shots = (tag("li", draw(shot)) for shot in group.shots)
     images = tag("ul", *shots, class_="tiles") if group.shots else None
     kind = "iso" if group.deviation == "none" else f"iso {group.deviation}"

@@ -119,7 +119,14 @@ def label_column(
             )
     unlabeled = sum(entry.missing.values())
     if unlabeled:
-        groups.append(b.LabelGroup(NO_LABEL, unlabeled, tuple(shots.get(None, ()))))
+        groups.append(
+            b.LabelGroup(
+                label=NO_LABEL,
+                count=unlabeled,
+                shots=tuple(shots.get(None, ())),
+                n=group.n + unlabeled,
+            )
+        )
     return b.ImageColumn(tuple(groups), group.n, label, note)
 
 
