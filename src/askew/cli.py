@@ -7,7 +7,6 @@ is called: help is read from the source files.
 import inspect
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import entry_points, version
@@ -20,7 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from askew.console import NeutralConsole
+from askew.console import NeutralConsole, write
 from askew.errors import STOPPED, AskewError, CheckFailed, RunError, UsageError
 
 if TYPE_CHECKING:
@@ -65,9 +64,8 @@ ABOUT = (
 SECTION = re.compile(r"\n\n(?=[A-Z]\w*\n-+\n)")
 """The start of a section in a NumPy docstring."""
 
-# labels and names may look like markup ("[red]") or like an emoji (":x:")
-out = NeutralConsole(markup=False, emoji=False)
-err = NeutralConsole(stderr=True, markup=False, emoji=False)
+out = NeutralConsole()
+err = NeutralConsole(stderr=True)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -223,7 +221,7 @@ def show(result: Any, as_json: bool = False) -> None:
     if hasattr(result, "report"):
         _show_document(result, as_json)
     elif as_json and isinstance(result, tuple):
-        sys.stdout.write(json.dumps([asdict(row) for row in result], indent=1) + "\n")
+        write(json.dumps([asdict(row) for row in result], indent=1) + "\n")
     elif hasattr(result, "lines"):
         out.print("\n".join(result.lines()), soft_wrap=True, highlight=False)
     elif result is not None:
@@ -232,7 +230,7 @@ def show(result: Any, as_json: bool = False) -> None:
 
 def _show_document(document: Any, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(document.numbers.read_text(encoding="utf-8"))
+        write(document.numbers.read_text(encoding="utf-8"))
         return
     for warning in document.warnings:
         err.print(f"warning: {warning}", style="yellow", soft_wrap=True, highlight=False)

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from askew import registry
-from askew.console import neutral
+from askew.console import write
 from askew.document import Document, ExportFormat
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE, Head
@@ -67,7 +67,7 @@ def report(run: RunFolder, /, *, store: StoreOfRun = None, json: Flag = False) -
     try:
         result.write_report()
     except RunError as error:
-        print(f"warning: the report could not be written: {error}", file=sys.stderr)
+        write(f"warning: the report could not be written: {error}\n", sys.stderr)
     return result
 
 
@@ -190,7 +190,7 @@ def export(
     if output is None:
         if isinstance(content, bytes):
             raise UsageError(f"{format} is not text. Name a file with --output FILE")
-        print(neutral(content) if sys.stdout.isatty() else content, end="")
+        write(content)
         return None
     try:
         output.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -239,11 +239,11 @@ def models(*, json: Flag = False) -> RenderableType | None:
             {"option": "--preset", "name": name, **asdict(preset)}
             for name, preset in presets().items()
         ]
-        print(jsons.dumps([*rows, *preset_rows], indent=2))
+        write(jsons.dumps([*rows, *preset_rows], indent=2) + "\n")
         return None
     providers = _table("option", "name", "description")
     for row in rows:
-        providers.add_row(*row.values())
+        providers.add_row(*map(Text, row.values()))
     return Group(providers, _preset_table(presets().items()))
 
 
@@ -292,7 +292,8 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     with Store(store or default_store(folder / "any"), create=False) as opened:
         for run, changed in sorted(changes.items(), key=lambda item: -item[1]):
             date = datetime.fromtimestamp(changed).strftime("%Y-%m-%d %H:%M")
-            table.add_row(run.name, *_description(run, opened), _size(run), date)
+            cells = (run.name, *_description(run, opened), _size(run), date)
+            table.add_row(*map(Text, cells))
     return table
 
 

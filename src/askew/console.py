@@ -1,8 +1,9 @@
 """Consoles on which labels, model answers and other foreign text cannot move the cursor."""
 
 import re
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.segment import Segment
@@ -16,8 +17,29 @@ def neutral(text: str) -> str:
     return _MOVING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def write(text: str, stream: TextIO | None = None) -> None:
+    """Write a text to a stream, exactly to a file or a pipe, and neutralized to a terminal.
+
+    Parameters
+    ----------
+    text
+        The text, with its last line feed.
+    stream
+        The stream. By default standard output.
+    """
+    target = sys.stdout if stream is None else stream
+    target.write(neutral(text) if target.isatty() else text)
+
+
 class NeutralConsole(Console):
-    """A console that neutralizes texts. Colors and cursor movements of rich itself are kept."""
+    """A console that neutralizes texts. Colors and cursor movements of rich itself are kept.
+
+    Labels and names may look like markup ("[red]") or like an emoji (":x:"). The console prints
+    both as they are.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "emoji": False, **options})
 
     def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
         """Yield the segments of a text."""

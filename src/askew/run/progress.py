@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from askew.console import NeutralConsole, neutral
+from askew.console import NeutralConsole, write
 from askew.errors import UsageError
 
 Kind = Literal["started", "batch", "finished", "stopped", "message"]
@@ -156,7 +156,7 @@ class Terminal:
     def __call__(self, event: Event) -> None:
         """Draw an event."""
         if event.kind == "message":
-            print(neutral(event.note or ""), file=self.stream)
+            write(f"{event.note or ''}\n", self.stream)
             return
         if event.kind == "started":
             self._start(event)
@@ -171,7 +171,7 @@ class Terminal:
 
     def _start(self, event: Event) -> None:
         columns: list[ProgressColumn] = [
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),

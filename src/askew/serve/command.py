@@ -1,10 +1,12 @@
 """The command `askew serve-model`."""
 
+import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from askew import registry
+from askew.console import write
 from askew.errors import MissingPackage, UsageError
 from askew.models.base import Model
 from askew.options import SettingsOption, TextsOption, key_values, several
@@ -84,7 +86,8 @@ def _run(app: object, port: int, name: str) -> None:
             "takes a free one"
         ) from error
     url = f"http://{HOST}:{listener.getsockname()[1]}/v1"
-    print(f"serving {name} at {url}. Press Ctrl-C to stop", flush=True)
+    write(f"serving {name} at {url}. Press Ctrl-C to stop\n")
+    sys.stdout.flush()
     config = uvicorn.Config(app, log_level="warning", server_header=False)  # type: ignore[arg-type]
     try:
         uvicorn.Server(config).run(sockets=[listener])

@@ -132,7 +132,7 @@ def _usable_answers(tally: object) -> Table:
         faults = tally.faults[step].most_common(MOST_FAULTS)
         reasons = ", ".join(f"{reason} ({count})" for reason, count in faults)
         interval = f"{share.low:.0%} to {share.high:.0%}"
-        table.add_row(step, str(usable), str(asked), f"{share.value:.0%}", interval, reasons)
+        table.add_row(step, str(usable), str(asked), f"{share.value:.0%}", interval, Text(reasons))
     return table
 
 
@@ -148,7 +148,7 @@ def _axes_table(prompt: PromptPlan) -> Table:
     for axis in prompt.axes:
         questions = "\n".join(question.text for question in axis.questions)
         counterfactuals = "\n".join(axis.counterfactuals.values())
-        table.add_row(axis.axis().label, Text(questions), Text(counterfactuals))
+        table.add_row(Text(axis.axis().label), Text(questions), Text(counterfactuals))
         table.add_section()
     return table
 
