@@ -133,7 +133,7 @@ def test_equal_and_disjoint_sets_reach_the_two_ends() -> None:
 
 
 def test_planted_truth_is_covered() -> None:
-    """A short version of benchmarks/calibration.py; a plain percentile interval covers about .3
+    """A short version of benchmarks/calibration_associations.py; a plain percentile interval covers about .3
     here.
     """
     truth = []

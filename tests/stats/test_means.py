@@ -21,7 +21,7 @@ from askew.stats.means import (
     search_difference,
     student_mean,
 )
-from benchmarks.calibration import axis, mixture
+from benchmarks.calibration_associations import axis, mixture
 
 
 def test_the_mean_and_its_interval_are_students() -> None:

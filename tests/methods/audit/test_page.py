@@ -171,7 +171,7 @@ def test_sections_come_in_order(
     ]
     assert titles("folder") == [
         "All values",
-        "Association (MAD)",
+        "Deviations from the reference",
         "Differences between image sets",
         "Images",
         "Each prompt",

@@ -65,7 +65,7 @@ def finding(findings: AuditFindings) -> str:
 
 def answer(findings: AuditFindings) -> str:
     leads = survey.leads([s for s in findings.shares if s.of_prompt])
-    return f"{words.answer(findings, leads)} {words.detail(findings, leads)}"
+    return " ".join([*words.answer(findings, leads), words.detail(findings, leads)])
 
 
 def test_sentences_about_a_bias_begin_with_counts(gender: Any) -> None:

@@ -48,13 +48,14 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
     title = f"“{prompts[0].text}”"
     if len(prompts) > 1:
         title = plural(len(prompts), "prompt")
+    headline, *others = texts.answer(findings, view.leads)
     return skeleton.page(
         findings,
         skeleton.Heading(
             kicker="askew audit",
             title=title,
-            answer=texts.answer(findings, view.leads),
-            detail=texts.detail(findings, view.leads),
+            answer=headline,
+            detail=" ".join(filter(None, [*others, texts.detail(findings, view.leads)])),
             meta=skeleton.meta(findings),
             first=view.first_screen(),
         ),
@@ -71,13 +72,21 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
     confusions = [survey.confusion(entry) for entry in view.findings.confusion]
     return (
         b.Section("All values", view.all_values(), screen=False),
-        b.Section("Association (MAD)", view.scores()),
+        *_scores_sections(view),
         b.Section("Differences between image sets", view.differences()),
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),
         b.Section("Comparison of prompts", view.domain(), screen=False),
         b.Section("Labeling errors", confusions, screen=False),
     )
+
+
+def _scores_sections(view: "AuditView") -> Iterator[b.Section]:
+    """Yield the MAD if there is any, and the deviations of shares without MAD."""
+    if view.tibet:
+        yield b.Section("Association (MAD)", view.scores())
+    else:
+        yield b.Section("Deviations from the reference", view.deviations(), screen=False)
 
 
 def _note_on_intervals(tested: int) -> tuple[str, ...]:
@@ -218,9 +227,12 @@ class AuditView:
             yield self._mad_table()
         else:
             yield self._mad_chart()
+        yield b.Details("Deviations from the reference", self.deviations())
+
+    def deviations(self) -> list[b.Block]:
+        """Return the deviations of shares without MAD, by axis."""
         by_axis = grouped(self.others, lambda shares: shares.axis)
-        distances = [survey.distances(of_axis) for of_axis in by_axis.values()]
-        yield b.Details("Deviations from the reference", distances)
+        return [survey.distances(of_axis) for of_axis in by_axis.values()]
 
     def _mad_table(self) -> b.Table:
         names = list(dict.fromkeys(name for entry in self.tibet for name in entry.axes))

@@ -35,8 +35,8 @@ MOST_NAMED = 3
 """Number of axes that the headline names before it counts the others."""
 
 
-def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """Return the headline.
+def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
+    """Return the headline, and if all prompts together are biased, a sentence on the sets.
 
     Parameters
     ----------
@@ -47,18 +47,18 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     """
     measured_shares = [entry for entry in leads if isinstance(entry.distance, Estimate)]
     if not measured_shares:
-        return open_axes(findings) or _nothing_measured(findings)
+        return [open_axes(findings) or _nothing_measured(findings)]
     biased = [entry for entry in measured_shares if is_biased(entry)]
     together = survey_leads(findings.shares_over_prompts)
     biased_together = any(is_biased(entry) for entry in together)
     if not biased and not biased_together:
-        return _no_bias(findings, leads, measured_shares)
+        return [_no_bias(findings, leads, measured_shares)]
     sentences = []
     if biased_together:
         sentences.append(_bias_over_prompts(together))
     if biased:
         sentences.append(_bias_of_sets(leads, biased))
-    return " ".join(sentences)
+    return sentences
 
 
 def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:

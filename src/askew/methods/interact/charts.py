@@ -185,7 +185,7 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
         "mean IS",
         "signed",
         b.PLAIN,
-        ("edges", "larger", "smaller", "q", "difference (q)"),
+        ("edges", "larger", "smaller", "q (Fisher)", "difference (q)"),
         points="one prompt",
         interval="simultaneous interval of the mean over these prompts, for all pairs",
     )

@@ -299,7 +299,7 @@ def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
         if several_instruments:
             label += f", {shorten(entry.instrument, 30)}"
         group = shorten(entry.prompt, 50) if several_prompts else ""
-        rows.append(b.IntervalRow(label, entry.distance, group=group, strong=is_biased(entry)))
+        rows.append(b.IntervalRow(label, entry.distance, group=group))
     caption = f"Deviation of {perceived(entries[0].axis)} from the reference (distance)"
     return b.IntervalChart(caption, "Image set", tuple(rows), "distance", "unit", b.SCORE)
 
