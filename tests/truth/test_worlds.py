@@ -146,7 +146,7 @@ def check_row(row: Row) -> None:
 
 
 def is_below_level(q: str) -> bool:
-    return bool(re.fullmatch(r"[\d.]+", q)) and float(q) < 0.05 or q.startswith("<")
+    return (bool(re.fullmatch(r"[\d.]+", q)) and float(q) < 0.05) or q.startswith("<")
 
 
 def value_groups(shown: object) -> Iterator[ValueGroup]:

@@ -52,7 +52,7 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
             more = (words.number(edge.cramers_v), probability(edge.q))
             source = axis_label(edge.source)
             arrows.append(b.Arrow(source, axis_label(edge.target), score, edge.effect, more))
-    return b.GraphDiagram(caption, nodes, tuple(arrows), more=("V", "q"))
+    return b.GraphDiagram(caption, nodes, tuple(arrows), more=("V", "q (χ²)"))
 
 
 def associated_chart(graph: Graph) -> b.IntervalChart:

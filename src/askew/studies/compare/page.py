@@ -249,20 +249,28 @@ class ComparisonView:
     ) -> b.IntervalChart:
         """Return a chart of differences, labeled by axis or by score."""
         of_shares = entries[0].score == "share"
+        rows = [self._row(entry, pair, by_score) for entry in entries]
+        tested = any(isinstance(row.score, Estimate) and row.score.q is not None for row in rows)
         return b.IntervalChart(
             caption,
             heading="Axis",
-            rows=tuple(self._row(entry, pair, by_score) for entry in entries),
+            rows=tuple(rows),
             name="points" if of_shares else self.minus(pair),
             scale="points" if of_shares else "signed",
-            columns=b.DIFFERENCE,
+            columns=b.DIFFERENCE if tested else b.PLAIN,
             more=tuple(map(self.letter, pair)),
         )
 
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
-        """Return a row of a chart. It is bold only if the verdict on its axis is significant."""
+        """Return a row of a chart. It is bold only if the verdict on its axis is significant.
+
+        Only the test of the verdict shows its q.
+        """
         place = _place_of(entry)
         difference = self._find(pair, place, entry.axis)
+        score = entry.difference
+        if isinstance(score, Estimate) and difference and entry != difference.test:
+            score = replace(score, p=None, q=None)
         label = SCORE_NAMES[entry.score] if by_score else capital(axis_label(entry.axis))
         if entry.value is not None:
             label += f"{',' if by_score else ':'} {shorten(entry.value, 40)}"
@@ -270,7 +278,7 @@ class ComparisonView:
         scores = [self.run_score(run, entry) for run in pair]
         return b.IntervalRow(
             label,
-            entry.difference,
+            score,
             more=tuple(write(score.mark if score else None) for score in scores),
             group=_place_label(place) if len(self.places) > 1 else "",
             link=_anchor(place, entry.axis),
