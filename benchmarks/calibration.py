@@ -23,6 +23,7 @@ PARTS = {
     "shares": ("60",),
     "verdicts": ("600",),
     "copies": ("1000",),
+    "missing": ("200",),
     "rank": ("200",),
     "maps": ("--repeats", "100"),
     "classification": ("--repeats", "100", "--draws", "300"),

@@ -95,13 +95,13 @@ def tables(markdown: str) -> Iterator[list[Row]]:
     for block in re.findall(r"(?:^\|.*\n)+", markdown, re.MULTILINE):
         head, _, *lines = block.strip().splitlines()
         columns = cells(head)
-        yield [
-            {
-                f"{place} {column.text}": cell
-                for place, (column, cell) in enumerate(zip(columns, cells(line), strict=True))
-            }
-            for line in lines
-        ]
+        yield [_row(columns, cells(line)) for line in lines]
+
+
+def _row(columns: list[Cell], row: list[Cell]) -> Row:
+    """Return cells by the place and the text of their column."""
+    places = enumerate(zip(columns, row, strict=True))
+    return {f"{place} {column.text}": cell for place, (column, cell) in places}
 
 
 def cells(line: str) -> list[Cell]:
@@ -234,9 +234,10 @@ def test_pages_of_a_world_do_not_contradict_each_other(number: int, tmp_path: Pa
 
 def check_headline(audit: askew.AuditResult) -> None:
     """Check that the headline reports bias if and only if a verdict is significant."""
-    found = significant(audit.findings.shares) | significant(audit.findings.shares_over_prompts)
+    of_prompts = significant(audit.findings.shares_over_prompts)
+    biased = significant(audit.findings.shares) | of_prompts
     headline = audit.markdown().splitlines()[0]
-    assert ("No significant bias" in headline) == (not found), (headline, found)
+    assert ("No significant bias" in headline) == (not biased), (headline, biased)
     for axis, count in re.findall(r"(\w+) labels deviate significantly in (\d+) of", headline):
         of_sets = significant(audit.findings.shares)
         assert len([place for place in of_sets if place[2] == axis.lower()]) == int(count)
@@ -247,11 +248,11 @@ def check_comparison(markdown: str) -> None:
     check_text(markdown)
     assert "Bias is significant" not in markdown
     first_chart, *others = tables(markdown)
-    differing = {
-        row_place(row)
-        for row in first_chart
-        if (verdict := value_of(row, "Difference of the runs")) and verdict.bold
-    }
+    differing = set()
+    for row in first_chart:
+        verdict = value_of(row, "Difference of the runs")
+        if verdict is not None and verdict.bold:
+            differing.add(row_place(row))
     headline = markdown.splitlines()[0]
     assert ("do not differ significantly" in headline) == (not differing), headline
     for table in others:
