@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,10 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from PIL import Image
 
 from askew import registry
+from askew.models.base import Request
+from askew.models.planted import PlantedModel
 from askew.serve.app import ImageServer
 from askew.serve.faults import Fault
+from local_llm import Reply
+
+
+def planted_reply(content: dict[str, Any]) -> Reply:
+    """Return the planted image of a request as an endpoint of Hugging Face sends it."""
+    seed = content.get("parameters", {}).get("seed", 1)
+    (image,) = PlantedModel().generate([Request(content["inputs"], seed)])
+    assert isinstance(image, Image.Image)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return Reply(buffer.getvalue(), headers={"Content-Type": "image/png"})
 
 
 @dataclass

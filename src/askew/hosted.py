@@ -9,7 +9,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -168,7 +168,7 @@ class Server:
             is_temporary = status in (408, 409, 429) or status >= 500
             if not is_temporary or _USED_UP.search(error.server_code):
                 return None
-            stated = _stated_pause(cause.response.headers)
+            stated = stated_pause(cause.response.headers)
             pause = pause if stated is None else stated
         elif not isinstance(cause, openai.APIConnectionError):
             return None
@@ -249,7 +249,7 @@ def _code(body: object) -> str:
     return " ".join(codes).strip()
 
 
-def _stated_pause(headers: httpx2.Headers) -> float | None:
+def stated_pause(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a server asks to wait (Retry-After); None if it states no pause."""
     stated = headers.get("retry-after", "")
     try:

@@ -14,7 +14,8 @@ from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Collection, Model, Request
 from askew.types import Missing
-from served_models import served
+from local_llm import serving
+from served_models import planted_reply, served
 
 Case = Callable[[Path], tuple[str, dict[str, object]]]
 
@@ -25,6 +26,10 @@ CASES: dict[str, Case] = {
     "openai": lambda folder: (
         "openai/studio/planted",
         {"url": planted_server(), "seeded": True, "revision": "1"},
+    ),
+    "hf": lambda folder: (
+        "hf/endpoint/planted",
+        {"url": planted_endpoint(), "seeded": True, "revision": "1"},
     ),
     "diffusers": lambda folder: (f"diffusers/{tiny_pipeline(folder)}", {"num_inference_steps": 2}),
 }
@@ -37,6 +42,12 @@ GENERATORS = [name for name in CASES if name not in COLLECTIONS]
 def planted_server() -> str:
     """Return the address of a server that runs until the tests end."""
     return SERVERS.enter_context(served("studio/planted")).url
+
+
+@cache
+def planted_endpoint() -> str:
+    """Return the address of an endpoint of Hugging Face that runs until the tests end."""
+    return SERVERS.enter_context(serving(lambda number, content: planted_reply(content))).url
 
 
 def tiny_pipeline(folder: Path) -> Path:

@@ -1,0 +1,234 @@
+"""An image model of an inference provider of Hugging Face: fal, Replicate, Together and others.
+
+The client of Hugging Face returns only the image. So askew cannot learn whether a provider used the
+seed, rewrote the prompt, or blurred the image for safety. The client downloads an image from the
+address that a provider answers.
+"""
+
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from PIL import Image
+
+from askew.errors import MissingPackage, ServerError, UnknownName, UsageError
+from askew.hosted import ATTEMPTS, FIRST_PAUSE, KEY_VARIABLE, LONGEST_PAUSE, stated_pause
+from askew.models.base import Request, Setting, report_message
+from askew.store.imagefile import as_rgb
+from askew.types import Missing
+
+TOKEN_VARIABLE = "HF_TOKEN"
+"""Environment variable with the token of Hugging Face, which no other address gets."""
+
+CONCURRENCY = 4
+TIMEOUT = 300.0
+
+FIELDS = ("negative_prompt", "width", "height", "num_inference_steps", "guidance_scale")
+"""Settings that become fields of a request."""
+
+FIELD_PREFIX = "field_"
+"""Beginning of settings for all other fields, which only some providers know."""
+
+SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
+"""Settings that are not sent as fields of a request."""
+
+REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
+"""Words in the errors of providers that refuse a prompt."""
+
+LONGEST_MESSAGE = 300
+"""Largest number of characters of a provider's message."""
+
+
+class InferenceModel:
+    """One image model of one inference provider.
+
+    Parameters
+    ----------
+    provider, model
+        Names of the provider and of the model.
+    url
+        Address of a dedicated endpoint, in place of the provider; "" for none.
+    revision
+        Revision of the model, in the user's words.
+    seeded
+        Send the seed of each image.
+    concurrency
+        Number of calls at once.
+    timeout
+        Seconds to wait for the provider.
+    fields
+        Further fields of each request.
+    """
+
+    batch_size = 1
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        *,
+        url: str,
+        revision: str,
+        seeded: bool,
+        concurrency: int,
+        timeout: float,
+        fields: Mapping[str, Setting],
+    ) -> None:
+        self.name = f"hf/{provider}/{model}"
+        self.revision = revision
+        self.seeded = seeded
+        self.concurrency = concurrency
+        settings = dict(fields)
+        if seeded:
+            settings["seeded"] = True
+        self.settings: Mapping[str, Setting] = settings
+        self._provider = provider
+        self._model = model
+        self._url = url
+        self._timeout = timeout
+        self._token = os.environ.get(KEY_VARIABLE if url else TOKEN_VARIABLE, "").strip()
+        self._fields: dict[str, Any] = {name: fields[name] for name in FIELDS if name in fields}
+        extra = {
+            name.removeprefix(FIELD_PREFIX): value
+            for name, value in fields.items()
+            if name not in FIELDS
+        }
+        if extra:
+            self._fields["extra_body"] = extra
+
+    @cached_property
+    def _client(self) -> Any:
+        from huggingface_hub import InferenceClient
+
+        if not (self._token or self._url):
+            raise UsageError(
+                f"{self.name} needs a token of Hugging Face; put it into the environment variable "
+                f"{TOKEN_VARIABLE}"
+            )
+        provider: Any = "hf-inference" if self._url else self._provider
+        return InferenceClient(
+            model=self._url or self._model,
+            provider=provider,
+            token=self._token or "none",  # without a token the client would send a stored login
+            timeout=self._timeout,
+        )
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """Return one image per request, or `Missing` where the provider refuses the prompt.
+
+        Raises
+        ------
+        ServerError
+            If the provider gives no image.
+        """
+        return [self._image(request) for request in requests]
+
+    def _image(self, request: Request) -> Image.Image | Missing:
+        seed = {"seed": request.seed % 2**32} if self.seeded else {}
+        attempt = 1
+        while True:
+            try:
+                image = self._client.text_to_image(request.prompt, **self._fields, **seed)
+                return as_rgb(image)
+            except UsageError:
+                raise
+            except Exception as error:  # providers' helpers raise all kinds of exceptions
+                status = getattr(getattr(error, "response", None), "status_code", None)
+                words = self._message(error)
+                if status in (400, 403, 422, 451) and REFUSALS.search(words):
+                    return Missing("refused", words)
+                pause = _pause(error, status, attempt)
+                if pause is None:
+                    raise ServerError(f"{self.name}: {words}", status=status) from error
+            report_message(
+                f"{self.name} answered {status}; attempt {attempt + 1} of {ATTEMPTS} follows in "
+                f"{pause:.1f} s"
+            )
+            time.sleep(pause)
+            attempt += 1
+
+    def _message(self, error: Exception) -> str:
+        """Return a provider's message in one line, without the token that it may repeat."""
+        server_message = getattr(error, "server_message", None)
+        text = f"{error} {server_message or ''}"
+        if self._token:
+            text = text.replace(self._token, "***")
+        return " ".join(text.split())[:LONGEST_MESSAGE] or type(error).__name__
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Return no words, since the words that a hosted model ignores are unknown."""
+        return []
+
+
+def _pause(error: Exception, status: int | None, attempt: int) -> float | None:
+    """Return the seconds before another attempt; None if there is no further attempt."""
+    is_temporary = status in (408, 409, 429) or (status is not None and status >= 500)
+    if not is_temporary or attempt >= ATTEMPTS:
+        return None
+    stated = stated_pause(error.response.headers)  # type: ignore[attr-defined]
+    pause = FIRST_PAUSE * 2 ** (attempt - 1) if stated is None else stated
+    return pause if pause <= LONGEST_PAUSE else None
+
+
+def create(
+    name: str,
+    *,
+    url: str = "",
+    revision: str = "",
+    seeded: bool = False,
+    concurrency: int = CONCURRENCY,
+    timeout: float = TIMEOUT,
+    **fields: Setting,
+) -> InferenceModel:
+    """Return the model of `--model hf/PROVIDER/MODEL`.
+
+    Parameters
+    ----------
+    name
+        Names of the provider and of the model, with a slash between them.
+    url
+        Address of a dedicated endpoint, in place of the provider.
+    revision
+        Revision of the model, by default the present month, such as 2026-11.
+    seeded
+        Send the seed of each image.
+    concurrency
+        Number of calls at once.
+    timeout
+        Seconds to wait for the provider.
+    **fields
+        Further fields of each request, such as width=1024. `field_NAME` sets any field NAME.
+
+    Raises
+    ------
+    MissingPackage
+        If the client of Hugging Face is not installed.
+    UsageError
+        For a name without provider, and impossible settings.
+    """
+    provider, _, model = name.partition("/")
+    if not (provider and model):
+        raise UsageError(
+            f"{name!r} does not name a provider and a model; write --model hf/PROVIDER/MODEL, such "
+            "as hf/fal-ai/black-forest-labs/FLUX.1-schnell"
+        )
+    MissingPackage.unless_installed("huggingface_hub", "models", f"the model 'hf/{name}'")
+    if concurrency < 1:
+        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    for field in fields:
+        if not field.startswith(FIELD_PREFIX):
+            UnknownName.unless_known("setting", field, (*FIELDS, *SETTINGS))
+    return InferenceModel(
+        provider,
+        model,
+        url=url,
+        revision=str(revision) or f"{datetime.now(UTC):%Y-%m}",
+        seeded=seeded,
+        concurrency=concurrency,
+        timeout=timeout,
+        fields=fields,
+    )
