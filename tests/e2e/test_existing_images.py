@@ -84,9 +84,9 @@ def test_bias_has_an_interval_and_missing_images_have_bounds(result: askew.Audit
     )
     assert entry["missing"] == {"several_people": 8}
     low, high = entry["bounds"]["female"]
-    assert (low, high) == pytest.approx(
-        (entry["counts"]["female"] / 10, (entry["counts"]["female"] + 8) / 10)
-    )
+    assert 0 <= low <= entry["counts"]["female"] / 10
+    assert (entry["counts"]["female"] + 8) / 10 <= high <= 1
+    assert entry["verdict"]["worst_case_p"] > 0.05
 
 
 def test_conditions_are_compared(result: askew.AuditResult) -> None:

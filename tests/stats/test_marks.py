@@ -35,8 +35,8 @@ def counts(rng: np.random.Generator, k: int) -> np.ndarray:
 
 
 def words(rng: np.random.Generator) -> np.ndarray:
-    """Return concept counts of 2 to 12 images; all of them contain the first concept."""
-    rows = rng.random((rng.integers(2, 12), 5)) < rng.random(5)
+    """Return concept counts of 3 to 12 images; all of them contain the first concept."""
+    rows = rng.random((rng.integers(3, 12), 5)) < rng.random(5)
     return np.column_stack([np.ones(len(rows)), rows])
 
 
@@ -80,7 +80,7 @@ def of_concepts(rng: np.random.Generator) -> list[Estimate]:
 
 
 def of_embeddings(rng: np.random.Generator) -> list[Estimate]:
-    sets = [rng.normal(rng.random(3), 1.0, (rng.integers(2, 12), 3)) for _ in range(3)]
+    sets = [rng.normal(rng.random(3), 1.0, (rng.integers(3, 12), 3)) for _ in range(3)]
     estimate = associations(sets[0], sets[1:], rng=rng, draws=20, embedded=True)
     return [*estimate.cas, estimate.mad, estimate.wasserstein, estimate.standard_deviation]
 
