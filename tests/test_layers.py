@@ -20,8 +20,10 @@ ROOT = Path(askew.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "types", "environment", "console"),
     ("stats",),
-    ("store.files", "store.imagefile", "prompts.base", "hosted"),
+    ("store.entries", "store.files", "store.imagefile", "prompts.base", "hosted"),
     ("prompts",),
+    ("store.rows", "store.locks"),
+    ("store.journal",),
     ("models.base", "measure.base", "store.index", "run.progress", "engine"),
     ("studio",),
     ("models", "measure"),

@@ -28,7 +28,7 @@ from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
 from askew.run.folder import HASH_FILE, plan_hash_in
 from askew.store.files import changed_files
-from askew.store.store import Store, default_store, is_store
+from askew.store.store import Store, default_store, is_store, opened_alone
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
 from askew.studio.planted import NAMES as STUDIO_AXES
@@ -354,8 +354,8 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
 
 def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
     if store.is_dir():
-        with Store(store) as opened:
-            opened.index.delete("planned", "run", [plan_hash])
+        with opened_alone(store) as opened:
+            opened.forget(plan_hash)
     shutil.rmtree(folder)
 
 
@@ -383,14 +383,21 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
     """
     if not store.is_dir():
         raise UsageError(f"there is no store {store}")
-    with Store(store, create=bool(yes)) as opened:
-        ids, files = opened.unneeded()
-        size = decimal(sum(file.stat().st_size for file in files))
-        unneeded = f"{len(ids)} images, {len(files)} files ({size})"
-        if yes:
-            opened.free(ids, files)
-            return f"deleted {unneeded}"
-    return f"no run needs {unneeded}. Add --yes to delete them"
+    if not yes:
+        with Store(store, create=False) as opened:
+            _, _, unneeded = _unneeded(opened)
+        return f"no run needs {unneeded}. Add --yes to delete them"
+    with opened_alone(store) as opened:
+        ids, files, unneeded = _unneeded(opened)
+        opened.free(ids, files)
+    return f"deleted {unneeded}"
+
+
+def _unneeded(store: Store) -> tuple[frozenset[str], list[Path], str]:
+    """Return the ids and files that no run needs, and their numbers in words."""
+    ids, files = store.unneeded()
+    size = decimal(sum(file.stat().st_size for file in files))
+    return ids, files, f"{len(ids)} images, {len(files)} files ({size})"
 
 
 def studio_path(name: str = "studio", /) -> str:

@@ -1,10 +1,12 @@
 """The run folder, which contains a plan and its hash."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from askew.errors import RunError, UsageError
 from askew.plan import PLAN_FILE, RunPlan, read_plan
+from askew.store.entries import is_regular, read_bytes
 
 HASH_FILE = "plan.hash"
 LARGEST_LIST = 3
@@ -17,8 +19,13 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     Raises
     ------
     UsageError
-        If the folder contains another plan.
+        If the folder contains another plan, or a link in place of a plan.
     """
+    for file in (folder / PLAN_FILE, folder / HASH_FILE):
+        if os.path.lexists(file) and not is_regular(file):
+            raise UsageError(
+                f"{file} is a link or a special file. Choose another folder with --run"
+            )
     if plan_hash_in(folder) in (None, plan.hash):
         return
     differences = _differences(folder, plan)
@@ -80,7 +87,7 @@ def plan_hash_in(folder: Path) -> str | None:
     plan = folder / PLAN_FILE
     try:
         if hash_file.exists():
-            return hash_file.read_text(encoding="ascii").strip()
+            return read_bytes(hash_file, follow=False).decode("ascii").strip()
     except (OSError, ValueError) as error:
         raise RunError(f"cannot read {hash_file}: {error}") from error
     return read_plan(plan).hash if plan.exists() else None

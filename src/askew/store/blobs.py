@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from askew.store.entries import read_bytes
 from askew.store.files import sha256, write_whole
 
 
@@ -58,7 +59,7 @@ class LocalBlobs:
 
     def get(self, name: str) -> bytes:
         """Return the content of a file."""
-        return self.local_copy(name).read_bytes()
+        return read_bytes(self.local_copy(name), follow=False)
 
     def local_copy(self, name: str) -> Path:
         """Return the path of a file, which need not exist."""
@@ -68,6 +69,6 @@ class LocalBlobs:
 def is_intact(path: Path) -> bool:
     """Check whether a file exists and has the SHA-256 that its name begins with."""
     try:
-        return sha256(path.read_bytes()) == path.name.partition(".")[0]
+        return sha256(read_bytes(path, follow=False)) == path.name.partition(".")[0]
     except OSError:
         return False

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from askew.store.entries import check_store, read_bytes
 from askew.store.files import digest_of, write_whole
 from askew.store.index import faults
 
@@ -15,11 +16,12 @@ class Completions:
     def __init__(self, store: Path | str) -> None:
         self._folder = Path(store).absolute() / "completions"
         self._where = f"the store {self._folder.parent}"
+        check_store(self._folder.parent)
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
         """Return the record under `key`; None if there is no readable record."""
         try:
-            record = json.loads(self._file(key).read_bytes())
+            record = json.loads(read_bytes(self._file(key), follow=False))
         except (OSError, ValueError):
             return None
         if not isinstance(record, dict):

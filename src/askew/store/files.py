@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 from askew.errors import RunError, UsageError
+from askew.store.entries import read_bytes
 
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
@@ -66,7 +67,7 @@ def explain_os_error(error: OSError) -> str:
 def changed_files(folder: Path) -> dict[str, str]:
     """Return the files of a folder that differ from its SHA256SUMS, by name, with the difference."""
     try:
-        lines = (folder / SUMS_FILE).read_text(encoding="ascii").splitlines()
+        lines = read_bytes(folder / SUMS_FILE, follow=False).decode("ascii").splitlines()
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -74,12 +75,22 @@ def changed_files(folder: Path) -> dict[str, str]:
     faults = {}
     for line in lines:
         digest, _, name = line.partition("  ")
-        path = folder / name
-        if not path.is_file():
-            faults[name] = "is gone"
-        elif sha256(path.read_bytes()) != digest:
-            faults[name] = "has changed: its SHA-256 differs"
+        fault = _difference(folder / name, digest) if Path(name).name == name else "is elsewhere"
+        if fault:
+            faults[name] = fault
     return faults
+
+
+def _difference(path: Path, digest: str) -> str:
+    """Return how a file differs from its checksum, in words; empty if it does not differ."""
+    try:
+        if sha256(read_bytes(path, follow=False)) == digest:
+            return ""
+    except FileNotFoundError:
+        return "is gone"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return "has changed: its SHA-256 differs"
 
 
 def write_sums(folder: Path, *names: str) -> None:
@@ -90,7 +101,11 @@ def write_sums(folder: Path, *names: str) -> None:
     RunError
         If the file cannot be written.
     """
-    lines = [f"{sha256((folder / name).read_bytes())}  {name}\n" for name in names]
+    try:
+        digests = [sha256(read_bytes(folder / name, follow=False)) for name in names]
+    except OSError as error:
+        raise RunError(f"the folder {folder} {explain_os_error(error)}") from error
+    lines = [f"{digest}  {name}\n" for digest, name in zip(digests, names, strict=True)]
     write_file(folder / SUMS_FILE, "".join(lines).encode())
 
 
@@ -155,7 +170,7 @@ def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> s
         If the file cannot be read. The message has the line of a byte that is not UTF-8.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         return data.decode("utf-8-sig")
     except OSError as fault:
         raise error(f"cannot read {title} {path}: {fault.strerror}") from fault
@@ -168,7 +183,7 @@ def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> s
 def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file; an empty object if it cannot be read."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(file).decode("utf-8"))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from askew.store.entries import read_bytes
 from askew.store.files import shown
 from askew.types import Missing
 
@@ -90,10 +91,34 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Return an image file as upright RGB image with 8 bits per channel, or raise OSError."""
-    # from a stream: of a path Pillow maps some TIFFs into memory, and then does not turn them
-    with open(path, "rb") as stream, Image.open(stream) as file:
+    """Return an image file as upright RGB image with 8 bits per channel.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or has another format or too many pixels.
+    """
+    data = io.BytesIO(read_bytes(Path(path)))
+    with Image.open(data, formats=tuple(SUFFIXES)) as file:
+        check_size(file)
         return as_rgb(ImageOps.exif_transpose(file))
+
+
+def check_size(image: Image.Image) -> None:
+    """Check that the header of an image file states no more pixels than the limit.
+
+    Raises
+    ------
+    OSError
+        If it states more.
+    """
+    most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
+    pixels = image.width * image.height
+    if pixels > most:
+        raise OSError(
+            f"{image.width}×{image.height} pixels are more than the limit of {most}; to read the "
+            f"image, set {LIMIT_VARIABLE}={pixels}"
+        )
 
 
 def as_rgb(image: Image.Image) -> Image.Image:
@@ -152,17 +177,11 @@ def read(path: Path) -> EncodedPicture | Missing:
 def _decoded(path: Path) -> EncodedPicture | Missing:
     """Return the bytes of an image file, or raise any exception."""
     formats = tuple(SUFFIXES)
-    most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
-    data = path.read_bytes()
+    data = read_bytes(path)
     header = Image.open(io.BytesIO(data), formats=formats)
-    if header.width * header.height > most:
-        pixels = header.width * header.height
-        raise ValueError(
-            f"{header.width}×{header.height} pixels are more than the limit of {most}; to read the "
-            f"image, set {LIMIT_VARIABLE}={pixels}"
-        )
+    check_size(header)
     # a JPEG with previews for other screens (MPO) contains the photo as its first image
     is_photo = header.format == "MPO"
     if getattr(header, "n_frames", 1) > 1 and not is_photo:

@@ -1,24 +1,27 @@
-"""The index of a store, an SQLite file whose rows carry checksums, and a journal of the same rows."""
+"""The index of a store, an SQLite file whose rows carry checksums.
 
-import json
-import os
+The index also contains how much of the journal it includes. Its transactions reach the disk later
+than the journal. After a power failure, the next command that opens the store adds the rest of the
+journal to the index.
+"""
+
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from askew.errors import StoreError
-from askew.store.files import FULL, explain_os_error, write_whole
+from askew.store.files import FULL, explain_os_error
+from askew.store.journal import Journal
+from askew.store.rows import JOURNALED, REMOVED, TABLES, IndexRow, checksum, is_intact
 from askew.types import slices
 
 SCHEMA = 2
 CHUNK = 500
-"""Largest number of keys of a query, and of rows in a line of the journal."""
+"""Largest number of keys of a query."""
 
 LISTED_ROWS = 20
 """Largest number of damaged rows that are listed for a table."""
@@ -26,29 +29,28 @@ LISTED_ROWS = 20
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """Exceptions of a damaged index. sqlite3 cannot decode its own message if it quotes damaged text."""
 
-TABLES = {
-    "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, changed INTEGER, sum, PRIMARY KEY (key)",
-    "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
-    "answers": "instrument, picture, question, answer, reason, detail, sum, "
-    "PRIMARY KEY (instrument, picture, question)",
-    "reports": "key, report, sum, PRIMARY KEY (key)",
-    "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
+JOURNAL_END = "journal"
+"""Name of the number of bytes of the journal that the index includes."""
+
+DEFINITIONS = {
+    **{
+        f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}": table
+        for table, columns in TABLES.items()
+    },
+    "CREATE INDEX pictures_by_id ON pictures (id)": "pictures_by_id",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)": "meta",
 }
-"""Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
+"""Statements that create the tables, with their names.
+
+An index with other tables, views or triggers counts as damaged, since these could run statements of
+another person.
 """
 
-IndexRow = Sequence[Any]
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 """Function that returns the initial rows of a new index, by table."""
 
-
-def checksum(table: str, row: Sequence[object]) -> int:
-    """Return 64 bits over the content of a row and the name of its table."""
-    digest = blake2b(table.encode(), digest_size=8)
-    for value in row:
-        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
-        digest.update(b"%d:%b" % (len(data), data))
-    return int.from_bytes(digest.digest(), "big", signed=True)
+IsUsable = Callable[[str, IndexRow], bool]
+"""Function that decides whether a row that only the journal has enters the index."""
 
 
 class Index:
@@ -60,10 +62,14 @@ class Index:
         The file; None keeps the index in memory.
     timeout
         Seconds to wait for a process that is writing.
+    journal
+        The journal of the same rows; None for an index without a journal.
     known
-        Function that returns the initial rows of a new index.
+        Function that returns the initial rows of a new index; by default those of the journal.
     write
         If False, nothing on disk is changed.
+    is_usable
+        Function that decides whether a row that only the journal has enters the index.
 
     Raises
     ------
@@ -72,23 +78,56 @@ class Index:
     """
 
     def __init__(
-        self, path: Path | None, timeout: float, known: KnownRows = tuple, write: bool = True
+        self,
+        path: Path | None,
+        timeout: float,
+        journal: Journal | None = None,
+        *,
+        known: KnownRows | None = None,
+        write: bool = True,
+        is_usable: IsUsable = lambda table, row: True,
     ) -> None:
         self.where = "the store" if path is None else f"the store {path.parent}"
         self.timeout = timeout
+        self._journal = journal
+        self._is_usable = is_usable
         with faults(self.where, timeout):
             self._connection = _opened(path, timeout, write)
             try:
-                self._connection.execute("PRAGMA synchronous = NORMAL")
-                is_writable = write or path is None
-                if is_writable and not self._has_schema():
-                    self._create(known)
+                self._prepare(write or path is None, known)
                 check_schema(self._connection, self.where)
-                if is_writable and not self.has_table("reports"):
-                    self._add_reports()
+                self._include_journal(write and path is not None)
             except BaseException:
                 self._connection.close()
                 raise
+
+    def _prepare(self, is_writable: bool, known: KnownRows | None) -> None:
+        """Create the tables that are absent."""
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        if not is_writable:
+            return
+        if not self._has_schema():
+            self._create(known)
+        elif not self.has_table("reports"):
+            self._add_reports()
+
+    def _include_journal(self, is_writable: bool) -> None:
+        """Add the rows of the journal that the index does not include.
+
+        If nothing on disk may be changed, the index continues in memory.
+        """
+        if self._journal is None or self._is_up_to_date(self._journal):
+            return
+        if not is_writable:
+            end = self._journal_end()
+            if end is None or self._journal.size() < end:
+                return
+            memory = _connected(":memory:", self.timeout)
+            self._connection.backup(memory)
+            self._connection.close()
+            self._connection = memory
+        with self.transaction():
+            self._catch_up(self._journal, is_writable)
 
     def close(self) -> None:
         """Close the connection."""
@@ -109,13 +148,150 @@ class Index:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
-    def put(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Write rows, which replace rows with the same key. A transaction must be open."""
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Open a read transaction, in which other processes change nothing."""
+        with faults(self.where, self.timeout):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def put(self, table: str, rows: Iterable[IndexRow], replace: bool = True) -> None:
+        """Write rows into the index only. A transaction must be open.
+
+        Parameters
+        ----------
+        table, rows
+            The rows and their table.
+        replace
+            Replace rows with the same key; by default True.
+        """
         width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
         rows_with_sums = ((*row, checksum(table, row)) for row in rows)
+        action = "REPLACE" if replace else "IGNORE"
         self._connection.executemany(
-            f"INSERT OR REPLACE INTO {table} VALUES ({_marks(width)})", rows_with_sums
+            f"INSERT OR {action} INTO {table} VALUES ({_marks(width)})", rows_with_sums
         )
+
+    def record(
+        self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
+    ) -> None:
+        """Write rows into the index and the journal.
+
+        A transaction must be open. The transaction also keeps other processes from writing the
+        journal.
+        """
+        self._connect_journal()
+        self.put(table, rows)
+        self._append(table, rows, about)
+
+    def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
+        """Delete rows with these keys from the index and the journal."""
+        removals = [(table, column, key) for key in keys]
+        with self.transaction():
+            self._connect_journal()
+            self._delete(removals)
+            self._append(REMOVED, removals)
+
+    def compact(self) -> None:
+        """Remove from the journal what is no longer in the index.
+
+        Removals reach the disk before the journal forgets them. No other process may write.
+        """
+        if self._journal is None:
+            return
+        with faults(self.where, self.timeout):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            with self.transaction():
+                self._connect_journal()
+                self._journal.rewrite(self._sums())
+                self._note_end(self._journal)
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def unjournaled(self) -> int:
+        """Return the number of intact rows that the journal lacks."""
+        if self._journal is None:
+            return 0
+        sums = {
+            checksum(table, row)
+            for table, rows in self._journal.rows()
+            if table != REMOVED
+            for row in rows
+        }
+        return len(self._sums() - sums)
+
+    def _sums(self) -> set[int]:
+        """Return the checksums of all intact rows that belong into the journal."""
+        return {checksum(table, row) for table in JOURNALED for row in self.intact_rows(table)}
+
+    def _connect_journal(self) -> None:
+        if self._journal is not None and not self._is_up_to_date(self._journal):
+            self._catch_up(self._journal, is_writable=True)
+
+    def _append(
+        self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
+    ) -> None:
+        if self._journal is not None:
+            self._journal.append(table, rows, about)
+            self._note_end(self._journal)
+
+    def _journal_end(self) -> int | None:
+        """Return how many bytes of the journal the index includes; None if it is unknown."""
+        rows = self.select("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,))
+        return rows[0][0] if rows and isinstance(rows[0][0], int) else None
+
+    def _note_end(self, journal: Journal) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (JOURNAL_END, journal.size())
+        )
+
+    def _is_up_to_date(self, journal: Journal) -> bool:
+        return self._journal_end() == journal.size()
+
+    def _catch_up(self, journal: Journal, is_writable: bool) -> None:
+        """Add the rows of the journal that the index does not include."""
+        end = self._journal_end()
+        is_prefix = end is not None and journal.has_line_at(end)
+        if is_writable:
+            journal.cut_incomplete_end(end if end is not None and is_prefix else 0)
+        if end is not None and is_prefix:
+            self._replay(journal.rows(end))
+        else:
+            self._compare(journal, is_writable)
+        self._note_end(journal)
+
+    def usable(
+        self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
+    ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
+        """Yield lines of a journal with the rows that may enter a new index."""
+        for table, rows in lines:
+            yield table, [row for row in rows if self._is_usable(table, row)]
+
+    def _replay(self, lines: Iterable[tuple[str, Sequence[IndexRow]]]) -> None:
+        """Repeat lines of a journal in the index."""
+        for table, rows in lines:
+            if table == REMOVED:
+                self._delete(rows)
+            else:
+                self.put(table, rows)
+
+    def _compare(self, journal: Journal, is_writable: bool) -> None:
+        """Add what the journal has to the index, and what the index has to the journal."""
+        with closing(Index(None, self.timeout, journal)) as journaled:
+            for table in JOURNALED:
+                rows = journaled.intact_rows(table)
+                usable = [row for row in rows if self._is_usable(table, row)]
+                self.put(table, usable, replace=False)
+                if is_writable:
+                    sums = {checksum(table, row) for row in rows}
+                    here = self.intact_rows(table)
+                    journal.append(table, [row for row in here if checksum(table, row) not in sums])
+
+    def _delete(self, removals: Iterable[IndexRow]) -> None:
+        for table, column, key in removals:
+            self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
 
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
@@ -126,15 +302,8 @@ class Index:
             conditions.append(f"{column} IN ({_marks(len(part))})")
             query = f"SELECT * FROM {table} WHERE {' AND '.join(conditions)}"
             for row in self.select(query, (*fixed.values(), *part)):
-                if row[-1] == checksum(table, row[:-1]):
+                if is_intact(table, row):
                     yield row[:-1]
-
-    def delete(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete rows with these keys."""
-        with self.transaction():
-            self._connection.executemany(
-                f"DELETE FROM {table} WHERE {column} = ?", ((key,) for key in keys)
-            )
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
         """Return all rows of a query."""
@@ -144,6 +313,10 @@ class Index:
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
         """Yield each readable row, with a flag for intact rows."""
         return _all_rows(self._connection, table)
+
+    def intact_rows(self, table: str) -> list[IndexRow]:
+        """Return all intact rows of a table."""
+        return [row for row, is_intact_row in self.all_rows(table) if is_intact_row]
 
     def faults(self) -> list[str]:
         """Return the faults that SQLite reports, and damaged rows, in words."""
@@ -186,21 +359,19 @@ class Index:
                 f"CREATE TABLE IF NOT EXISTS reports ({columns}) WITHOUT ROWID"
             )
 
-    def _create(self, known: KnownRows) -> None:
+    def _create(self, known: KnownRows | None) -> None:
         self._use_wal()
         with self.transaction():
             if self._has_schema():  # another process was faster
                 return
-            for table, columns in TABLES.items():
-                option = "" if table == "vectors" else " WITHOUT ROWID"
-                self._connection.execute(f"CREATE TABLE {table} ({columns}){option}")
-            self._connection.execute("CREATE INDEX pictures_by_id ON pictures (id)")
-            self._connection.execute(
-                "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)"
-            )
+            for definition in DEFINITIONS:
+                self._connection.execute(definition)
             self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
-            for table, rows in known():
-                self.put(table, rows)
+            if known is not None:
+                self._replay(known())
+            elif self._journal is not None:
+                self._replay(self.usable(self._journal.rows()))
+                self._note_end(self._journal)
 
     def _use_wal(self) -> None:
         """Switch to write-ahead logging. This function does not wait for other processes."""
@@ -223,8 +394,9 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     StoreError
         If another version of askew wrote it.
     sqlite3.DatabaseError
-        If it contains no version.
+        If it contains no version, or tables that askew does not create.
     """
+    _check_definitions(connection)
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     schema = row[0] if row else None
     if not isinstance(schema, int) or schema < 1:
@@ -240,8 +412,23 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     )
 
 
-def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
-    """Yield all readable intact rows of a damaged index, by table.
+def _check_definitions(connection: sqlite3.Connection) -> None:
+    """Raise DatabaseError if an index contains something that askew does not create."""
+    for kind, name, definition in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        is_automatic = kind == "index" and definition is None
+        if not is_automatic and DEFINITIONS.get(definition) != name:
+            raise sqlite3.DatabaseError(f"it contains an unknown {kind!a}")
+
+
+def salvaged(path: Path) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]]]]:
+    """Return all readable intact rows of a damaged index, by table.
+
+    Returns
+    -------
+    int or None
+        How many bytes of the journal the index includes; None if it is unknown.
+    iterator of (str, list)
+        The rows.
 
     Raises
     ------
@@ -249,11 +436,21 @@ def salvaged(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
         If another version of askew wrote the index. In this case none of its rows would seem
         intact.
     """
+    end = None
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
-        with suppress(*DAMAGE):
-            check_schema(damaged, f"the store {path.parent}")
-        for table in TABLES:
-            yield table, [row for row, is_intact in _all_rows(damaged, table) if is_intact]
+        check_schema(damaged, f"the store {path.parent}")
+        (end,) = damaged.execute("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,)).fetchone()
+    return end if isinstance(end, int) else None, _salvaged_rows(path)
+
+
+def _salvaged_rows(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
+    with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
+        for definition, table in DEFINITIONS.items():
+            query = "SELECT sql FROM sqlite_master WHERE name = ?"
+            is_known = damaged.execute(query, (table,)).fetchone() == (definition,)
+            if is_known and table in TABLES:
+                rows = _all_rows(damaged, table)
+                yield table, [row for row, is_intact_row in rows if is_intact_row]
 
 
 def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[IndexRow, bool]]:
@@ -264,7 +461,7 @@ def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[Inde
     for order in ("ASC", "DESC"):
         with suppress(*DAMAGE):
             for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
-                yield row[:-1], row[-1] == checksum(table, row[:-1])
+                yield row[:-1], is_intact(table, row)
             return
 
 
@@ -277,6 +474,7 @@ def _opened(path: Path | None, timeout: float, write: bool) -> sqlite3.Connectio
 def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
     is_uri = str(path).startswith("file:")
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, uri=is_uri)
+    connection.execute("PRAGMA trusted_schema = OFF")
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return connection
 
@@ -337,74 +535,3 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
 
 def _marks(count: int) -> str:
     return ", ".join("?" * count)
-
-
-class Journal:
-    """A file to which all rows of the index except vectors are appended, one line per batch.
-
-    A line is `CHECKSUM JSON`, where JSON is [table, rows, facts about the rows].
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def append(
-        self, table: str, rows: Sequence[Sequence[Any]], about: Mapping[str, object] | None = None
-    ) -> None:
-        """Write rows and flush them to disk. The caller must exclude other writers.
-
-        Raises
-        ------
-        OSError
-            If they cannot be written. Then nothing is.
-        """
-        if not rows:
-            return
-        data = b"".join(_line(table, part, about or {}) for part in slices(rows, CHUNK))
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        size_before = os.fstat(file).st_size
-        try:
-            while data:
-                data = data[os.write(file, data) :]
-            os.fsync(file)
-        except BaseException:
-            with suppress(OSError):
-                os.ftruncate(file, size_before)
-            raise
-        finally:
-            os.close(file)
-
-    def rows(self) -> Iterator[tuple[str, list[list[Any]]]]:
-        """Yield the rows of every intact line with their table, the oldest first."""
-        for line, is_intact in self._lines():
-            if is_intact:
-                table, rows, _ = json.loads(line.partition(" ")[2])
-                yield table, rows
-
-    def damaged(self) -> int:
-        """Return the number of lines with a wrong checksum."""
-        return sum(not is_intact for _, is_intact in self._lines())
-
-    def mend(self) -> None:
-        """Remove damaged lines."""
-        lines = [f"\n{line}" for line, is_intact in self._lines() if is_intact]
-        write_whole({self.path: "".join(lines).encode("ascii")})
-
-    def _lines(self) -> Iterator[tuple[str, bool]]:
-        """Yield each line that is not empty, with a flag for intact lines."""
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            for raw in file:
-                line = raw.decode("utf-8", "replace").strip()
-                digest, _, text = line.partition(" ")
-                if digest:
-                    yield line, digest == _sum_of(text)
-
-
-def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
-    """Return a line of the journal. It starts with a line break, to end a line that a power failure has cut off."""
-    text = json.dumps([table, rows, about], sort_keys=True)
-    return f"\n{_sum_of(text)} {text}".encode("ascii")
-
-
-def _sum_of(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -3,6 +3,7 @@
 Layout of the folder:
     index.sqlite            facts about every image
     journal.jsonl           the same facts, except vectors, one line per batch
+    users.lock              lock of the commands that use the store
     pictures/ab/ab12….png   image files, named by their SHA-256
     quarantine/ copies of files that were not usable images
     incoming/               files that are being written
@@ -14,12 +15,11 @@ Layout of the folder:
 import errno
 import json
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from io import BufferedWriter
-from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -29,12 +29,15 @@ from numpy.typing import NDArray
 from askew.environment import package_versions
 from askew.errors import StoreError
 from askew.models.base import Setting
+from askew.store import entries, locks
 from askew.store.blobs import Blobs, LocalBlobs, is_intact
 from askew.store.files import digest_of, sha256
 from askew.store.imagefile import EncodedPicture, read
-from askew.store.index import TABLES, Index, IndexRow, Journal, faults, salvaged
+from askew.store.index import Index, faults, salvaged
+from askew.store.journal import Journal
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest, PlannedPicture
+from askew.store.rows import TABLES, IndexRow
 from askew.types import Missing, Picture, Question
 
 try:
@@ -45,7 +48,6 @@ except ModuleNotFoundError:  # not on Windows
 INDEX_FILE = "index.sqlite"
 JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
-JOURNALED = ("pictures", "planned", "answers", "reports")
 
 RETRIED = "error"
 """Reason for a missing image or answer that the next run requests again."""
@@ -70,6 +72,22 @@ def is_store(folder: Path) -> bool:
     return any((folder / name).exists() for name in (INDEX_FILE, JOURNAL_FILE))
 
 
+@contextmanager
+def opened_alone(path: Path) -> Iterator["Store"]:
+    """Open a store while no other process uses it.
+
+    Raises
+    ------
+    StoreError
+        If another process uses the store, or it cannot be used.
+    """
+    path = Path(path).absolute()
+    with faults(f"the store {path}"):
+        lock = locks.StoreLock(path, exclusive=True)
+    with lock, Store(path, lock=lock) as store:
+        yield store
+
+
 class Store:
     """The only writer of images, answers and vectors. Several processes can share a folder.
 
@@ -86,6 +104,9 @@ class Store:
         Seconds to wait for a process that is writing.
     blobs
         Storage of the image files; by default in the folder.
+    lock
+        Exclusive lock of the store that the caller holds. By default the store shares the lock with
+        other processes, unless it is read only.
 
     Raises
     ------
@@ -100,33 +121,50 @@ class Store:
         create: bool = True,
         timeout: float = 30.0,
         blobs: Blobs | None = None,
+        lock: locks.StoreLock | None = None,
     ) -> None:
         self.path = Path(path).absolute()
         self.journal = Journal(self.path / JOURNAL_FILE)
         self._where = f"the store {self.path}"
         self._folder = self.path / "pictures"
         self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
-        self._locks: BufferedWriter | None = None
-        if create:
-            self._prepare_folders()
-        file = self.path / INDEX_FILE
-        exists = create or (file.exists() and file.stat().st_size > 0)
-        self.index = Index(file if exists else None, timeout, self.journal.rows, create)
-        if create and not self.journal.path.exists() and self._has_pictures():
-            self._write_journal()
+        self._locks: int | None = None
+        self._lock: locks.StoreLock | None = None
+        entries.check_store(self.path)
+        try:
+            if create:
+                self._prepare_folders()
+                with faults(self._where):
+                    self._lock = None if lock else locks.StoreLock(self.path, timeout=timeout)
+            file = self.path / INDEX_FILE
+            exists = create or (file.exists() and file.stat().st_size > 0)
+            self.index = Index(
+                file if exists else None,
+                timeout,
+                self.journal,
+                write=create,
+                is_usable=self._is_usable,
+            )
+        except BaseException:
+            self._release()
+            raise
 
     def _prepare_folders(self) -> None:
         """Create the folders, and remove incomplete files of killed processes."""
         with faults(self._where):
             for name in ("pictures", "quarantine", "incoming"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
-            for part in (self.path / "incoming").iterdir():
+            for part in entries.regular_files(self.path / "incoming"):
                 with suppress(FileNotFoundError):  # another process may clear up too
-                    if time.time() - part.stat().st_mtime > ABANDONED:
+                    is_part = part.suffix == ".part"
+                    if is_part and time.time() - part.stat().st_mtime > ABANDONED:
                         part.unlink()
 
-    def _has_pictures(self) -> bool:
-        return bool(self.index.select("SELECT 1 FROM pictures LIMIT 1"))
+    def _is_usable(self, table: str, row: IndexRow) -> bool:
+        """Check that the file of an image exists. Housekeeping of earlier versions left its row."""
+        if table != "pictures" or row[1] is None:
+            return True
+        return self._file(row[1], row[2]).exists()
 
     def __enter__(self) -> Self:
         return self
@@ -137,9 +175,15 @@ class Store:
     def close(self) -> None:
         """Close the index, and release all locks."""
         self.index.close()
+        self._release()
+
+    def _release(self) -> None:
         if self._locks is not None:
-            self._locks.close()
+            os.close(self._locks)
             self._locks = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
         """Return stored images and final reasons for missing images, by key.
@@ -197,7 +241,7 @@ class Store:
                 for request, name, outcome in zip(wanted, ids, outcomes, strict=True)
                 if request.key not in known
             ]
-            self._write_rows("pictures", rows, about)
+            self.index.record("pictures", rows, about)
             for name, vectors in zip(ids, seen, strict=bool(seen)):
                 if name is not None:
                     self._put_vectors_of(name, vectors)
@@ -269,7 +313,7 @@ class Store:
                 for key, report in given.items()
                 if key not in known
             ]
-            self._write_rows("reports", rows)
+            self.index.record("reports", rows)
 
     def reports(self, keys: Iterable[str]) -> dict[str, Mapping[str, Setting]]:
         """Return the facts that servers reported about images, by the key of the image."""
@@ -297,20 +341,20 @@ class Store:
         """
         place = int(digest_of(names)[:15], 16)
         with faults(self._where):
-            is_mine = self._lock(place)
+            is_mine = self._lock_part(place)
         try:
             yield is_mine
         finally:
             if is_mine:
-                self._unlock(place)
+                self._unlock_part(place)
 
-    def _lock(self, place: int) -> bool:
+    def _lock_part(self, place: int) -> bool:
         """Lock one byte of the file of locks, and return whether no other process holds it.
 
         The file stays open, since closing it would release all locks of this process.
         """
         if self._locks is None:
-            self._locks = (self.path / LOCKS_FILE).open("ab")
+            self._locks = locks.opened(self.path / LOCKS_FILE)
         if not fcntl:
             return True
         try:
@@ -319,8 +363,8 @@ class Store:
             return error.errno not in (errno.EACCES, errno.EAGAIN)
         return True
 
-    def _unlock(self, place: int) -> None:
-        if fcntl and self._locks:
+    def _unlock_part(self, place: int) -> None:
+        if fcntl and self._locks is not None:
             with suppress(OSError):
                 fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, place)
 
@@ -330,7 +374,7 @@ class Store:
         slots = [(request.slot, request.key) for request in wanted]
         new = [(run, slot, key) for slot, key in slots if (slot, key) not in known]
         with self.index.transaction():
-            self._write_rows("planned", new)
+            self.index.record("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
         """Return every image that the run with this plan hash needs, by key."""
@@ -351,30 +395,35 @@ class Store:
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
         """Return everything that can be deleted: ids of images that no run plans, and files.
 
-        The files include files in quarantine.
+        The files include files in quarantine. The files are listed before the index is read, so
+        that an image that is stored meanwhile is not deleted.
 
         Raises
         ------
         StoreError
             If the store is damaged: an image that seems unneeded may be needed.
         """
+        files = self._image_files()
+        aside = [*entries.regular_files(self.path / "quarantine")]
+        known_ids = self._journaled_ids()
         if self.index_faults():
             raise StoreError(
                 f"the store {self.path} is damaged. Repair it first: askew check {self.path} "
                 "--rebuild"
             )
-        needed = {row[2] for row, _ in self.index.all_rows("planned")}
-        rows = [row for row, _ in self.index.all_rows("pictures")]
+        with self.index.snapshot():
+            needed = {row[2] for row in self.index.intact_rows("planned")}
+            rows = [row for row in self.index.intact_rows("pictures") if row[1]]
         kept_ids = {row[1] for row in rows if row[0] in needed}
-        known_ids = {row[1] for row in rows} | self._journaled_ids()
-        files = [
-            file
-            for file in self._folder.glob("*/*")
-            if file.stem not in kept_ids and file.stem in known_ids
-        ]
-        aside = [file for file in (self.path / "quarantine").glob("*") if file.is_file()]
-        ids = frozenset(row[1] for row in rows if row[1])
-        return ids - kept_ids, sorted([*files, *aside])
+        ids = frozenset(row[1] for row in rows)
+        known_ids |= ids
+        deletable = [file for file in files if file.stem in known_ids and file.stem not in kept_ids]
+        return ids - kept_ids, sorted([*deletable, *aside])
+
+    def _image_files(self) -> list[Path]:
+        """Return all files in the folders of images."""
+        folders = sorted(self._folder.glob("*"))
+        return [file for folder in folders for file in entries.regular_files(folder)]
 
     def _journaled_ids(self) -> set[str]:
         """Return the ids of all images in the journal."""
@@ -385,18 +434,30 @@ class Store:
         return ids
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete images with all their data, and then files.
+        """Delete images with all their data, and then files, and shorten the journal.
+
+        The caller must hold an exclusive lock of the store.
 
         Raises
         ------
         StoreError
             If a file or row cannot be deleted.
         """
-        for table, column in (("pictures", "id"), ("answers", "picture"), ("vectors", "picture")):
-            self.index.delete(table, column, ids)
+        with self.index.transaction():
+            for table, column in (
+                ("pictures", "id"),
+                ("answers", "picture"),
+                ("vectors", "picture"),
+            ):
+                self.index.remove(table, column, ids)
         with faults(self._where):
             for file in files:
                 file.unlink(missing_ok=True)
+        self.index.compact()
+
+    def forget(self, run: str) -> None:
+        """Remove the plan of a run (its hash): the store no longer keeps the images for it."""
+        self.index.remove("planned", "run", [run])
 
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
@@ -441,7 +502,7 @@ class Store:
                 for place, answer in given.items()
                 if place not in known
             ]
-            self._write_rows("answers", new, {"questions": texts})
+            self.index.record("answers", new, {"questions": texts})
         return given | known
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
@@ -460,34 +521,20 @@ class Store:
             ]
             self.index.put("vectors", rows)
 
-    def _write_rows(
-        self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
-    ) -> None:
-        """Write rows into the index and the journal.
-
-        A transaction must be open. The transaction also keeps other processes from writing the
-        journal.
-        """
-        self.index.put(table, rows)
-        self.journal.append(table, rows, about)
-
-    def _write_journal(self) -> None:
-        with self.index.transaction():
-            for table in JOURNALED:
-                rows = [row for row, is_intact_row in self.index.all_rows(table) if is_intact_row]
-                self.journal.append(table, rows)
-
     def index_faults(self) -> list[str]:
         """Return all damage to the index and the journal, in words."""
+        descriptions = self.index.faults()
         lines = self.journal.damaged()
-        journal_faults = [f"{JOURNAL_FILE} has {lines} damaged lines"] if lines else []
-        return self.index.faults() + journal_faults
+        if lines:
+            descriptions.append(f"{JOURNAL_FILE} has {lines} damaged lines")
+        rows = self.index.unjournaled()
+        if rows:
+            descriptions.append(f"{JOURNAL_FILE} lacks {rows} rows of the index")
+        return descriptions
 
     def faults(self) -> list[str]:
         """Return all damage to the index, the journal and the known images, in words."""
-        rows = [row for row, is_intact_row in self.index.all_rows("pictures") if is_intact_row]
-        files = [self._file(row[1], row[2]) for row in rows if row[1]]
-        return self.index_faults() + self.file_faults(files)
+        return self.index_faults() + self.file_faults(self._known())
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
@@ -510,36 +557,54 @@ class Store:
         list of str
             Report of the changes, in words.
         """
-        journal = Journal(path / JOURNAL_FILE)
-        with faults(f"the store {path}"):
+        path = Path(path).absolute()
+        entries.check_store(path)
+        where = f"the store {path}"
+        with faults(where), locks.StoreLock(path, exclusive=True) as lock:
+            journal = Journal(path / JOURNAL_FILE)
             counts = _rebuild_index(path, journal)
-            is_broken = bool(journal.damaged())
-            if is_broken:
-                journal.mend()
-        with cls(path) as store:
-            if is_broken:
-                store._write_journal()
-            damaged = store._set_damaged_aside()
+            if journal.damaged():
+                journal.rewrite()
+            with cls(path, lock=lock) as store:
+                damaged = store._set_damaged_aside()
+                gone = store._forget_gone()
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
+            f"images without a file, which the next run makes: {gone}",
         ]
 
     def _set_damaged_aside(self) -> int:
         """Move damaged images to the quarantine, and return their number."""
-        rows = [row for row, _ in self.index.all_rows("pictures") if row[1]]
-        files = sorted({self._file(row[1], row[2]) for row in rows})
-        damaged = [file for file in files if file.exists() and not is_intact(file)]
+        damaged = [file for file in self._known() if os.path.lexists(file) and not is_intact(file)]
         for file in damaged:
             self._set_aside(file)
         return len(damaged)
+
+    def _forget_gone(self) -> int:
+        """Remove the rows of images without a file, and return the number of images.
+
+        If all files are gone, the folder is probably not mounted. Then no row is removed.
+        """
+        known = self._known()
+        gone = [file.stem for file in known if not file.exists()]
+        if len(gone) == len(known):
+            return 0
+        self.index.remove("pictures", "id", gone)
+        return len(gone)
+
+    def _known(self) -> list[Path]:
+        """Return the files of all images in the index."""
+        rows = self.index.intact_rows("pictures")
+        return sorted({self._file(row[1], row[2]) for row in rows if row[1]})
 
     def _file(self, name: str, suffix: str) -> Path:
         return self._blobs.local_copy(name + suffix)
 
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):
-            digest = sha256(path.read_bytes())
+            entries.check_folder(path.parent)
+            digest = "link" if not entries.is_regular(path) else sha256(path.read_bytes())
             path.replace(self.path / "quarantine" / f"{digest[:12]}-{path.name}")
 
 
@@ -550,8 +615,7 @@ def _rebuild_index(path: Path, journal: Journal) -> list[str]:
     aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
     for file in path.glob(f"{INDEX_FILE}.new*"):
         file.unlink()
-    old_rows = salvaged(index) if index.exists() else ()
-    new = Index(new_index, 30.0, lambda: chain(journal.rows(), old_rows))
+    new = Index(new_index, 30.0, known=lambda: _known_rows(index, journal))
     counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
     new.close()
     aside.parent.mkdir(exist_ok=True)
@@ -563,12 +627,22 @@ def _rebuild_index(path: Path, journal: Journal) -> list[str]:
     return counts
 
 
+def _known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[IndexRow]]]:
+    """Yield the rows of a journal and a damaged index, the oldest first."""
+    end, old_rows = salvaged(index) if index.exists() else (None, ())
+    yield from journal.rows(0, end)
+    yield from old_rows
+    if end is not None:
+        yield from journal.rows(end)
+
+
 def _modified(path: Path) -> int | None:
     """Return the time when a file was modified, in nanoseconds; None if it does not exist."""
     try:
-        return os.stat(path).st_mtime_ns
+        status = os.lstat(path)
     except OSError:
         return None
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
 
 
 def _reason(outcome: object) -> tuple[str | None, str]:

@@ -1,0 +1,128 @@
+"""Entries of folders that may come from another person: links and special files are refused.
+
+A link could lead to files of the user, and reading a named pipe never ends.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from askew.errors import StoreError
+
+FOLDERS = ("pictures", "quarantine", "incoming", "completions", "iti-gen")
+"""Folders of a store."""
+
+SORTED = ("pictures", "completions", "iti-gen")
+"""Folders that contain a folder for each beginning of a hash."""
+
+FILES = ("index.sqlite", "journal.jsonl", "turns.lock", "users.lock")
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""End of a rollback journal of SQLite that names another file, which SQLite would delete."""
+
+
+def is_regular(path: Path) -> bool:
+    """Check whether a path is a file, and neither a link nor a special file."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, follow: bool = True) -> bytes:
+    """Return the content of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    follow
+        If False, links are refused.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is a special file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, "it is a link", str(path))
+    file = os.open(path, flags)
+    with open(file, "rb") as stream:
+        mode = os.fstat(file).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        return stream.read()
+
+
+def regular_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that are neither links nor special files, by name.
+
+    A folder that does not exist, or is a link, has none.
+    """
+    if not os.path.islink(folder) and folder.is_dir():
+        yield from (file for file in sorted(folder.iterdir()) if is_regular(file))
+
+
+def check_store(folder: Path) -> None:
+    """Check that a store contains folders and files where askew writes them.
+
+    Raises
+    ------
+    StoreError
+        If one is a link or a special file, or a journal of SQLite names another file.
+    """
+    for name in FOLDERS:
+        check_folder(folder / name)
+        if name in SORTED:
+            check_entries(folder / name)
+    names = [*FILES, *(f"index.sqlite{suffix}" for suffix in SQLITE_SUFFIXES)]
+    for name in names:
+        file = folder / name
+        if os.path.lexists(file) and not is_regular(file):
+            raise StoreError(_refused(file, "a file"))
+    rollback = folder / "index.sqlite-journal"
+    if is_regular(rollback) and rollback.read_bytes()[-8:] == JOURNAL_MAGIC:
+        raise StoreError(
+            f"{rollback} names a file outside the store, which askew never does. Remove it, then "
+            f"repair the store: askew check {folder} --rebuild"
+        )
+
+
+def check_entries(folder: Path) -> None:
+    """Check that no entry of a folder is a link.
+
+    Raises
+    ------
+    StoreError
+        If an entry is a link.
+    """
+    with suppress(OSError), os.scandir(folder) as folders:
+        for entry in folders:
+            if entry.is_symlink():
+                raise StoreError(_refused(Path(entry.path), "a folder"))
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a folder of a store is not a link.
+
+    Raises
+    ------
+    StoreError
+        If it is a link.
+    """
+    if os.path.islink(folder):
+        raise StoreError(_refused(folder, "a folder"))
+
+
+def _refused(path: Path, kind: str) -> str:
+    return (
+        f"{path} must be {kind}, not a link or a special file: askew changes no files outside a "
+        "store. Put the content there, or choose another --store"
+    )

@@ -1,0 +1,216 @@
+"""The journal of a store: every change of the index except vectors, one line per batch.
+
+A line is `CHECKSUM JSON`, where JSON is [table, rows, facts about the rows]. Lines of the table
+`removed` name rows that were deleted. A line starts with a line break, which ends a line that a
+power failure has cut off.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from askew.store.files import write_whole
+from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, is_valid
+from askew.types import slices
+
+ROWS_PER_LINE = 500
+"""Largest number of rows in a line of the journal."""
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+
+MOST_LINE_BYTES = 2**28
+"""Size of a line from which the line counts as damaged and is not decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLine:
+    """A line of a journal.
+
+    Attributes
+    ----------
+    start, end
+        Place of the line in the file, in bytes, with the line break before it.
+    text
+        The line without its checksum; empty for a damaged line.
+    table, rows, about
+        Its content; empty for a damaged line.
+    is_intact
+        False for a line with a wrong checksum or content that askew does not write.
+    is_complete
+        False for a damaged line of which only the beginning was written.
+    """
+
+    start: int
+    end: int
+    text: str = ""
+    table: str = ""
+    rows: Sequence[IndexRow] = ()
+    about: Mapping[str, object] | None = None
+    is_intact: bool = False
+    is_complete: bool = True
+
+
+class Journal:
+    """A file to which changes of the index are appended.
+
+    Parameters
+    ----------
+    path
+        The file. It need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def size(self) -> int:
+        """Return the size of the file in bytes; 0 if it does not exist."""
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def append(
+        self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
+    ) -> None:
+        """Write rows and flush them to disk. The caller must exclude other writers.
+
+        Raises
+        ------
+        OSError
+            If they cannot be written. Then nothing is.
+        """
+        if not rows:
+            return
+        data = b"".join(_line(table, part, about or {}) for part in slices(rows, ROWS_PER_LINE))
+        file = os.open(self.path, _APPEND, 0o666)
+        size_before = os.fstat(file).st_size
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+            os.fsync(file)
+        except BaseException:
+            with suppress(OSError):
+                os.ftruncate(file, size_before)
+            raise
+        finally:
+            os.close(file)
+
+    def rows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the rows of every intact line with their table, the oldest first.
+
+        Parameters
+        ----------
+        start, end
+            Part of the file, in bytes.
+        """
+        for line in self.lines(start):
+            if end is not None and line.start >= end:
+                return
+            if line.is_intact:
+                yield line.table, line.rows
+
+    def damaged(self) -> int:
+        """Return the number of damaged lines."""
+        return sum(not line.is_intact for line in self.lines())
+
+    def cut_incomplete_end(self, start: int = 0) -> None:
+        """Remove lines at the end of the file that a power failure has cut off.
+
+        No process has acknowledged the content of such a line. The caller must exclude other
+        writers.
+
+        Parameters
+        ----------
+        start
+            Place before which nothing is removed.
+        """
+        keep = start
+        for line in self.lines(start):
+            if line.is_intact or line.is_complete:
+                keep = line.end
+        if keep < self.size():
+            os.truncate(self.path, keep)
+
+    def has_line_at(self, place: int) -> bool:
+        """Check whether a line starts at a place in the file, or the file ends there."""
+        size = self.size()
+        if place >= size:
+            return place == size
+        with self.path.open("rb") as file:
+            file.seek(max(place, 0))
+            return place >= 0 and file.read(1) == b"\n"
+
+    def rewrite(self, current: set[int] | None = None) -> None:
+        """Remove damaged lines, and rows that are no longer current.
+
+        Parameters
+        ----------
+        current
+            Checksums of the rows to keep; by default all. A row is kept once.
+        """
+        lines = []
+        left = None if current is None else set(current)
+        for line in self.lines():
+            if not line.is_intact:
+                continue
+            if left is None:
+                lines.append(f"\n{_sum_of(line.text)} {line.text}".encode("ascii"))
+            elif line.table != REMOVED:
+                rows = [row for row in line.rows if checksum(line.table, row) in left]
+                left.difference_update(checksum(line.table, row) for row in rows)
+                if rows:
+                    lines.append(_line(line.table, rows, line.about or {}))
+        write_whole({self.path: b"".join(lines)})
+
+    def lines(self, start: int = 0) -> Iterator[JournalLine]:
+        """Yield each line that is not empty, from a place in the file on."""
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            file.seek(start)
+            end = start
+            while raw := file.readline(MOST_LINE_BYTES):
+                begin = end
+                end += len(raw)
+                if raw.strip():
+                    # the line break before a line belongs to it
+                    yield _parsed(raw, begin - (begin > start), end - raw.endswith(b"\n"))
+
+
+def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
+    """Return a line of the journal."""
+    text = json.dumps([table, rows, about], sort_keys=True)
+    return f"\n{_sum_of(text)} {text}".encode("ascii")
+
+
+def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
+    """Return a line of the journal with its content, if it is intact."""
+    line = raw.decode("utf-8", "replace").strip()
+    digest, _, text = line.partition(" ")
+    is_complete = text.endswith("}]") and "\0" not in text
+    damaged = JournalLine(start=start, end=end, is_complete=is_complete)
+    if digest != _sum_of(text):
+        return damaged
+    try:
+        table, rows, about = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return damaged
+    if not (isinstance(rows, list) and isinstance(about, dict) and _are_valid(table, rows)):
+        return damaged
+    return JournalLine(
+        start=start, end=end, text=text, table=table, rows=rows, about=about, is_intact=True
+    )
+
+
+def _are_valid(table: object, rows: Sequence[object]) -> bool:
+    """Check whether askew could have written these rows."""
+    if table not in (*JOURNALED, REMOVED):
+        return False
+    return all(isinstance(row, list) and is_valid(str(table), row) for row in rows)
+
+
+def _sum_of(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

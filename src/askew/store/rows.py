@@ -1,0 +1,144 @@
+"""Rows of a store's index: their columns, their checksums, and the values that they may have.
+
+A row may come from another person's store. A row that askew would not have written counts as
+damaged, even if its checksum is right. This keeps paths out of the names of files.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from askew.store.imagefile import SUFFIXES
+from askew.types import MISSING_REASONS
+
+IndexRow = Sequence[Any]
+
+TABLES = {
+    "pictures": "key, id, suffix, reason, detail, prompt, seed INTEGER, model, changed INTEGER, sum, PRIMARY KEY (key)",
+    "planned": "run, slot, key, sum, PRIMARY KEY (run, slot)",
+    "answers": "instrument, picture, question, answer, reason, detail, sum, "
+    "PRIMARY KEY (instrument, picture, question)",
+    "reports": "key, report, sum, PRIMARY KEY (key)",
+    "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
+}
+"""Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
+"""
+
+JOURNALED = ("pictures", "planned", "answers", "reports")
+"""Tables whose rows are also in the journal."""
+
+REMOVED = "removed"
+"""Name in the journal of rows [table, column, key], which name deleted rows."""
+
+REMOVABLE = {
+    ("pictures", "id"),
+    ("answers", "picture"),
+    ("vectors", "picture"),
+    ("planned", "run"),
+}
+"""Tables and columns by which rows are deleted."""
+
+IMAGE_ID = re.compile(r"[0-9a-f]{64}")
+"""Id of an image: its SHA-256."""
+
+MOST_REPORT = 100_000
+"""Largest number of characters of the facts that a server reported about an image."""
+
+IMAGE_SUFFIXES = frozenset(SUFFIXES.values())
+REASONS = frozenset(MISSING_REASONS)
+
+
+def checksum(table: str, row: Sequence[object]) -> int:
+    """Return 64 bits over the content of a row and the name of its table."""
+    digest = blake2b(table.encode(), digest_size=8)
+    for value in row:
+        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+        digest.update(b"%d:%b" % (len(data), data))
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def is_image_id(value: object) -> bool:
+    """Check whether a value is the id of an image."""
+    return isinstance(value, str) and IMAGE_ID.fullmatch(value) is not None
+
+
+def is_intact(table: str, row: IndexRow) -> bool:
+    """Check a row as it is in the index: its last value is the checksum of the others."""
+    return row[-1] == checksum(table, row[:-1]) and is_valid(table, row[:-1])
+
+
+def is_valid(table: str, row: IndexRow) -> bool:
+    """Check whether askew could have written a row of a table of the index or the journal."""
+    try:
+        return CHECKS[table](*row)
+    except TypeError:  # another number of columns, or a value that cannot be compared
+        return False
+
+
+def _is_picture(*row: Any) -> bool:
+    key, name, suffix, reason, detail, prompt, seed, model, changed = row
+    if name is None:
+        has_outcome = suffix is None and reason in REASONS
+    else:
+        has_outcome = is_image_id(name) and suffix in IMAGE_SUFFIXES and reason is None
+    return (
+        has_outcome
+        and _are_texts(key, prompt, model)
+        and isinstance(detail, str | None)
+        and _are_numbers(seed, changed)
+    )
+
+
+def _is_planned(run: Any, slot: Any, key: Any) -> bool:
+    return _are_texts(run, slot, key)
+
+
+def _is_answer(*row: Any) -> bool:
+    instrument, picture, question, answer, reason, detail = row
+    has_outcome = reason in REASONS if answer is None else reason is None
+    return (
+        has_outcome
+        and _are_texts(instrument, picture, question, answer or "")
+        and isinstance(detail, str | None)
+    )
+
+
+def _is_report(key: Any, report: Any) -> bool:
+    if not _are_texts(key, report) or len(report) > MOST_REPORT:
+        return False
+    try:
+        return isinstance(json.loads(report), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_vector(embedder: Any, picture: Any, vector: Any) -> bool:
+    is_whole = isinstance(vector, bytes) and len(vector) % 4 == 0
+    return is_whole and _are_texts(embedder, picture)
+
+
+def _is_removal(table: Any, column: Any, key: Any) -> bool:
+    return (table, column) in REMOVABLE and isinstance(key, str)
+
+
+def _are_texts(*values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(
+        value is None or (isinstance(value, int) and -(2**63) <= value < 2**63) for value in values
+    )
+
+
+CHECKS: Mapping[str, Callable[..., bool]] = {
+    "pictures": _is_picture,
+    "planned": _is_planned,
+    "answers": _is_answer,
+    "reports": _is_report,
+    "vectors": _is_vector,
+    REMOVED: _is_removal,
+}
+"""Checks of a row, by table."""
