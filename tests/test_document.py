@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from askew import document
 from askew.document import Document, EstimateRow, rows
 from askew.findings import scored
+from askew.pages.plain import escaped
 from askew.types import Estimate
 from test_findings import FINDINGS, Scores, tiny_findings
 
@@ -49,6 +51,23 @@ def test_no_cell_of_csv_is_a_formula(begin: str) -> None:
     (row,) = csv.DictReader(io.StringIO(str(TinyDocument(findings).export("csv"))))
     assert row["axis"] == f"'{begin}1+1"
     assert float(row["value"]) == -2.5
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_a_carriage_return_starts_no_row_of_csv(end: str) -> None:
+    findings = tiny_findings(Scores(f"a{end}=1+1", Estimate(-2.5), {}))
+    text = str(TinyDocument(findings).export("csv"))
+    assert "\r" not in text
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert row["axis"] == "a\n=1+1"
+    begins = tiny_findings(Scores(f"{end}=1+1", Estimate(-2.5), {}))
+    (row,) = csv.DictReader(io.StringIO(str(TinyDocument(begins).export("csv"))))
+    assert row["axis"] == "'\n=1+1"
+
+
+@pytest.mark.parametrize("text", ["see https://a.example/b", "FTP://a.example", "www.a.example"])
+def test_addresses_in_markdown_are_no_links(text: str) -> None:
+    assert not re.search(r"://|www\.\w", escaped(text), re.IGNORECASE)
 
 
 def test_json_and_parquet_have_the_same_content() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +97,98 @@ def test_a_server_that_hangs_is_tried_twice_however_many_attempts_there_are() ->
             ask(server.url, timeout=0.2)
         assert len(server.requests) == 2
         never.set()
+
+
+def test_headers_that_arrive_too_slowly_end_at_the_deadline() -> None:
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while not ended.wait(0.05):
+            connection.sendall(b"x")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=(listener,), daemon=True).start()
+        started = time.monotonic()
+        with pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"):
+            ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=0.1)
+        assert time.monotonic() - started < 5
+        ended.set()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
+def test_a_certificate_that_cannot_be_verified_is_an_error_at_once(tmp_path: Path) -> None:
+    options = [
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=127.0.0.1",
+        "-keyout",
+        "key",
+        "-out",
+        "cert",
+    ]
+    subprocess.run(
+        ["openssl", "req", "-x509", *options], cwd=tmp_path, check=True, capture_output=True
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    connections: list[object] = []
+
+    def refuse(listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, address = listener.accept()
+            except OSError:
+                return
+            connections.append(address)
+            try:
+                context.wrap_socket(connection, server_side=True)
+            except OSError:
+                connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=refuse, args=(listener,), daemon=True).start()
+        with pytest.raises(
+            ServerError, match=r"certificate that cannot be verified.*SSL_CERT_FILE"
+        ):
+            ask(f"https://127.0.0.1:{listener.getsockname()[1]}/v1")
+    assert len(connections) == 1
+
+
+def test_a_password_in_the_address_is_in_no_error() -> None:
+    def answer(number: int, content: object) -> Reply:
+        return fails(400, "who are you, canary-word?")
+
+    with serving(answer) as server:
+        address = server.url.replace("//", "//canary-name:canary-word@")
+        with pytest.raises(ServerError) as caught:
+            ask(address)
+    assert "//***@127.0.0.1" in str(caught.value)
+    with pytest.raises(UsageError) as refused:
+        Server("ftp://canary-name:canary-word@host/v1")
+    for error in (caught, refused):
+        assert "canary" not in str(error.value)
+
+
+def test_the_query_of_an_address_is_sent_with_each_request() -> None:
+    paths: list[bytes] = []
+
+    def answer(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        paths.append(connection.recv(65536).split(b" ")[1])
+        connection.sendall(b"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer, args=(listener,), daemon=True).start()
+        with pytest.raises(ServerError) as caught:
+            ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1/?api-version=2024-10-21")
+    assert paths == [b"/v1/chat/completions?api-version=2024-10-21"]
+    assert "api-version" not in str(caught.value)
 
 
 def test_a_compressed_answer_is_not_decompressed() -> None:

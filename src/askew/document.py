@@ -242,10 +242,15 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def _without_formula(value: object) -> object:
-    """Return a value of a CSV file; a text that is a formula gets a quotation mark."""
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value
+    """Return a value of a CSV file; a text that is a formula gets a quotation mark.
+
+    A carriage return becomes a line feed, which the file quotes: some programs start a row at it.
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    is_formula = value.startswith(FORMULA) or text.lstrip().startswith(FORMULA)
+    return f"'{text}" if is_formula else text
 
 
 def _parquet(rows: Sequence[EstimateRow]) -> bytes:

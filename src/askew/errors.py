@@ -54,7 +54,8 @@ class MissingPackage(UsageError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package!r}. Install it with: pip install 'askew[{extra}]'"
+            f"{purpose} needs the package {package!r}. Install it in a clone of askew's repository "
+            f"with: pip install '.[{extra}]'"
         )
 
     @classmethod

@@ -8,13 +8,16 @@ temporary failure.
 import json
 import os
 import re
+import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 import httpx2
 import openai
@@ -45,6 +48,9 @@ FIRST_PAUSE = 0.5
 _USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
 """Codes of errors for which another attempt is pointless, although the status is 429."""
 
+_PASSWORD = re.compile(r"(?<=//)[^/?#]*@")
+"""Name and password in an address."""
+
 T = TypeVar("T")
 
 
@@ -58,7 +64,8 @@ class Server:
     Parameters
     ----------
     url
-        Address with the version.
+        Address with the version. Its query (?api-version=) is sent with each request. Errors show
+        the address without the query and the password.
     timeout
         Seconds without any data from the server after which a request fails, above 0. A complete
         answer may take `DEADLINE` times as long.
@@ -74,10 +81,14 @@ class Server:
     def __init__(
         self, url: str = OPENAI_URL, *, timeout: float = 120.0, attempts: int = ATTEMPTS
     ) -> None:
-        self.url = url.rstrip("/")
         self._is_openai = _host(url) == _host(OPENAI_URL)
         if timeout <= 0 or attempts < 1:
             raise UsageError("timeout and attempts must be greater than 0")
+        address = urlsplit(url)
+        self._address = urlunsplit((*address[:2], address.path.rstrip("/"), "", ""))
+        self._query = dict(parse_qsl(address.query))
+        self._password = address.password or ""
+        self.url = _without_password(self._address)
         self._timeout = timeout
         self._attempts = attempts
         self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self._is_openai else "")
@@ -87,7 +98,8 @@ class Server:
         client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
         client.deadline = self._timeout * DEADLINE
         return openai.OpenAI(
-            base_url=self.url,
+            base_url=self._address,
+            default_query=self._query,
             api_key=self._key or "none",
             timeout=self._timeout,
             max_retries=self._attempts - 1,
@@ -233,9 +245,9 @@ class Server:
         )
 
     def _quoted(self, text: str) -> str:
-        """Return a server's message in one line, without the key that it may repeat."""
-        if self._key:
-            text = text.replace(self._key, "***")
+        """Return a server's message in one line, without the secrets that it may repeat."""
+        for secret in filter(None, (self._key, self._password)):
+            text = text.replace(secret, "***")
         text = " ".join(text.split())
         return text if len(text) <= 300 else text[:299] + "…"
 
@@ -299,8 +311,13 @@ def _host(url: str) -> str:
     except ValueError:
         pass
     raise UsageError(
-        f"{url!r} is not an address of a server; write it like http://localhost:11434/v1"
+        f"{_without_password(url)!r} is not an address of a server; write it like http://localhost:11434/v1"
     )
+
+
+def _without_password(url: str) -> str:
+    """Return an address without its name and password."""
+    return _PASSWORD.sub("***@", url)
 
 
 class _PermanentFailure(BaseException):
@@ -322,7 +339,25 @@ class _BoundedClient(openai.DefaultHttpxClient):
     deadline = 600.0
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request and return the complete answer."""
+        """Send a request and return the complete answer.
+
+        A thread receives the answer, since a server can also send the headers too slowly.
+        """
+        answer: Future[httpx2.Response] = Future()
+
+        def receive() -> None:
+            try:
+                answer.set_result(self._answer(request, **options))
+            except BaseException as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=receive, daemon=True).start()
+        if not wait([answer], self.deadline + 1).done:
+            raise _PermanentFailure(f"did not complete its answer within {self.deadline:g} s")
+        return answer.result()
+
+    def _answer(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request and return the complete answer, if the server sends headers in time."""
         begun = time.monotonic()
         try:
             response = super().send(request, **{**options, "stream": True})
@@ -331,9 +366,26 @@ class _BoundedClient(openai.DefaultHttpxClient):
             if int(request.headers.get("x-stainless-retry-count", 0)) + 1 < SILENCES:
                 raise
             raise _PermanentFailure from error
+        except httpx2.ConnectError as error:
+            reason = _certificate_fault(error)
+            if reason is None:
+                raise
+            raise _PermanentFailure(
+                f"has a certificate that cannot be verified ({reason}); check the address, or name "
+                "the server's authority in the environment variable SSL_CERT_FILE"
+            ) from error
         return httpx2.Response(
             response.status_code, headers=response.headers, content=content, request=request
         )
+
+
+def _certificate_fault(error: BaseException | None) -> str | None:
+    """Return the reason why a certificate is not valid; None for any other error."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return error.verify_message
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:

@@ -181,7 +181,7 @@ def test_errors_name_the_extra_to_install(
         core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2
     )
     assert (
-        f"askew: {part} needs the package 'torch'. Install it with: pip install 'askew[models]'"
-        in errors
+        f"askew: {part} needs the package 'torch'. Install it in a clone of askew's "
+        "repository with: pip install '.[models]'" in errors
     )
     assert "Traceback" not in errors

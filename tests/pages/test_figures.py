@@ -37,7 +37,7 @@ def test_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch)
         return original(name, *more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingPackage, match=r"pip install 'askew\[plot\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install '\.\[plot\]'"):
         figures.figure(gallery())
 
 

@@ -400,6 +400,48 @@ def test_a_model_without_a_system_role_gets_the_instruction_from_the_user(
     assert request in second["messages"][0]["content"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_server_that_fails_at_a_schema_gets_none(strict: bool) -> None:
+    forms = {"json_schema"} if strict else {"json_schema", "json_object"}
+
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        if content.get("response_format", {}).get("type") in forms:
+            return fails(500, "failed to compile the JSON schema", retry_after="0")
+        is_third_step = len(content["messages"]) == 6
+        return axes_answer(GENDER) if is_third_step else says("Gender, and light.")
+
+    with serving(answer) as server:
+        assert create("m", url=server.url).propose("a nurse at work", None, 0)
+
+
+def test_unusable_answers_before_another_error_are_requested_again(tmp_path: Path) -> None:
+    def breaks(number: int, content: dict[str, Any]) -> Reply:
+        return says("") if number < 3 else fails(401, "wrong key")
+
+    cache = Completions(tmp_path)
+    with serving(breaks) as server, pytest.raises(ServerError, match="wrong key"):
+        create("m", url=server.url, cache=cache).propose("a nurse at work", None, 0)
+    with serving(steps(axes_answer(GENDER))) as server:
+        writer = create("m", url=server.url, cache=cache)
+        assert writer.propose("a nurse at work", None, 0)
+        assert writer.usage.cached == 0
+
+
+def test_accepted_answers_before_another_error_are_kept(tmp_path: Path) -> None:
+    def breaks(number: int, content: dict[str, Any]) -> Reply:
+        if number == 2:
+            return fails(401, "wrong key")
+        return steps(axes_answer(GENDER))(number, content)
+
+    cache = Completions(tmp_path)
+    with serving(breaks) as server, pytest.raises(ServerError, match="wrong key"):
+        create("m", url=server.url, cache=cache).propose("a nurse at work", None, 0)
+    with serving(steps(axes_answer(GENDER))) as server:
+        writer = create("m", url=server.url, cache=cache)
+        assert writer.propose("a nurse at work", None, 0)
+        assert writer.usage.cached == 2
+
+
 def test_requested_axes_keep_their_order() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         proposals = create("m", url=server.url).propose("a nurse at work", ["light", "gender"], 3)

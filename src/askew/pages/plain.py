@@ -37,6 +37,8 @@ SENSITIVITY = "IS"
 NOT_SIGNIFICANT = "n.s.: not significant after correction"
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
+_LINK = re.compile(r"@|\bwww\.|:(?=//)", re.IGNORECASE)
+"""Ends of texts from which GitHub makes a mention or a link."""
 
 PlainBlock = Section | Details | Paragraph | CodeBlock | Table
 """Blocks that a renderer without plots and images draws."""
@@ -372,7 +374,7 @@ def markdown(page: Page) -> str:
 def escaped(text: str) -> str:
     """Return the text on one line, with all markup escaped."""
     line = " ".join(words.clean(text).split())
-    return _SPECIAL.sub(r"\\\1", line).replace("@", "@\u200b")
+    return _LINK.sub("\\g<0>\u200b", _SPECIAL.sub(r"\\\1", line))
 
 
 def _block(block: PlainBlock, level: int) -> str:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from askew.errors import LanguageModelError, RunError, UsageError
@@ -192,8 +191,39 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
         report(f"{getattr(writer, 'name', 'llm')}: {'; '.join([usage.line(), *tally.lines()])}")
 
 
-Complete = Callable[[Sequence[Message], Schema | None, int], Completion]
-"""A function from messages, a schema and a seed to the next message."""
+Records = dict[str, Mapping[str, Any]]
+"""Records of answers by their keys."""
+
+
+@dataclass(slots=True)
+class Task:
+    """The requests of one task, such as the axes of a prompt.
+
+    Attributes
+    ----------
+    complete
+        Function that returns the next message and adds its record.
+    records
+        Records of all new answers, in their order.
+    accepted
+        Keys of the new answers that passed the check of the task.
+    """
+
+    complete: Callable[[Records, Sequence[Message], Schema | None, int], Completion]
+    records: Records = field(default_factory=dict)
+    accepted: set[str] = field(default_factory=set)
+
+    def __call__(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
+        """Return the next message of a conversation, see `LLM.complete`."""
+        return self.complete(self.records, messages, schema, seed)
+
+    def accept(self) -> None:
+        """State that the latest new answer passed the check of the task."""
+        self.accepted.update(list(self.records)[-1:])
+
+    def accepted_records(self) -> Records:
+        """Return the records of the accepted answers."""
+        return {key: record for key, record in self.records.items() if key in self.accepted}
 
 
 class CachingLLM:
@@ -221,15 +251,16 @@ class CachingLLM:
         self._cache = cache
         self._budget = budget
         self._lock = threading.Lock()
-        self._waiting: dict[str, Mapping[str, Any]] = {}
+        self._waiting: Records = {}
         self._has_usable_task = False
 
     @contextmanager
-    def remembering(self, *, continues: bool = False) -> Iterator[Complete]:
-        """Return a function that completes the conversations of one task.
+    def remembering(self, *, continues: bool = False) -> Iterator[Task]:
+        """Return the requests of one task.
 
         The answers of the task are cached, unless it ends with a LanguageModelError: unusable
-        answers are requested again in a later run.
+        answers are requested again in a later run. If the task ends with any other error, such as a
+        wrong key, only the answers that the task has accepted are cached.
 
         Parameters
         ----------
@@ -240,21 +271,27 @@ class CachingLLM:
 
         Yields
         ------
-        Complete
-            The function. The function raises RunError when the budget is used up.
+        Task
+            The requests. A request raises RunError when the budget is used up.
         """
-        new_records: dict[str, Mapping[str, Any]] = {}
-        usable = True
+        task = Task(self._complete)
+        usable_records: Records = {}
+        is_usable = False
         try:
-            yield partial(self._complete, new_records)
+            yield task
+            usable_records = task.records
+            is_usable = True
         except LanguageModelError:
-            usable = False
+            usable_records = task.records if continues else {}
+            raise
+        except BaseException:
+            usable_records = task.accepted_records()
+            is_usable = bool(usable_records)
             raise
         finally:
             with self._lock:
-                self._has_usable_task = self._has_usable_task or usable
-                if continues or usable:
-                    self._waiting |= new_records
+                self._has_usable_task = self._has_usable_task or is_usable
+                self._waiting |= usable_records
                 if self._has_usable_task:
                     self._store_waiting()
 
@@ -267,7 +304,7 @@ class CachingLLM:
 
     def _complete(
         self,
-        new_records: dict[str, Mapping[str, Any]],
+        new_records: Records,
         messages: Sequence[Message],
         schema: Schema | None,
         seed: int,

@@ -29,10 +29,10 @@ from askew.prompts.llm import (
     ATTEMPTS,
     AnswerTally,
     CachingLLM,
-    Complete,
     Completion,
     Message,
     Schema,
+    Task,
     attempt_seed,
     unusable_error,
 )
@@ -123,29 +123,31 @@ class LLMWriter:
         )
         self.rejected[prompt] = collection.rejected
         reason = ""
-        with self._llm.remembering() as complete:
+        with self._llm.remembering() as task:
             for attempt in range(ATTEMPTS):
                 attempted_seed = attempt_seed(seed, attempt)
                 try:
-                    parsed_axes = self._three_steps(complete, text, names, attempted_seed)
+                    parsed_axes = self._three_steps(task, text, names, attempted_seed)
                 except a.UnusableAnswer as error:
                     reason = str(error)
                     continue
                 for axis in parsed_axes:
                     collection.add(axis)
+                if collection.accepted:
+                    task.accept()
                 if collection.is_complete(names):
                     return collection.proposals(names)[: self._axes if names is None else None]
                 reason = collection.missing_reason(names)
             raise unusable_error(self._llm, collection.with_rejections(reason))
 
     def _three_steps(
-        self, complete: Complete, prompt: str, names: Sequence[str] | None, seed: int
+        self, task: Task, prompt: str, names: Sequence[str] | None, seed: int
     ) -> list[a.ParsedAxis]:
         """Make one attempt: ask for axes, for counterfactual prompts, and for both as JSON.
 
         The first step is left out if a person has chosen the axes.
         """
-        conversation = _Conversation(complete, self.tally, seed)
+        conversation = _Conversation(task, self.tally, seed)
         instruction = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
         if names is None:
             about = INSTRUCTIONS["about"][self._on]
@@ -180,7 +182,7 @@ class LLMWriter:
         """
         words = checked_length(kind, prompt, count, words)
         collection = _TextCollection(kind=kind, prompt=prompt, words=words)
-        with self._llm.remembering(continues=True) as complete:
+        with self._llm.remembering(continues=True) as task:
             for attempt in range(ATTEMPTS):
                 missing = count - len(collection.texts)
                 request = _write_instruction(kind, prompt, missing, words, topic)
@@ -190,8 +192,11 @@ class LLMWriter:
                 ]
                 text_schema = a.text_schema(14 * words[1])
                 schema = a.object_schema(prompts=a.list_schema(text_schema, missing, missing))
-                answer = complete(messages, schema, attempt_seed(seed, attempt))
-                self.tally.add(kind, *collection.add(answer, missing))
+                answer = task(messages, schema, attempt_seed(seed, attempt))
+                faults = collection.add(answer, missing)
+                if None in faults:
+                    task.accept()
+                self.tally.add(kind, *faults)
                 if len(collection.texts) >= count:
                     break
             if not collection.texts:
@@ -225,8 +230,8 @@ def _axes_schema(prompt: str, most_axes: int) -> Schema:
 class _Conversation:
     """A conversation about the axes of a prompt, whose answers are counted by step."""
 
-    def __init__(self, complete: Complete, tally: AnswerTally, seed: int) -> None:
-        self._complete = complete
+    def __init__(self, task: Task, tally: AnswerTally, seed: int) -> None:
+        self._task = task
         self._tally = tally
         self._seed = seed
         self._messages = [Message("system", INSTRUCTIONS["reasoning"])]
@@ -241,12 +246,14 @@ class _Conversation:
     ) -> Any:
         """Return the answer to an instruction. Raises UnusableAnswer."""
         self._messages.append(Message("user", instruction))
-        completion = self._complete(self._messages, schema, attempt_seed(self._seed, number))
+        completion = self._task(self._messages, schema, attempt_seed(self._seed, number))
         try:
             answer = read(completion)
         except a.UnusableAnswer as error:
             self._tally.add(step, str(error))
             raise a.UnusableAnswer(f"of the {step}: {error}") from error
+        if schema is None:  # an answer in JSON is accepted with its first usable axis
+            self._task.accept()
         self._tally.add(step, None)
         self._messages.append(Message("assistant", str(answer)))
         return answer

@@ -125,9 +125,12 @@ def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | Non
     has_system = content["messages"][0]["role"] == "system"
     if has_system and _SYSTEM_ROLE.search(str(error)):
         return "system role"
-    if error.status not in (400, 422):
+    is_failure = error.status is not None and error.status >= 500
+    if error.status not in (400, 422) and not is_failure:
         return None
     for name, pattern in _FIELD_NAMES.items():
+        if is_failure and name != "response_format":
+            continue  # a failed server may name any field
         if name in content and pattern.search(str(error)):
             is_strict = name == "response_format" and content[name]["type"] == "json_schema"
             return "json_schema" if is_strict else name

@@ -221,7 +221,7 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
     elif tools.finder is None:
         warnings.append(
             "skin tone is not measured because no face detector is set. Add --landmarks faces, "
-            'after pip install "askew[faces]"'
+            "after pip install '.[faces]' in a clone of askew's repository"
         )
     unknown = [word for word in plan.words if tools.model.unknown_words(prompt_of(word))]
     if unknown:
