@@ -1,6 +1,7 @@
 """Mitigation strategies in the planted world: which axes a prompt should state in equal shares.
 
-All true shares are exact. Strategies know them, or estimate them from images of single statements.
+All true shares are exact. Strategies know them, or estimate them from images of single statements as
+`askew mitigate --choose-axes` and `--technique intermit` do.
 """
 
 from __future__ import annotations
@@ -8,17 +9,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from askew.methods.mitigate.axis_choice import SAMPLES
 from askew.prompts.axes import BIASCONNECT
+from askew.stats.axis_effects import AffectedAxis, EffectCounts, Pooling
 from askew.stats.distance import distance_named
 from askew.stats.intervals import Floats
 from askew.stats.policy import Cell, Goal, cells, composed, plan_policy
+from askew.stats.subset_choice import greedy_subsets, ranked_subsets
 from askew.studio.caption import CaptionContent
 from askew.studio.planted import NAMES, conditional
 from askew.studio.scene import OCCUPATIONS
@@ -30,9 +32,6 @@ ENOUGH = 0.1
 
 Counts = Mapping[Cell, list[Floats]]
 """Counts of each axis, by statements of a prompt."""
-
-Shares = Callable[[Sequence[int]], list[Floats]]
-"""Shares of each axis, given the axes that are stated in equal shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +85,77 @@ def _drawn_counts(table: Floats, images: int, rng: np.random.Generator) -> Count
 
 def _results(table: Floats, counts: Counts) -> Iterator[tuple[str, StrategyResult]]:
     """Yield the names and results of all strategies for an occupation."""
-    known = partial(uniform_margins, table)
-    guesses: dict[str, Shares] = {"known": known, "estimated": partial(predicted_margins, counts)}
-    for label, guess in guesses.items():
-        for name in ("worst first", "considering interactions"):
-            stated = greedy(guess, considers_interactions=name == "considering interactions")
+
+    def exact(stated: Sequence[int]) -> Floats:
+        return deviations(uniform_margins(table, stated))
+
+    counts_of_axes = effect_counts(counts)
+    observed = counts_of_axes.corrected()
+    samples = counts_of_axes.sampled(SAMPLES, np.random.default_rng(0))
+    effects = Pooling.of(observed, samples).pooled(observed)
+    expectations = {"known": Expectation(exact), "estimated": Expectation(effects.remaining)}
+    for label, expectation in expectations.items():
+        paths = {
+            "worst first": worst_first(expectation),
+            "intermit": greedy_subsets(
+                len(SIZES), len(SIZES), expectation.cost, expectation.is_enough
+            )[-1].members,
+            "choose-axes 2": ranked_subsets(len(SIZES), 2, expectation.cost)[0].members,
+        }
+        for name, stated in paths.items():
             yield (
                 f"{name}, {label}",
                 StrategyResult(
                     stated=len(stated),
-                    remaining=float(deviations(known(stated)).mean()),
-                    remaining_after_two=float(deviations(known(stated[:2])).mean()),
+                    remaining=float(exact(stated).mean()),
+                    remaining_after_two=float(exact(stated[:2]).mean()),
                 ),
             )
     for most in (1, 2, 3):
         yield f"linear program, {most} at once, estimated", program(table, counts, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Deviations (axes,) that a strategy expects, given the stated axes."""
+
+    deviations: Callable[[Sequence[int]], Floats]
+
+    def cost(self, stated: tuple[int, ...]) -> float:
+        """Return the expected mean deviation."""
+        return float(self.deviations(stated).mean())
+
+    def is_enough(self, stated: tuple[int, ...]) -> bool:
+        """Check whether the expected mean deviation reaches the bound."""
+        return self.cost(stated) <= ENOUGH
+
+
+def effect_counts(counts: Counts) -> EffectCounts:
+    """Return the counts from which `askew mitigate --choose-axes` predicts, with equal weights."""
+    axes = []
+    for axis, size in enumerate(SIZES):
+        stated = []
+        for source, values in enumerate(SIZES):
+            rows = [counts[((source, value),)][axis] for value in range(values)]
+            stated.append(np.array(rows))
+        reference = np.full(size, 1 / size)
+        axes.append(AffectedAxis(counts[()][axis], stated, reference, DISTANCES[axis]))
+    return EffectCounts(
+        axes=axes,
+        places=range(len(SIZES)),
+        shares=[np.full(size, 1 / size) for size in SIZES],
+        weights=np.ones(len(SIZES)),
+    )
+
+
+def worst_first(expectation: Expectation) -> tuple[int, ...]:
+    """Return the axes to state, always the axis with the largest deviation, until it is enough."""
+    stated: tuple[int, ...] = ()
+    while len(stated) < len(SIZES) and not expectation.is_enough(stated):
+        expected = expectation.deviations(stated)
+        unstated = [axis for axis in range(len(SIZES)) if axis not in stated]
+        stated = (*stated, max(unstated, key=expected.__getitem__))
+    return stated
 
 
 def _strategy_cells(rows: list[StrategyResult], base: list[StrategyResult]) -> list[str]:
@@ -154,49 +209,10 @@ def _margin(table: Floats, axis: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def predicted_margins(counts: Counts, stated: Sequence[int]) -> list[Floats]:
-    """Predict `uniform_margins` from images of single statements."""
-    values = product(*(range(SIZES[axis]) for axis in stated))
-    combinations = [tuple(zip(stated, chosen, strict=True)) for chosen in values]
-    predicted = []
-    for axis, size in enumerate(SIZES):
-        shown = [_predicted_shares(counts, cell, axis) for cell in combinations]
-        uniform = np.full(size, 1 / size)
-        predicted.append(uniform if axis in stated else np.mean(shown, axis=0))
-    return predicted
-
-
 def _predicted_shares(counts: Counts, cell: Cell, axis: int) -> Floats:
     """Predict the shares of an axis for several statements from single statements."""
     single = {statements[0]: shares[axis] for statements, shares in counts.items() if statements}
     return composed(cell, counts[()][axis], single)
-
-
-def greedy(guess: Shares, considers_interactions: bool) -> tuple[int, ...]:
-    """Return the axes to state, until the mean deviation is ENOUGH or no further axis helps.
-
-    Parameters
-    ----------
-    guess
-        Shares that the strategy expects, given the stated axes.
-    considers_interactions
-        True if the next axis is the axis after which the mean deviation is smallest; False if it is
-        the axis with the largest deviation.
-    """
-    stated: tuple[int, ...] = ()
-    now = deviations(guess(stated))
-    while now.mean() > ENOUGH and len(stated) < len(SIZES):
-        unstated = [axis for axis in range(len(SIZES)) if axis not in stated]
-        if considers_interactions:
-            after = {axis: deviations(guess((*stated, axis))).mean() for axis in unstated}
-            axis = min(unstated, key=after.__getitem__)
-            if after[axis] >= now.mean():
-                break
-        else:
-            axis = max(unstated, key=now.__getitem__)
-        stated = (*stated, axis)
-        now = deviations(guess(stated))
-    return stated
 
 
 def program(table: Floats, counts: Counts, most: int) -> StrategyResult:

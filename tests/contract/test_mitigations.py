@@ -33,6 +33,7 @@ CASES: dict[str, Mapping[str, object]] = {
     "entanglement": {"targets": EVEN, "scale": 10.0},
     "fair-diffusion": {"targets": EVEN},
     "guidance": {"scale": 3.0},
+    "intermit": {"targets": EVEN, "prompts": [NURSE], "steps": ["gender"]},
     "iti-gen": {
         "targets": EVEN,
         "tokens": {"gender": encode_tokens(np.ones((2, 3, 128), np.float32))},

@@ -57,6 +57,59 @@ def test_the_mitigation_helps_and_the_page_reports_it(mitigated: MitigationResul
     assert gender.followed.value > 0.9
 
 
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
+    return askew.mitigate(
+        NURSE,
+        model="studio/planted",
+        axes="gender,environment",
+        choose_axes=1,
+        techniques="prompts,intermit",
+        monitor=["age"],
+        images=24,
+        eval_images=24,
+        bootstrap_samples=100,
+        run=tmp_path_factory.mktemp("choose") / "run",
+    )
+
+
+def test_the_axis_is_chosen_that_brings_all_axes_closest(chosen: MitigationResult) -> None:
+    choice = chosen.findings.choice
+    assert choice is not None
+    assert len(choice.axes) == 1
+    best, second = choice.best
+    assert best.axes == choice.axes
+    assert best.deviation <= second.deviation
+    assert choice.compared == 2
+    assert choice.greedy[1].axes == choice.axes
+    before = choice.unmitigated
+    assert isinstance(before, Estimate)
+    assert isinstance(choice.predicted, Estimate)
+    assert choice.predicted.mark < before.mark
+
+
+def test_the_choice_is_measured_in_held_out_images(chosen: MitigationResult) -> None:
+    choice = chosen.findings.choice
+    assert choice is not None
+    by_name = {entry.technique: entry for entry in chosen.findings.techniques}
+    overall = by_name["prompts"].overall
+    assert overall is not None
+    assert overall.mitigated == choice.axes
+    assert isinstance(overall.change, Estimate)
+    assert overall.change.value == pytest.approx(overall.after - overall.before)
+    assert overall.change.value < 0
+    intermit = by_name["intermit"].overall
+    assert intermit is not None
+    assert intermit.mitigated[0] == choice.greedy[1].axes[0]
+    assert "Of 2 axes, a mitigation of" in chosen.page.detail
+
+
+def test_more_axes_than_there_are_cannot_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--model", "studio/planted", "--axes", "gender", "--choose-axes", "2"]
+    assert command(["mitigate", NURSE, *options]) == 2
+    assert "--choose-axes 2 exceeds the number of axes" in capsys.readouterr().err
+
+
 def test_a_change_is_the_value_after_minus_the_value_before(mitigated: MitigationResult) -> None:
     (technique,) = mitigated.findings.techniques
     for entry in technique.axes:

@@ -4,7 +4,7 @@ A policy works on every model that takes prompts, also on hosted models. Users' 
 prompts to send from `PromptPolicy.draw`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -59,7 +59,35 @@ class Policy(PlanPart):
         return self
 
 
-class PromptPolicy(Mitigation):
+class PromptReplacement(Mitigation):
+    """Mitigation that sends other prompts in place of some prompts, which askew plans for them."""
+
+    def replaced_prompts(self) -> Sequence[str]:
+        """Return the prompts that the mitigation replaces."""
+        raise NotImplementedError
+
+    def known_prompts(self) -> set[str]:
+        """Return the prompts that the mitigation replaces, and those that it sends."""
+        prompts = {*self.replaced_prompts()}
+        return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
+
+    def conflict_with(self, other: Mitigation) -> str | None:
+        """Return why another mitigation conflicts, such as a policy for the same prompt."""
+        if not isinstance(other, PromptReplacement):
+            return super().conflict_with(other)
+        prompts = self.known_prompts()
+        prompts_of_other = other.known_prompts()
+        shared = [prompt for prompt in self.replaced_prompts() if prompt in prompts_of_other]
+        shared += [prompt for prompt in other.replaced_prompts() if prompt in prompts]
+        if not shared:
+            return None
+        return (
+            f"both have {shared[0]!r} among their prompts; plan a single policy for all axes, "
+            "as in askew mitigate PROMPT --axes gender,age"
+        )
+
+
+class PromptPolicy(PromptReplacement):
     """Mitigation that replaces prompts by other prompts.
 
     Attributes
@@ -109,27 +137,9 @@ class PromptPolicy(Mitigation):
             axes.update(*(part.says for part in policy.parts))
         return axes
 
-    def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts, such as a policy for the same prompt."""
-        if not isinstance(other, PromptPolicy):
-            return super().conflict_with(other)
-        shared = [
-            policy.prompt for policy in self.policies if policy.prompt in other.known_prompts()
-        ]
-        shared += [
-            policy.prompt for policy in other.policies if policy.prompt in self.known_prompts()
-        ]
-        if not shared:
-            return None
-        return (
-            f"both have {shared[0]!r} among their prompts; plan a single policy for all axes, "
-            "as in askew mitigate PROMPT --axes gender,age"
-        )
-
-    def known_prompts(self) -> set[str]:
-        """Return the prompts that the policies replace, and those that they send."""
-        prompts = {policy.prompt for policy in self.policies}
-        return prompts.union(part.text for policy in self.policies for part in policy.parts)
+    def replaced_prompts(self) -> list[str]:
+        """Return the prompts that the policies replace."""
+        return [policy.prompt for policy in self.policies]
 
     def prompt_for(self, request: Request) -> str:
         """Return the text of the image's part."""

@@ -495,9 +495,7 @@ def _debiased_sensitivity(change: Change) -> float:
     """Compute IS without the excess of few images."""
     before, after = change
     _, weight = linear_forms(before.distance, len(before.reference))
-    difference = _debiased_difference(
-        before.excess, before.variances, after.excess, after.variances
-    )
+    difference = debiased_difference(before.excess, before.variances, after.excess, after.variances)
     return weight * float(difference)
 
 
@@ -541,7 +539,7 @@ def _sensitivities_of_samples(
 
     gaps_before, variances_before = simulated(shares_before, before.null_pictures)
     gaps_after, variances_after = simulated(shares_after, after.null_pictures)
-    return weight * _debiased_difference(gaps_before, variances_before, gaps_after, variances_after)
+    return weight * debiased_difference(gaps_before, variances_before, gaps_after, variances_after)
 
 
 def _stream(target: str) -> int:
@@ -549,18 +547,34 @@ def _stream(target: str) -> int:
     return zlib.crc32(target.encode())
 
 
-def _debiased_difference(
+def debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Return the difference of two sums of |gap| (..., L), both without the excess from their variance."""
+    """Return the difference of two sums of |gap| (..., L), both without the excess from their variance.
+
+    Parameters
+    ----------
+    before, after : array, (..., L)
+        Gaps to the reference, as linear forms.
+    variances_before, variances_after : array, (..., L)
+        Sampling variances of the gaps.
+    """
     common = np.maximum(variances_before, variances_after)
-    size_before = _debiased_sizes(before, variances_before, common)
-    size_after = _debiased_sizes(after, variances_after, common)
+    size_before = debiased_sizes(before, variances_before, common)
+    size_after = debiased_sizes(after, variances_after, common)
     return np.asarray((size_before - size_after).sum(axis=-1))
 
 
-def _debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
-    """Return |gap| with noise added up to the `common` variance, extrapolated to zero variance."""
+def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
+    """Return |gap| with noise added up to the `common` variance, extrapolated to zero variance.
+
+    Parameters
+    ----------
+    gaps, variances : array, (..., L)
+        Gaps to the reference, as linear forms, and their sampling variances.
+    common : array, (..., L)
+        Variance after noise is added, at least `variances`.
+    """
     blurred = _mean_sizes(gaps, common - variances)
     blurred_twice = _mean_sizes(gaps, 2 * common - variances)
     step = EXTRAPOLATION / (math.sqrt(2) - 1)

@@ -23,6 +23,7 @@ def mitigate(
     *,
     plan: o.PathOption = None,
     axes: o.NamesOption = None,
+    choose_axes: int | None = None,
     techniques: Annotated[o.NamesOption, Parameter("--technique")] = None,
     monitor: o.NamesOption = None,
     target_shares: o.TextsOption = None,
@@ -47,6 +48,8 @@ def mitigate(
 
     `askew mitigate "a photo of a nurse" --axes gender --technique prompts,fair-diffusion,cads`
 
+    `askew mitigate "a photo of a nurse" --choose-axes 2 --technique prompts,intermit`
+
     `askew mitigate "a photo of a nurse" --axes gender --target-shares gender=male:.1,female:.9`
 
     `askew audit "a photo of a nurse" --mitigation runs/mine/mitigation-prompts.toml`
@@ -60,10 +63,13 @@ def mitigate(
     plan
         TOML plan to run, such as a run's plan.toml.
     axes
-        Target axes, separated by commas.
+        Target axes, separated by commas. [default with --choose-axes: BiasConnect's eight]
+    choose_axes
+        Number of target axes to mitigate. askew chooses the axes whose mitigation brings all axes
+        closest to their references, by measured interactions. [default: all]
     techniques
-        Techniques to try, each by itself: prompts, or others that `askew models` lists. [default:
-        prompts]
+        Techniques to try, each by itself: prompts, intermit, or others that `askew models` lists.
+        [default: prompts]
     monitor
         Axes to monitor besides the target axes. [default: BiasConnect's eight]
     target_shares
@@ -98,6 +104,7 @@ def mitigate(
     """
     o.only_known(options, MitigateOptions)
     settings = o.given(
+        choose_axes=choose_axes,
         techniques=tuple(o.names(techniques)) or None,
         images=images,
         eval_images=eval_images,
@@ -122,9 +129,10 @@ def mitigate(
         )
         chosen_plan = MitigationPlan.read(Path(plan))
     else:
-        if not o.names(axes):
+        if not o.names(axes) and choose_axes is None:
             raise UsageError(
-                "no target axis is given. Name the axes to mitigate, such as --axes gender,age"
+                "no target axis is given. Name the axes to mitigate, such as --axes gender,age, or "
+                "let askew choose two axes with --choose-axes 2"
             )
         chosen_plan = plan_mitigation(
             o.prompts_of(prompts, options),

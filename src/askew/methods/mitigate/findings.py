@@ -104,6 +104,79 @@ class PairChange:
 
 
 @record
+class OverallChange:
+    """Mean deviation of all axes before and after a technique, weighted by the priorities.
+
+    Attributes
+    ----------
+    mitigated : tuple of str
+        Axes that the technique mitigates.
+    before, after : float
+        Mean of the axes' debiased deviations.
+    change : Estimate
+        After minus before. Negative: closer to the references.
+    predicted : Estimate, Missing or None
+        Mean deviation after, predicted from the planning images. None for a technique without a
+        prediction.
+    """
+
+    mitigated: tuple[str, ...]
+    before: float
+    after: float
+    change: Estimate
+    predicted: E | None
+
+
+@record
+class AxisSubset:
+    """Axes, and the predicted mean deviation of all axes if they are mitigated.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        Names of the axes.
+    deviation : float
+        Predicted mean deviation of all axes, weighted by the priorities. It is bias-corrected.
+    """
+
+    axes: tuple[str, ...]
+    deviation: float
+
+
+@record
+class AxisChoice:
+    """Choice of the axes whose mitigation brings all axes closest to their references.
+
+    Attributes
+    ----------
+    axes : tuple of str
+        The chosen axes.
+    compared : int
+        Number of subsets of which all were compared. 0 if there were too many, so that the greedy
+        rule chose.
+    unmitigated : Estimate
+        Predicted mean deviation of all axes without a mitigation.
+    predicted : Estimate
+        Predicted mean deviation if the chosen axes are mitigated.
+    best : tuple of AxisSubset
+        The subsets with the smallest predicted deviation, the best first.
+    greedy : tuple of AxisSubset
+        Axes after each step of the greedy rule, from no axis.
+    sensitivities : mapping of axis to float
+        Mean Intersectional Sensitivity of all axes to each possible axis. Positive: its mitigation
+        brings the axes closer to their references.
+    """
+
+    axes: tuple[str, ...]
+    compared: int
+    unmitigated: Estimate
+    predicted: Estimate
+    best: tuple[AxisSubset, ...]
+    greedy: tuple[AxisSubset, ...]
+    sensitivities: Annotated[Mapping[str, float], MappingKey("axis")]
+
+
+@record
 class TechniqueFindings:
     """Changes of a prompt's images by a technique.
 
@@ -128,6 +201,8 @@ class TechniqueFindings:
         Mean cosine of images and prompt, after minus before. None without an embedder.
     quality : Estimate, Missing or None
         Kernel distance of the images after from those before. None without an embedder.
+    overall : OverallChange or None
+        Change of the mean deviation of all axes. None unless a run chooses axes.
     """
 
     prompt: str
@@ -140,6 +215,7 @@ class TechniqueFindings:
     unlabeled: E
     nearness: E | None
     quality: E | None
+    overall: OverallChange | None
 
     @property
     def helped(self) -> list[AxisChange]:
@@ -175,6 +251,8 @@ class MitigationFindings(Head):
     ----------
     shares : tuple of SetShares
         Shares in the held-out images before and after. Each technique has a family of verdicts.
+    choice : AxisChoice or None
+        Choice of the mitigated axes. None if all target axes are mitigated.
     mitigations : mapping of technique to str
         Text of each mitigation file.
     shares_over_prompts : tuple of SharesOverPrompts
@@ -185,6 +263,7 @@ class MitigationFindings(Head):
     shares: tuple[SetShares, ...]
     confusion: tuple[Confusion, ...]
     techniques: tuple[TechniqueFindings, ...]
+    choice: AxisChoice | None
     mitigations: Annotated[Mapping[str, str], MappingKey("technique")]
     shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
 

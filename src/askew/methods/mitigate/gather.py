@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from askew import mitigations, registry
 from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
-from askew.methods.mitigate.plan import PROMPTS, TOKENS, MitigationPlan
+from askew.methods.mitigate.axis_choice import AxisSelection, DeviationModel, Prediction
+from askew.methods.mitigate.plan import FROM_IMAGES, INTERMIT, PROMPTS, TOKENS, MitigationPlan
 from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
+from askew.methods.mitigate.selection import (
+    intermit_mitigation,
+    intermit_predictions,
+    policy_predictions,
+    widest_axes,
+)
 from askew.mitigations.base import Mitigation, parse_mitigation, requested_values
 from askew.mitigations.prompts import Policy, PolicyPart, PromptPolicy
 from askew.models.base import Model, Request
@@ -41,7 +48,7 @@ SUBJECT = Question(table_question("occupation"), (), "occupation")
 TECHNIQUE_AXIS = "mitigation"
 """Axis of the image sets after a technique. Its value is the name of the technique."""
 
-CHOSEN_BY_ASKEW = {"method", "targets", "policies"}
+CHOSEN_BY_ASKEW = {"method", "targets", "policies", "prompts", "steps"}
 """Fields of a mitigation that are not settings of the user."""
 
 Vectors = NDArray[np.float32]
@@ -81,15 +88,21 @@ class MitigationGathered(survey.SurveyData):
 
     Attributes
     ----------
-    chosen : mapping of prompt to SolvedPolicy
-        Policies, if the technique prompts is tried.
+    predictions : mapping of technique to mapping of prompt to Prediction
+        Predicted deviations under the techniques that plan with images.
+    selection : AxisSelection or None
+        Choice of the mitigated axes. None if all target axes are mitigated.
+    deviations : DeviationModel or None
+        Model from which the axes were chosen. None without a choice.
     techniques : mapping of name to Mitigation
         The mitigations.
     judged : mapping of prompt to EvaluationSet
         Held-out images: before, then after each technique.
     """
 
-    chosen: Mapping[str, SolvedPolicy]
+    predictions: Mapping[str, Mapping[str, Prediction]]
+    selection: AxisSelection | None
+    deviations: DeviationModel | None
     techniques: Mapping[str, Mitigation]
     judged: Mapping[str, Sequence[EvaluationSet]]
 
@@ -117,6 +130,37 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     UsageError
         For a collection of images, or a technique that does not fit the model.
     """
+    workshop = _opened_workshop(plan, run)
+    planning: Observed = {}
+    if plan.needs_planning_images:
+        planning = survey.observed_sets(plan, workshop.model, workshop.reader)
+    deviations = _deviation_model(workshop, planning)
+    selection = _selection(workshop, deviations)
+    steps = _intermit_steps(workshop, deviations)
+    chosen = _with_chosen_axes(workshop, selection)
+    policies = _policies(chosen, planning) if PROMPTS in plan.techniques else {}
+    techniques = _techniques(chosen, planning, policies)
+    predictions = {PROMPTS: policy_predictions(policies)}
+    if steps is not None:
+        techniques[INTERMIT] = intermit_mitigation(plan, steps)
+        predictions[INTERMIT] = intermit_predictions(deviations, steps)
+    judged = _evaluate(chosen, techniques)
+    observed = {}
+    for text, sets in judged.items():
+        observed[text] = [images.observed for images in sets]
+    data = survey.surveyed(plan, workshop.model, workshop.reader, observed, workshop.embedder)
+    return data.into(
+        MitigationGathered,
+        predictions=predictions,
+        selection=selection,
+        deviations=None if selection is None else deviations,
+        techniques={name: techniques[name] for name in plan.techniques if name in techniques},
+        judged=judged,
+    )
+
+
+def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
+    """Open the model and the instruments of a plan, and check the settings of the techniques."""
     model = mitigations.open_model(plan.model, plan.model_args)
     if not isinstance(model, Model):
         raise UsageError(
@@ -130,18 +174,58 @@ def gather(plan: MitigationPlan, run: Run) -> MitigationGathered:
     if plan.embedder != "none":
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)
     reader = SurveyReader(run, instruments_of(plan, model), person=True)
-    workshop = _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
-    planning: Observed = {}
-    if {*plan.techniques} & {PROMPTS, TOKENS}:
-        planning = survey.observed_sets(plan, model, reader)
-    policies = _policies(workshop, planning) if PROMPTS in plan.techniques else {}
-    techniques = _techniques(workshop, planning, policies)
-    judged = _evaluate(workshop, techniques)
-    observed = {}
-    for text, sets in judged.items():
-        observed[text] = [images.observed for images in sets]
-    data = survey.surveyed(plan, model, reader, observed, embedder)
-    return data.into(MitigationGathered, chosen=policies, techniques=techniques, judged=judged)
+    return _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
+
+
+def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
+    """Return a workshop whose target axes are the chosen axes.
+
+    A counting run takes the axes with most values.
+    """
+    plan = workshop.plan
+    if plan.choose_axes is None:
+        return workshop
+    axes = widest_axes(plan) if selection is None else selection.axes
+    return replace(workshop, plan=plan.model_copy(update={"target_axes": axes}))
+
+
+def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel | None:
+    """Return the model that predicts deviations; None if it is not needed, or in a counting run."""
+    plan = workshop.plan
+    if not plan.measures_overall:
+        return None
+
+    def model() -> DeviationModel | None:
+        return DeviationModel.of(plan, _tables(workshop, planning))
+
+    return workshop.run.decide("the predictions", model, Work(), None)
+
+
+def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
+    """Return the tables of all prompts for the target axes of the plan."""
+    plan = workshop.plan
+    errors = calibrations(plan.prompts, workshop.reader.instruments)
+    return [
+        PolicyTables.of(prompt, plan.target_axes, observed[prompt.text], plan.vqa[0], errors)
+        for prompt in plan.prompts
+    ]
+
+
+def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSelection | None:
+    """Return the choice of axes; None if there is no choice, or in a counting run."""
+    number = workshop.plan.choose_axes
+    if number is None or deviations is None:
+        return None
+    return deviations.select(number)
+
+
+def _intermit_steps(
+    workshop: _Workshop, deviations: DeviationModel | None
+) -> tuple[str, ...] | None:
+    """Return the axes that InterMit states; None if it is not tried, or in a counting run."""
+    if INTERMIT not in workshop.plan.techniques or deviations is None:
+        return None
+    return deviations.intermit_steps(intermit_mitigation(workshop.plan, ()).bound)
 
 
 def _check_settings(plan: MitigationPlan, technique: str) -> None:
@@ -161,6 +245,8 @@ def _check_technique(plan: MitigationPlan, technique: str, model: Model) -> None
     if technique == PROMPTS:
         policies = [_draft_policy(prompt, plan) for prompt in plan.prompts]
         PromptPolicy(policies=tuple(policies)).wrap(model)
+    elif technique == INTERMIT:
+        intermit_mitigation(plan, plan.target_axes).wrap(model)
     elif technique == TOKENS:
         draft.model_construct(method=technique, targets=plan.targets(plan.prompts[0])).wrap(model)
     else:
@@ -187,7 +273,7 @@ def _techniques(
     return {
         technique: _technique(plan, technique, fields)
         for technique, fields in learned.items()
-        if fields or technique not in (PROMPTS, TOKENS)
+        if fields or technique not in FROM_IMAGES
     }
 
 
@@ -228,19 +314,14 @@ def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy
     """Return the policy of each prompt; a counting run has none."""
     plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
-    errors = calibrations(plan.prompts, workshop.reader.instruments)
 
     def draw(prompt: PromptPlan, text: str) -> ObservedSet:
         pictures = workshop.run.pictures(workshop.model, [text], plan.refine, seed)[text]
         return workshop.reader.read(prompt, [(Prompt(text), pictures)])[0]
 
     def solve() -> dict[str, SolvedPolicy]:
-        all_tables = [
-            PolicyTables.of(prompt, plan.target_axes, observed[prompt.text], plan.vqa[0], errors)
-            for prompt in plan.prompts
-        ]
         policies = {}
-        for tables in all_tables:
+        for tables in _tables(workshop, observed):
             policies[tables.prompt.text] = choose(plan, tables, partial(draw, tables.prompt))
         return policies
 

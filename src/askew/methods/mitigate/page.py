@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from askew.findings import E, PictureSet
+from askew.methods.mitigate.choice_page import choice_blocks, choice_sentence, overall_chart
 from askew.methods.mitigate.findings import AxisChange, MitigationFindings, TechniqueFindings
 from askew.methods.mitigate.first_screen import change_chart, first_screen
 from askew.pages import blocks as b
@@ -60,6 +61,8 @@ def page(findings: MitigationFindings, media: Media) -> b.Page:
     """Return the page of a mitigation."""
     prompts = [prompt.text for prompt in findings.plan.prompts]
     verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
+    if findings.choice is not None:
+        verdicts.insert(0, choice_sentence(findings.choice, len(findings.plan.target_axes)))
     images = plural(findings.plan.eval_images, "held-out image")
     counts = headline(findings)
     return skeleton.page(
@@ -88,8 +91,13 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
         b.Details(f"mitigation-{name}.toml", (b.CodeBlock(text),))
         for name, text in findings.mitigations.items()
     ]
+    choice = []
+    if findings.choice is not None:
+        choice = [b.Section("Choice of axes", choice_blocks(findings.choice, findings.techniques))]
     return (
+        *choice,
         b.Section("Other techniques", _other_charts(findings)),
+        b.Section("All axes together", overall_chart(findings.techniques)),
         b.Section("Side effects", map(_side_effects, findings.techniques)),
         b.Section("Shares before and after", (*of_targets, monitored), screen=False),
         b.Section("Images of equal seeds", _images(findings, media), screen=False),

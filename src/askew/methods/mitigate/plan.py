@@ -15,6 +15,9 @@ from askew.prompts.statements import states
 
 PROMPTS = "prompts"
 TOKENS = "iti-gen"
+INTERMIT = "intermit"
+FROM_IMAGES = {PROMPTS, TOKENS, INTERMIT}
+"""Techniques that are planned from images of counterfactual prompts."""
 
 
 class MitigationPlan(Plan):
@@ -28,6 +31,9 @@ class MitigationPlan(Plan):
         Settings of the techniques, named TECHNIQUE:SETTING if there are several techniques.
     target_axes : tuple of str
         Axes whose shares should reach their `reference`. The other axes are monitored.
+    choose_axes : int or None
+        Number of target axes that the techniques mitigate. They are chosen so that all axes come
+        closest to their references. None mitigates all target axes.
     priorities : dict of axis to float
         Weights of target axes. The default weight is 1.
     independence_weight : float
@@ -48,6 +54,7 @@ class MitigationPlan(Plan):
     techniques: tuple[NonEmptyText, ...] = Field(default=(PROMPTS,), min_length=1)
     technique_args: Settings = Field(default_factory=dict)
     target_axes: tuple[NonEmptyText, ...] = Field(min_length=1)
+    choose_axes: int | None = Field(default=None, ge=1)
     priorities: dict[str, float] = Field(default_factory=dict)
     independence_weight: float = Field(default=1.0, ge=0)
     tolerance: float | None = Field(default=0.15, ge=0, le=1)
@@ -63,22 +70,44 @@ class MitigationPlan(Plan):
         self._check_equal_targets()
         self._check_priorities()
         self._check_technique_args()
+        self._check_choice()
         check_distinct("technique", self.techniques)
         return self
 
     def _check_prompt(self, prompt: PromptPlan) -> None:
         known = {axis.name: axis for axis in prompt.closed}
-        needs_counterfactuals = bool({PROMPTS, TOKENS} & {*self.techniques})
         for name in self.target_axes:
             if name not in known:
                 raise ValueError(
                     f"{name!r} has no values in {prompt.text!r}; a target axis needs two or more"
                 )
-            if needs_counterfactuals and not known[name].counterfactuals:
+            if self.needs_planning_images and not known[name].counterfactuals:
                 raise ValueError(
-                    f"{prompt.text!r} has no counterfactual prompts for {name!r}; the techniques "
-                    f"{PROMPTS} and {TOKENS} need them"
+                    f"{prompt.text!r} has no counterfactual prompts for {name!r}; --choose-axes and "
+                    f"the techniques {PROMPTS}, {TOKENS} and {INTERMIT} need them"
                 )
+
+    @property
+    def needs_planning_images(self) -> bool:
+        """True if images of counterfactual prompts are needed to plan."""
+        return self.choose_axes is not None or bool(FROM_IMAGES & {*self.techniques})
+
+    @property
+    def measures_overall(self) -> bool:
+        """True if the mean deviation of all axes is predicted and measured."""
+        return self.choose_axes is not None or INTERMIT in self.techniques
+
+    def weights_of(self, axes: Sequence[AxisPlan]) -> list[float]:
+        """Return the weight of each axis in the mean deviation: its priority, by default 1."""
+        return [self.priorities.get(axis.name, 1.0) for axis in axes]
+
+    def _check_choice(self) -> None:
+        number = len(self.target_axes)
+        if self.choose_axes is not None and self.choose_axes > number:
+            raise ValueError(
+                f"--choose-axes {self.choose_axes} exceeds the number of axes to choose from, "
+                f"{number}; choose at most {number}, or name more axes with --axes"
+            )
 
     def _check_equal_targets(self) -> None:
         first, *others = [self.targets(prompt) for prompt in self.prompts]
@@ -149,7 +178,7 @@ def plan_mitigation(
     prompts
         Prompts to mitigate.
     axes
-        Names of target axes.
+        Names of target axes. Without a name, BiasConnect's eight that no prompt states.
     monitor
         Names of monitored axes. By default BiasConnect's eight.
     targets
@@ -168,14 +197,10 @@ def plan_mitigation(
         raise UsageError(
             'no prompt is given. Name one, such as: askew mitigate "a photo of a nurse"'
         )
-    target_axes = [find_axis(name).name for name in axes]
+    target_axes = [find_axis(name).name for name in axes] or _open_axes(prompts, BIASCONNECT)
     _check_not_stated(prompts, target_axes)
     monitored = [find_axis(name).name for name in (BIASCONNECT if monitor is None else monitor)]
-    open_axes = []
-    for axis in monitored:
-        is_stated = any(states(text, axis) for text in prompts)
-        if not is_stated and axis not in target_axes:
-            open_axes.append(axis)
+    open_axes = [axis for axis in _open_axes(prompts, monitored) if axis not in target_axes]
     settings["target_axes"] = target_axes
     survey = survey_plan(
         MitigationPlan,
@@ -195,6 +220,15 @@ def plan_mitigation(
             f"{', '.join(target_axes)}"
         )
     return _with_targets(survey, wanted)
+
+
+def _open_axes(prompts: Sequence[str], axes: Sequence[str]) -> list[str]:
+    """Return the axes that no prompt states."""
+    open_axes = []
+    for axis in axes:
+        if not any(states(text, axis) for text in prompts):
+            open_axes.append(axis)
+    return open_axes
 
 
 def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> None:

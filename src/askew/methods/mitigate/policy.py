@@ -111,8 +111,9 @@ class PolicyTables:
         }
         stated = {}
         for image_set in sets[1:]:
-            set_prompt = image_set.prompt
-            stated[places[set_prompt.axis or "", set_prompt.value or ""]] = image_set
+            key = (image_set.prompt.axis or "", image_set.prompt.value or "")
+            if key in places:
+                stated[places[key]] = image_set
         return cls(
             prompt=prompt,
             target_axes=axes,
@@ -173,11 +174,15 @@ class PolicyTables:
             self._counted[key] = self._corrected_counts(observed, axes)
         return self._counted[key]
 
-    def _corrected_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
+    def observed_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
+        """Count images by combination of labels."""
         columns = [observed.values[self.instrument][axis.name] for axis in axes]
         tally = Counter(zip(*columns, strict=True))
         combinations_of_values = product(*(axis.values for axis in axes))
-        table = np.array([float(tally[values]) for values in combinations_of_values])
+        return np.array([float(tally[values]) for values in combinations_of_values])
+
+    def _corrected_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
+        table = self.observed_counts(observed, axes)
         images = table.sum()
         if self.rng is not None:
             table = images * compatible_shares(table, BOOTSTRAP_SAMPLES, self.rng)
@@ -206,10 +211,22 @@ def _usable_errors(known: Errors, instrument: str) -> dict[str, NDArray[np.int64
 
 @dataclass(frozen=True)
 class SolvedPolicy:
-    """A policy, with the predicted deviation of each axis from its target shares."""
+    """A policy, with the predicted deviation of each axis from its target shares.
+
+    Attributes
+    ----------
+    policy : Policy
+        The policy.
+    predicted : mapping of axis to Estimate
+        Predicted deviation of each axis.
+    overall : Estimate or None
+        Predicted mean deviation of all axes, weighted by the priorities. None if the plan does not
+        measure it.
+    """
 
     policy: Policy
     predicted: Mapping[str, Estimate]
+    overall: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -250,7 +267,11 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
         axis.name: _predicted_deviation(plan, tables, axis, used_cells, weights[used])
         for axis in prompt.closed
     }
-    return SolvedPolicy(policy=Policy(prompt=prompt.text, parts=parts), predicted=predicted)
+    return SolvedPolicy(
+        policy=Policy(prompt=prompt.text, parts=parts),
+        predicted=predicted,
+        overall=_predicted_mean(plan, tables, used_cells, weights[used]),
+    )
 
 
 def _refined_weights(
@@ -304,6 +325,40 @@ def _predicted_deviation(
         "bootstrap of the planning pictures",
         debiased=float(np.median(distances)),
         max=distance_max(reference, distance),
+    )
+
+
+def _predicted_mean(
+    plan: MitigationPlan, tables: PolicyTables, used_cells: Sequence[Cell], weights: Counts
+) -> Estimate | None:
+    """Return the predicted mean deviation of all axes under a policy, by the same bootstrap.
+
+    None if the plan does not measure it.
+    """
+    if not plan.measures_overall:
+        return None
+    rng = np.random.default_rng(derived_seed(plan.seed, "predicted mean", tables.prompt.text))
+    sampled_tables = replace(tables, rng=rng, _counted={})
+    plain = []
+    plausible = []
+    for axis in tables.prompt.closed:
+        reference = target_shares(axis)
+        forms, unit = linear_forms(DISTANCE[axis.scale], len(reference))
+        observed = _mixture(tables, axis, used_cells, weights)
+        drawn = _mixture(sampled_tables, axis, used_cells, weights)
+        plain.append(unit * float(np.abs((observed - reference) @ forms.T).sum()))
+        gaps = (2 * observed - drawn - reference) @ forms.T
+        plausible.append(unit * np.abs(gaps).sum(axis=1))
+    axis_weights = plan.weights_of(tables.prompt.closed)
+    means = np.average(plausible, axis=0, weights=axis_weights)
+    low, median, high = np.quantile(means, [tail(plan.confidence), 0.5, 1 - tail(plan.confidence)])
+    return Estimate(
+        float(np.average(plain, weights=axis_weights)),
+        float(low),
+        float(high),
+        plan.confidence,
+        "bootstrap of the planning pictures",
+        debiased=float(median),
     )
 
 
@@ -366,14 +421,21 @@ def _priorities(plan: MitigationPlan, tables: PolicyTables) -> dict[str, float]:
 def _axis_goals(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
 ) -> list[Goal]:
-    """Return the goal of each axis: its target shares. Monitored axes have weight 0."""
+    """Return the goal of each axis: its target shares.
+
+    Monitored axes have weight 0, except for a plan that chooses the target axes for all axes.
+    """
     priorities = _priorities(plan, tables)
+    monitored_weight = 0.0
+    if plan.choose_axes is not None:
+        priorities |= plan.priorities
+        monitored_weight = 1.0
     return [
         Goal(
             _shares_of_cells(tables, candidates, [axis]),
             target_shares(axis),
             DISTANCE[axis.scale],
-            priorities.get(axis.name, 0.0),
+            priorities.get(axis.name, monitored_weight),
         )
         for axis in tables.prompt.closed
     ]

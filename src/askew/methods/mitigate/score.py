@@ -12,11 +12,13 @@ from askew.findings import E, Head, with_q
 from askew.methods.mitigate.findings import (
     AxisChange,
     MitigationFindings,
+    OverallChange,
     PairChange,
     TechniqueFindings,
 )
 from askew.methods.mitigate.gather import EvaluationSet, MitigationGathered
-from askew.methods.mitigate.plan import PROMPTS, MitigationPlan
+from askew.methods.mitigate.overall import axis_choice, mitigated_axes, overall_change
+from askew.methods.mitigate.plan import MitigationPlan
 from askew.methods.mitigate.policy import target_shares
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.observed import Answer
@@ -53,8 +55,8 @@ class ScoredImages:
 def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> MitigationFindings:
     """Return the findings of a run. Images for planning a mitigation are not used to evaluate it.
 
-    Changes of target axes, changes of monitored axes, and rises of association form three families
-    of q-values.
+    Changes of target axes, changes of monitored axes, rises of association, and changes of the mean
+    deviation form four families of q-values.
     """
     scoring = Scoring.of(plan)
     entries: list[SetShares] = []
@@ -71,6 +73,8 @@ def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> Mit
             techniques.append(_technique(plan, prompt, gathered, before, after, scoring))
 
     def family(address: tuple[str | int, ...]) -> str | None:
+        if address[1] == "overall":
+            return "overall" if address[-1] == "change" else None
         if address[-1] == "change":
             change = techniques[int(address[0])].axes[int(address[2])]
             return "target" if change.is_target else "monitored"
@@ -83,6 +87,7 @@ def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> Mit
         shares_over_prompts=tuple(entry.shares for entry in judged.over_prompts),
         confusion=gathered.confusion,
         techniques=with_q(tuple(techniques), family),
+        choice=axis_choice(plan, gathered),
         mitigations={name: value.to_toml() for name, value in gathered.techniques.items()},
     )
 
@@ -112,7 +117,7 @@ def _technique(
 ) -> TechniqueFindings:
     """Return the changes from the images before to the images after a technique."""
     name = str(after.images.technique)
-    policy = gathered.chosen.get(prompt.text) if name == PROMPTS else None
+    prediction = gathered.predictions.get(name, {}).get(prompt.text)
     changes = []
     for place, axis in enumerate(prompt.closed):
         changes.append(
@@ -123,7 +128,7 @@ def _technique(
                 after=after.shares[place].distance,
                 change=_debiased_change(before, after, place, axis, scoring),
                 by_others=_changes_by_others(plan, before.images, after.images, axis, scoring),
-                predicted=policy.predicted[axis.name] if policy else None,
+                predicted=prediction.axes[axis.name] if prediction else None,
                 followed=_followed(after.images, axis, scoring),
             )
         )
@@ -145,6 +150,30 @@ def _technique(
         ),
         nearness=similarity.nearness,
         quality=similarity.quality,
+        overall=_overall(plan, prompt, gathered, before, after, scoring),
+    )
+
+
+def _overall(
+    plan: MitigationPlan,
+    prompt: PromptPlan,
+    gathered: MitigationGathered,
+    before: ScoredImages,
+    after: ScoredImages,
+    scoring: Scoring,
+) -> OverallChange | None:
+    """Return the change of the mean deviation of all axes; None unless it is measured."""
+    if not plan.measures_overall:
+        return None
+    name = str(after.images.technique)
+    return overall_change(
+        plan=plan,
+        prompt=prompt,
+        mitigated=mitigated_axes(plan, gathered, name),
+        images=(before.images, after.images),
+        shares=(before.shares, after.shares),
+        predicted=gathered.predictions.get(name, {}).get(prompt.text),
+        scoring=scoring,
     )
 
 

@@ -1,0 +1,103 @@
+"""InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts that state few axes, chosen by interactions.
+
+Each step of the greedy rule states one more axis in its target shares: the axis after which all axes
+together are predicted to deviate least from their references. Steps end when the predicted mean
+deviation reaches a bound. `askew.methods.mitigate` makes the choice, and this file applies it. Only
+the abstract of the paper's algorithm was available, so the rule is its form and not its code.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from askew.mitigations.assignment import HALTON_BASES, Rule, choose_part
+from askew.mitigations.prompts import PromptReplacement
+from askew.models.base import Request
+from askew.plan import NonEmptyText
+from askew.prompts.counterfactuals import counterfactual
+from askew.store.files import digest_of
+
+
+class InterMit(PromptReplacement):
+    """Mitigation that states values of a few axes in the prompt.
+
+    Attributes
+    ----------
+    rule
+        Rule by which a value is assigned to an image.
+    bound
+        Predicted mean deviation at which no further axis is chosen.
+    prompts
+        Prompts for which the axes were chosen. Other prompts are sent unchanged.
+    steps
+        The stated axes, in the order of their choice. `targets` has the shares of their values.
+    """
+
+    repeatable: ClassVar[bool] = True
+    method: Literal["intermit"] = "intermit"
+    rule: Rule = "quota"
+    bound: float = Field(default=0.1, ge=0, le=1)
+    prompts: tuple[NonEmptyText, ...] = ()
+    steps: tuple[NonEmptyText, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_steps(self) -> Self:
+        unknown = [axis for axis in self.steps if axis not in self.targets]
+        if unknown:
+            raise ValueError(f"the steps name {unknown[0]!r}, but it has no target shares")
+        return self
+
+    def replaced_prompts(self) -> Sequence[str]:
+        """Return the prompts for which the axes were chosen."""
+        return self.prompts
+
+    @property
+    def requested_axes(self) -> set[str]:
+        """Names of the stated axes."""
+        return {*self.steps}
+
+    def requested_values(self, request: Request) -> Mapping[str, str]:
+        """Return the value of each stated axis that is requested of an image."""
+        if request.prompt not in self.prompts:
+            return {}
+        requested = {}
+        for position, axis in enumerate(self.steps):
+            shares = self.targets[axis]
+            # points of two further bases would be associated in a few hundred images
+            has_base = position < len(HALTON_BASES)
+            index = choose_part(
+                [*shares.values()],
+                f"{request.prompt} {axis}",
+                request,
+                rule=self.rule if has_base else "independent",
+                axis=position,
+            )
+            requested[axis] = [*shares][index]
+        return requested
+
+    def prompt_for(self, request: Request) -> str:
+        """Return the prompt with the requested values."""
+        text = request.prompt
+        for axis, value in self.requested_values(request).items():
+            text = counterfactual(text, axis, value)
+        return text
+
+    def possible_prompts(self, prompt: str) -> list[str]:
+        """Return the prompts with each combination of values."""
+        texts = [prompt]
+        if prompt not in self.prompts:
+            return texts
+        for axis in self.steps:
+            values = self.targets[axis]
+            texts = [counterfactual(text, axis, value) for text in texts for value in values]
+        return texts
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the fields, and of the texts of all prompts with a single statement."""
+        texts = []
+        for prompt in self.prompts:
+            for axis in self.steps:
+                texts += [counterfactual(prompt, axis, value) for value in self.targets[axis]]
+        return digest_of([super().fingerprint, texts])[:16]

@@ -1,0 +1,104 @@
+"""Change of the mean deviation of several axes between two image sets of equal seeds.
+
+Axes are labeled in the same images, so their deviations are associated. The standard error is that
+of bootstrap samples of the seeds, in which the images before and after a seed stay together, with
+all their labels. A mean over several axes is nearly normal.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from askew.stats.distance import distance_named
+from askew.stats.intervals import TOLERANCE, Floats, bootstrap_weights, tail
+from askew.types import Estimate
+
+METHOD = "paired bootstrap, normal"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRows:
+    """Labels of two image sets on one axis.
+
+    Attributes
+    ----------
+    before, after : array, (images, K)
+        A row for each seed: 1 in the column of the label, or 0 everywhere without a label.
+    reference : array, (K,)
+        Reference shares.
+    distance : str
+        A name of `distance.DISTANCES`.
+    weight : float
+        Weight of the axis in the mean.
+    """
+
+    before: Floats
+    after: Floats
+    reference: Floats
+    distance: str
+    weight: float
+
+
+def mean_deviation_change(
+    axes: Sequence[AxisRows],
+    value: float,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the interval and p of a change of the mean deviation.
+
+    Parameters
+    ----------
+    axes
+        Labels of all axes, of the same images.
+    value
+        The change, after minus before, corrected for few images.
+    rng
+        Generator of all draws.
+    draws
+        Number of bootstrap samples.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        The value with its interval, and p for no change.
+    """
+    images = len(axes[0].before)
+    counts = bootstrap_weights(images, draws, rng) * images
+    sampled = np.zeros(draws)
+    for axis in axes:
+        sampled += axis.weight * (_deviations(counts, axis, axis.after))
+        sampled -= axis.weight * (_deviations(counts, axis, axis.before))
+    sampled /= sum(axis.weight for axis in axes)
+    error = float(sampled.std(ddof=1))
+    reach = error * float(scipy.stats.norm.isf(tail(level)))
+    if error > TOLERANCE:
+        p = float(2 * scipy.stats.norm.sf(abs(value) / error))
+    else:
+        p = float(math.isclose(value, 0, abs_tol=TOLERANCE))
+    return Estimate(
+        value=value,
+        low=value - reach,
+        high=value + reach,
+        level=level,
+        interval=METHOD,
+        n=2 * images,
+        null=0.0,
+        p=p,
+    )
+
+
+def _deviations(counts: Floats, axis: AxisRows, rows: Floats) -> Floats:
+    """Return the deviation of an axis in each bootstrap sample (draws, images)."""
+    sampled = counts @ rows
+    labeled = sampled.sum(axis=1, keepdims=True)
+    # a sample without a label is possible if few images have one
+    shares = np.where(labeled > 0, sampled / np.maximum(labeled, 1), rows.sum(axis=0) / rows.sum())
+    return np.asarray(distance_named(axis.distance)(shares, axis.reference))
