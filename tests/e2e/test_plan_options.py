@@ -37,6 +37,18 @@ OTHER = {
         ["--no-error-correction"],
         ["--seed", "1"],
     ],
+    "map": [
+        ["a photo of a nurse"],
+        ["--concept", "woman"],
+        ["--images", "8"],
+        ["--seed", "1"],
+    ],
+    "rank": [
+        ["a photo of a nurse"],
+        ["--objective", "eq1"],
+        ["--images", "8"],
+        ["--seed", "1"],
+    ],
 }
 
 

