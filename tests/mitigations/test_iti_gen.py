@@ -25,6 +25,7 @@ from askew.mitigations.iti_gen import (
 )
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
+from askew.store.states import StateFile
 
 PROMPT = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
@@ -137,7 +138,13 @@ def test_killed_training_continues_to_the_same_bytes(
         if sum(done) == 12:
             raise KeyboardInterrupt
 
-    asked = (*embedder.text_tower(), [PROMPT], {"gender": pictures}, 0, tmp_path / "kept")
+    asked = (
+        *embedder.text_tower(),
+        [PROMPT],
+        {"gender": pictures},
+        0,
+        StateFile(tmp_path / "kept"),
+    )
     with pytest.raises(KeyboardInterrupt):
         learn_tokens(*asked, killed)
     done.clear()

@@ -13,7 +13,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from itertools import combinations, product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -27,7 +26,8 @@ from askew.mitigations.steering import (
     TargetSteering,
     TextInputs,
 )
-from askew.store.files import sha256, write_file
+from askew.store.files import sha256
+from askew.store.states import StateFile
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -287,7 +287,7 @@ def learn_tokens(
     prompts: Sequence[str],
     pictures: Mapping[str, Sequence[NDArray[np.float32]]],
     seed: int,
-    checkpoint: Path | None = None,
+    checkpoint: StateFile | None = None,
     report_epochs: Callable[[int], object] = lambda epochs: None,
 ) -> dict[str, NDArray[np.float32]]:
     """Learn the tokens of every axis.
@@ -307,7 +307,7 @@ def learn_tokens(
         Seed of the order of the images.
     checkpoint
         File with the state after the last finished epoch. A repeated call resumes from it, with the
-        same result.
+        same result. If the file is damaged, the call starts from the beginning.
     report_epochs
         Called with the number of epochs that were finished since the last call.
 
@@ -327,14 +327,16 @@ def learn_tokens(
                 f"iti-gen learns from images of every value, but a value of {axis!r} has no image"
             )
     learner = _TokenLearner(model, tokenizer, prompts, pictures, seed)
-    first_epoch = 0
-    if checkpoint is not None and checkpoint.exists():
-        first_epoch = learner.restore(checkpoint)
-        report_epochs(first_epoch)
-    for epoch in range(first_epoch, EPOCHS):
+    state = checkpoint.read() if checkpoint is not None else None
+    if checkpoint is not None and state is not None and not learner.restore(state):
+        checkpoint.set_aside()
+        learner = _TokenLearner(model, tokenizer, prompts, pictures, seed)
+    if learner.epochs:
+        report_epochs(learner.epochs)
+    for epoch in range(learner.epochs, EPOCHS):
         learner.learn_epoch(epoch)
         if checkpoint is not None:
-            learner.save(checkpoint, epoch + 1)
+            checkpoint.write(learner.state())
         report_epochs(1)
     return learner.tables()
 
@@ -361,6 +363,7 @@ class _TokenLearner:
         self.tokens = [torch.zeros(k, PLACES, width, requires_grad=True) for k in self.shape]
         self.optimizers = [torch.optim.Adam([tokens], lr=RATE) for tokens in self.tokens]
         self.rng = np.random.default_rng(seed)
+        self.epochs = 0
         self.originals = self._original_vectors()
         for parameter in model.parameters():
             parameter.requires_grad_(False)
@@ -374,31 +377,38 @@ class _TokenLearner:
             plain = self.tokenizer(list(self.prompts), padding=True, return_tensors="pt")
             return normalize(self.model.get_text_features(**plain).pooler_output, dim=-1)
 
-    def restore(self, checkpoint: Path) -> int:
-        """Read the state from a file and return the number of finished epochs."""
+    def restore(self, state: bytes) -> bool:
+        """Take over a state, and return False if it is not a state of the same computation.
+
+        The learner is unusable after False.
+        """
         import torch
 
-        state = torch.load(checkpoint, weights_only=True)
-        self.rng.bit_generator.state = state["rng"]
-        for tokens, table in zip(self.tokens, state["tokens"], strict=True):
-            tokens.data.copy_(table)
-        for optimizer, optimizer_state in zip(self.optimizers, state["adam"], strict=True):
-            optimizer.load_state_dict(optimizer_state)
-        return int(state["epochs"])
+        try:
+            content = torch.load(io.BytesIO(state), weights_only=True)
+            self.rng.bit_generator.state = content["rng"]
+            for tokens, table in zip(self.tokens, content["tokens"], strict=True):
+                tokens.data.copy_(table)
+            for optimizer, optimizer_state in zip(self.optimizers, content["adam"], strict=True):
+                optimizer.load_state_dict(optimizer_state)
+            self.epochs = int(content["epochs"])
+        except Exception:  # torch raises all kinds of exceptions on foreign content
+            return False
+        return 0 <= self.epochs <= EPOCHS
 
-    def save(self, checkpoint: Path, epochs: int) -> None:
-        """Write the state after a number of epochs to a file."""
+    def state(self) -> bytes:
+        """Return the state after the finished epochs."""
         import torch
 
-        state = {
-            "epochs": epochs,
+        content = {
+            "epochs": self.epochs,
             "rng": self.rng.bit_generator.state,
             "tokens": [tokens.data for tokens in self.tokens],
             "adam": [optimizer.state_dict() for optimizer in self.optimizers],
         }
-        content = io.BytesIO()
-        torch.save(state, content)
-        write_file(checkpoint, content.getvalue())
+        stream = io.BytesIO()
+        torch.save(content, stream)
+        return stream.getvalue()
 
     def learn_epoch(self, epoch: int) -> None:
         """Take the steps of an epoch, with turns of the axes in every step."""
@@ -410,6 +420,7 @@ class _TokenLearner:
             prompt = (epoch * STEPS + step) % len(self.prompts)
             for axis, values in enumerate(self.pictures.values()):
                 self._take_step(prompt, axis, values)
+        self.epochs = epoch + 1
 
     def _take_step(self, prompt: int, axis: int, values: Sequence[NDArray[np.float32]]) -> None:
         """Improve the tokens of an axis for a prompt, given by their positions."""

@@ -5,7 +5,7 @@ Layout of the folder:
     journal.jsonl           the same facts, except vectors, one line per batch
     users.lock              lock of the commands that use the store
     pictures/ab/ab12….png   image files, named by their SHA-256
-    quarantine/ copies of files that were not usable images
+    quarantine/             damaged files that were moved aside
     incoming/               files that are being written
     turns.lock              locks of the work in progress
     completions/ab/ab12….json   answers of language models, by request
@@ -38,6 +38,7 @@ from askew.store.journal import Journal
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest, PlannedPicture
 from askew.store.rows import TABLES, IndexRow
+from askew.store.states import damaged_states
 from askew.types import Missing, Picture, Question
 
 try:
@@ -533,8 +534,11 @@ class Store:
         return descriptions
 
     def faults(self) -> list[str]:
-        """Return all damage to the index, the journal and the known images, in words."""
-        return self.index_faults() + self.file_faults(self._known())
+        """Return all damage to the index, the journal, known images and states, in words."""
+        states = [
+            f"{state.path} has changed: its checksum differs" for state in damaged_states(self.path)
+        ]
+        return [*self.index_faults(), *self.file_faults(self._known()), *states]
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
@@ -549,7 +553,7 @@ class Store:
     def rebuild(cls, path: Path) -> list[str]:
         """Rebuild the index of a store from its journal and from intact rows of the index.
 
-        Damaged images and the old index are moved to the folder `quarantine`. No other process may
+        Damaged images, damaged states and the old index are moved to the folder `quarantine`. No other process may
         use the store at the same time.
 
         Returns
@@ -568,10 +572,14 @@ class Store:
             with cls(path, lock=lock) as store:
                 damaged = store._set_damaged_aside()
                 gone = store._forget_gone()
+            states = [*damaged_states(path)]
+            for state in states:
+                state.set_aside()
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
             f"images without a file, which the next run makes: {gone}",
+            f"damaged progress of token learning moved to quarantine: {len(states)}",
         ]
 
     def _set_damaged_aside(self) -> int:

@@ -40,6 +40,7 @@ from askew.run.base import Answer, Outcome, Run
 from askew.run.work import Work, unmade
 from askew.store.files import sha256
 from askew.store.keys import derived_seed, picture_seed
+from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
@@ -390,7 +391,7 @@ def _learned_tokens(
             texts,
             vectors,
             seed,
-            workshop.run.store.path / TOKENS / digest,
+            StateFile(workshop.run.store.path / TOKENS / digest),
             steps.advance,
         )
     return {
