@@ -172,6 +172,25 @@ def test_axes_without_labels_are_not_counted_as_tested(
     assert len(tested) == 1
 
 
+def test_sets_of_two_images_are_not_corrected_for_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No test of two images can be significant, so there is no correction to report."""
+    rows = [
+        {"file": f"{condition}{number}.png", "prompt": "p", "condition": condition}
+        | {"gender": label, "smile": label == "female"}
+        for condition, label in (("plain", "male"), ("asked", "female"))
+        for number in range(2)
+    ]
+    labels = ["--label", "gender=gender", "--label", "smile=smile"]
+    model = save_collection(tmp_path, rows)
+    audited = audit_collection(
+        tmp_path / "run", capsys, model, *labels, "--baseline-condition", "plain"
+    )
+    assert "n.s.: not significant" in audited.text
+    assert "1 test" not in audited.text
+
+
 def damage(folder: Path) -> dict[str, str]:
     """Replace the images 0 to 6 of a collection, and return a part of the reason of each."""
     (folder / "0.png").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")

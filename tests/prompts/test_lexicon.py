@@ -124,11 +124,44 @@ def test_nothing_depends_on_the_hash_seed() -> None:
         "看護師の写真",
     ],
 )
-def test_a_prompt_without_an_english_word_is_refused(prompt: str) -> None:
-    with pytest.raises(UsageError, match=r"knows no word of .* only knows English.*--llm"):
+def test_a_prompt_in_another_language_is_refused(prompt: str) -> None:
+    with pytest.raises(UsageError, match=r"only knows English.*--llm openai/MODEL"):
         create().propose(prompt, ["gender"], 0)
 
 
-@pytest.mark.parametrize("prompt", ["a zorblax", "the Eiffel Tower", "nurses", "happy zorblax"])
+@pytest.mark.parametrize(
+    ("prompt", "article"),
+    [
+        ("una foto de un chef", "una"),
+        ("Une photo d'un patient", "Une"),
+        ("photo d’un chef", "un"),
+        ("ein Mann in Berlin", "ein"),
+        ("Foto von einem Doctor", "einem"),
+        ("foto de uma model", "uma"),
+        ("le chef", "le"),
+        ("een foto van een nurse", "een"),
+    ],
+)
+def test_a_foreign_prompt_with_an_english_noun_is_refused(prompt: str, article: str) -> None:
+    with pytest.raises(UsageError, match=rf"not in English \('{article}'\).*--llm openai/MODEL"):
+        create().propose(prompt, ["gender"], 0)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "a photo of a chef of une brasserie",
+        "a chef in el paso",
+        "photo of a UN soldier",
+        "UN soldier",
+        "El Paso nurse",
+        "Les Misérables actor",
+        "chef with een hat",
+        "a zorblax",
+        "the Eiffel Tower",
+        "nurses",
+        "happy zorblax",
+    ],
+)
 def test_one_english_word_suffices(prompt: str) -> None:
     assert create().propose(prompt, None, 0)

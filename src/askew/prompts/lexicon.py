@@ -32,6 +32,7 @@ from askew.prompts.statements import (
     NounPhrase,
     ParsedPrompt,
     find_statements,
+    foreign_article,
     has_known_word,
     parse_prompt,
     states,
@@ -90,14 +91,10 @@ class LexiconWriter:
         Raises
         ------
         UsageError
-            If the lexicon knows no word of the prompt, or an axis of `axes`.
+            If the prompt is not in English, or the lexicon does not know an axis of `axes`.
         """
         text = normalize_prompt(prompt)
-        if not has_known_word(text):
-            raise UsageError(
-                f"the lexicon knows no word of {prompt!r}; it only knows English. Write the "
-                "prompt in English, or let a language model write with --llm openai/MODEL"
-            )
+        check_language(text)
         names = self._fitting_axes(text) if axes is None else axes
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
 
@@ -152,6 +149,32 @@ class LexiconWriter:
                 more = _distinct(endless, count, prompt)
                 variations = _distinct(iter([*variations, *more]), count, prompt)
         return variations
+
+
+def check_language(prompt: str) -> None:
+    """Raise an error if a prompt is not in English.
+
+    Parameters
+    ----------
+    prompt
+        A normalized prompt.
+
+    Raises
+    ------
+    UsageError
+        If the lexicon knows no word of the prompt, or the prompt has articles of another language.
+    """
+    article = foreign_article(prompt)
+    if article is not None:
+        problem = f"the prompt {prompt!r} is not in English ({article!r})"
+    elif not has_known_word(prompt):
+        problem = f"the lexicon knows no word of {prompt!r}"
+    else:
+        return
+    raise UsageError(
+        f"{problem}; the lexicon only knows English. Write the prompt in English, or let a "
+        "language model write with --llm openai/MODEL"
+    )
 
 
 def _axes_of_kind(kind: str) -> list[str]:

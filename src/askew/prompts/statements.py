@@ -43,6 +43,9 @@ _FUNCTION_WORDS = frozenset(
     "are was were be been being am has have had do does did can will would should not it he "
     "she they them him we you i photo photograph picture image portrait indoors outdoors".split()
 )
+_INDEFINITE_ARTICLES = frozenset("un una une uno uma ein eine einen einem einer een ett".split())
+_DEFINITE_ARTICLES = frozenset("der das el il le les des het".split())
+_ENGLISH_WORDS = frozenset("the of with by from and who is are his her their".split())
 _ADJECTIVE_ENDING = re.compile(
     r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$"
 )
@@ -176,6 +179,34 @@ def has_known_word(text: str) -> bool:
         return True
     known = {"a", "an", "the"} | adjectives() | value_words()
     return any(parsed.lower(index) in known for index in range(len(parsed.words)))
+
+
+def foreign_article(text: str) -> str | None:
+    """Return an article of another language in a text that is not English.
+
+    Many nouns are the same in several languages, such as "chef", so a known noun does not show that
+    a text is English. Names such as "El Paso" are capitalized, and do not count.
+
+    Parameters
+    ----------
+    text
+        A prompt.
+
+    Returns
+    -------
+    str or None
+        The first such article. None if there is none, or if other words are those of English.
+    """
+    words: list[str] = re.findall(r"[^\W\d_]+", text)
+    if not words or words[0].lower() in {"a", "an"}:
+        return None
+    if not _ENGLISH_WORDS.isdisjoint(word.lower() for word in words):
+        return None
+    for word in words:
+        first_lower = word[0].lower() + word[1:]
+        if first_lower in _INDEFINITE_ARTICLES or word in _DEFINITE_ARTICLES:
+            return word
+    return None
 
 
 def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:

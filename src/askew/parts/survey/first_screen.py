@@ -279,7 +279,8 @@ def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:
         "deviation from the reference, relative to the largest possible deviation: 0–25, 25–50, "
         "50–75, 75–100 %",
     )
-    return shades, ("none", f"n.s.: not significant after correction for {plural(tests, 'test')}")
+    correction = f" after correction for {tests} tests" if tests > 1 else ""
+    return shades, ("none", f"n.s.: not significant{correction}")
 
 
 def _strips(
