@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest, permutation_test
+from scipy.stats import binomtest
 
 from askew.errors import NotEnoughData
 from askew.stats.goodness_of_fit import FitTest
 from askew.stats.over_prompts import (
     PromptCounts,
     distance_over_prompts,
-    members,
     over_prompts_test,
-    share_difference_over_prompts,
     shares_over_prompts,
 )
 
@@ -88,9 +86,7 @@ def test_properties(counts: np.ndarray) -> None:
     assert shuffled.p == pytest.approx(result.p)
 
 
-def test_images_of_prompts_are_rows() -> None:
-    shown = members(np.array([[1.0, 2.0], [1.0, 0.0]]), 0)
-    np.testing.assert_array_equal(shown, [[1, 0, 0], [1, np.nan, np.nan]])
+def test_counts_are_checked() -> None:
     with pytest.raises(NotEnoughData):
         PromptCounts.of([[3, 1]], [FAIR])
     with pytest.raises(ValueError, match="no labeled image"):
@@ -149,27 +145,3 @@ def test_a_distance_has_the_interval_of_the_independent_images() -> None:
     assert estimates[0].low is not None
     assert estimates[0].low > 0.1
     assert estimates[1].low == 0
-
-
-def test_conditions_are_exchanged_within_prompts() -> None:
-    rng = np.random.default_rng(5)
-    plain = rng.multinomial(3, [0.7, 0.3], size=9)
-    asked = rng.multinomial(4, [0.4, 0.6], size=9)
-    difference = share_difference_over_prompts(asked, plain, 0, rng=rng)
-    exact = permutation_test(
-        (asked[:, 0] / 4 - plain[:, 0] / 3,),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=np.inf,
-    )
-    assert difference.p == pytest.approx(exact.pvalue)
-    assert difference.value == pytest.approx(asked[:, 0].sum() / 36 - plain[:, 0].sum() / 27)
-
-
-def test_an_image_of_each_prompt_and_condition_shows_a_difference() -> None:
-    men = np.tile([1, 0], (26, 1))
-    difference = share_difference_over_prompts(men[:, ::-1], men, 0, rng=np.random.default_rng(0))
-    assert difference.value == -1
-    assert difference.p == pytest.approx(2 * 0.5**26)
-    assert difference.high is not None
-    assert difference.high < -0.7

@@ -105,12 +105,12 @@ def clustered_rate_difference(
     x = _checked(first)
     y = _checked(second)
     x_means, y_means = _paired(x, y)
-    correlation = _cluster_correlation(x_means, y_means)
+    correlation = cluster_correlation(x_means, y_means)
     difference = rate_gap(x, y, level, "MOVER, Wilson, paired", correlation)
     return replace(difference, null=0.0, p=sign_flip_p(x_means - y_means, rng, draws))
 
 
-def _cluster_correlation(x: Floats, y: Floats) -> float:
+def cluster_correlation(x: Floats, y: Floats) -> float:
     """Return the correlation of two arrays of cluster means, reduced if it is positive.
 
     The part that is expected by chance would make an interval too narrow.

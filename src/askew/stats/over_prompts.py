@@ -7,7 +7,6 @@ images that err as much. Where prompts vary no more than independent images do, 
 images, so that one image of each prompt counts in full.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -17,7 +16,6 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.clustered import clustered_rate_difference
 from askew.stats.confusion import ReadingErrors
 from askew.stats.distance import Distance, distance_max, distance_named, distributions
 from askew.stats.distance_intervals import as_exact_together, sample_of
@@ -25,10 +23,6 @@ from askew.stats.goodness_of_fit import FitTest, pearson, reference_test
 from askew.stats.intervals import Floats, student_stretch
 from askew.stats.shares import sampled_distance, share_intervals, wilson
 from askew.types import Estimate
-
-FEWEST_PAIRS = 6
-"""Number of prompts from which exchanging the conditions of prompts can be significant."""
-LARGEST_SUM = 200_000  # of differences whose sign flips are enumerated
 
 
 @dataclass(frozen=True)
@@ -223,69 +217,6 @@ def _clustered_p(
     statistic *= as_exact_together(n, reference_images) / n
     freedom = values - 1
     return float(scipy.stats.f.sf(statistic / effect / freedom, freedom, freedom * (number - 1)))
-
-
-def share_difference_over_prompts(
-    first: ArrayLike,
-    second: ArrayLike,
-    value: int,
-    *,
-    rng: Generator,
-    draws: int = 1000,
-    level: float = 0.95,
-) -> Estimate:
-    """Estimate the share of a value in `first` minus its share in `second`, paired by prompt.
-
-    The interval is that of `clustered_rate_difference`. p is the share of all exchanges of the
-    conditions of prompts with a mean difference as large. It is exact unless prompts have many
-    different numbers of images.
-
-    Parameters
-    ----------
-    first, second : array, (prompts, K)
-        Images by prompt and label, in two conditions of the same prompts.
-    value
-        Column of the value.
-    rng
-        Generator of random exchanges, where there are too many.
-    draws
-        Number of random exchanges.
-    level
-        Level of the interval, in (0, 1).
-    """
-    x = _counts(first)
-    y = _counts(second)
-    estimate = clustered_rate_difference(
-        members(x, value), members(y, value), rng=rng, draws=draws, level=level
-    )
-    p = _sign_flips(x[:, value], x.sum(axis=1), y[:, value], y.sum(axis=1))
-    return estimate if p is None else replace(estimate, p=p)
-
-
-def _sign_flips(x: Floats, x_sizes: Floats, y: Floats, y_sizes: Floats) -> float | None:
-    """Return the two-sided p of all sign flips of x / n - y / m; None if there are too many sums."""
-    multiple = math.lcm(*x_sizes.astype(int).tolist(), *y_sizes.astype(int).tolist())
-    if multiple > LARGEST_SUM:
-        return None
-    differences = np.rint(multiple * (x / x_sizes - y / y_sizes)).astype(int)
-    largest = int(np.abs(differences).sum())
-    if largest > LARGEST_SUM:
-        return None
-    law = np.zeros(2 * largest + 1)
-    law[largest] = 1.0
-    for difference in differences:
-        law = (np.roll(law, difference) + np.roll(law, -difference)) / 2
-    sums = np.arange(-largest, largest + 1)
-    return min(float(law[np.abs(sums) >= abs(int(differences.sum()))].sum()), 1.0)
-
-
-def members(counts: Floats, value: int) -> Floats:
-    """Return images (prompts, most images) as 1 where they show a value, 0, or NaN for no image."""
-    totals = counts.sum(axis=1, keepdims=True)
-    places = np.arange(int(totals.max(initial=0)))
-    shown = (places < counts[:, value : value + 1]).astype(float)
-    shown[places >= totals] = np.nan
-    return shown
 
 
 def _counts(counts: ArrayLike) -> Floats:

@@ -79,7 +79,7 @@ def test_an_image_of_each_of_many_prompts_and_conditions(audit: Audit) -> None:
     ]
     difference = results["differences_over_prompts"][0]["shares"]["male"]
     assert difference["value"] == -1
-    assert difference["p"] == pytest.approx(2 * 0.5**26)
+    assert difference["p"] == pytest.approx(0.5**26)  # mid-p
 
 
 def test_a_condition_of_verdicts_holds_for_all_prompts_together(audit: Audit) -> None:

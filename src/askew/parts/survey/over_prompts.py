@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
-
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors
 from askew.parts.survey.shares import (
@@ -22,13 +20,12 @@ from askew.parts.survey.shares import (
 )
 from askew.stats.goodness_of_fit import FitTest
 from askew.stats.over_prompts import (
-    FEWEST_PAIRS,
     PromptCounts,
     distance_over_prompts,
     over_prompts_test,
-    share_difference_over_prompts,
     shares_over_prompts,
 )
+from askew.stats.prompt_pairs import FEWEST_PAIRS, PromptPairs
 from askew.types import Estimate, Missing, grouped, record
 
 NO_DEVIATIONS = "deviations of several prompts together are not compared"
@@ -223,21 +220,18 @@ def _difference(pairs: Sequence[tuple[SetShares, SetShares]], scoring: Scoring) 
     second = [after for _, after in pairs]
     values = list(first[0].counts)
     sets = (first[0].set, second[0].set)
-    instrument = first[0].instrument
-    name = _name(first)
-    rng = scoring.rng(name, *sets, first[0].axis, instrument, "differences over prompts")
-    before = np.array([list(entry.counts.values()) for entry in first])
-    after = np.array([list(entry.counts.values()) for entry in second])
+    pairs_of_prompts = PromptPairs.of(
+        [list(entry.counts.values()) for entry in second],
+        [list(entry.counts.values()) for entry in first],
+    )
     shares = {
-        value: share_difference_over_prompts(
-            after, before, place, rng=rng, **scoring.interval_options
-        )
+        value: pairs_of_prompts.share_difference(place, level=scoring.level)
         for place, value in enumerate(values)
     }
     return SharesDifference(
-        prompt=name,
+        prompt=_name(first),
         axis=first[0].axis,
-        instrument=instrument,
+        instrument=first[0].instrument,
         sets=sets,
         shares=shares,
         distance=Missing("not_asked", NO_DEVIATIONS),

@@ -17,6 +17,9 @@ from askew.types import Estimate, Missing, grouped, record
 RUN_DISTANCE = "run_distance"
 """Score: distance between the shares of two runs."""
 
+ALL_PROMPTS = "all prompts together"
+"""Prompt of differences in the images of all prompts."""
+
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
 """Scores of an image set. The other scores are of an axis."""
 
@@ -52,6 +55,11 @@ class ScoreDifference:
         the difference is the mid-p.
     smallest_p
         Smallest mid-p that any exchange of the images can have.
+    prompts
+        Number of prompts whose images are compared together, paired by prompt. `prompt` is then
+        "all prompts together". None for a difference on a single prompt.
+    of_runs
+        Share of the value over these prompts in the first and the second run.
     """
 
     score: str
@@ -64,6 +72,8 @@ class ScoreDifference:
     difference: E
     exact_p: float | None = None
     smallest_p: float | None = None
+    prompts: int | None = None
+    of_runs: tuple[Estimate, Estimate] | None = None
 
     @property
     def of_prompt(self) -> bool:
@@ -82,10 +92,11 @@ class ScoreDifference:
 
     def swapped(self) -> Self:
         """Return the difference with the two runs exchanged."""
-        runs = self.runs[::-1]
+        of_runs = self.of_runs and self.of_runs[::-1]
+        swapped = replace(self, runs=self.runs[::-1], of_runs=of_runs)
         difference = self.difference
         if isinstance(difference, Missing) or difference.low is None or difference.high is None:
-            return replace(self, runs=runs)
+            return swapped
         negative = replace(
             difference,
             value=0.0 - difference.value,
@@ -93,7 +104,7 @@ class ScoreDifference:
             high=0.0 - difference.low,
             debiased=0.0 - difference.mark,
         )
-        return replace(self, runs=runs, difference=negative)
+        return replace(swapped, difference=negative)
 
 
 def scored(
@@ -143,6 +154,8 @@ class AxisDifference:
     test
         Distance between both runs, or MAD where an axis has no shares. Its q decides whether the
         runs differ.
+    prompts
+        Number of prompts whose images are compared together. None for a single prompt.
     has_other_labels
         True if further instruments label the images. The verdict ignores their labels.
     """
@@ -154,6 +167,7 @@ class AxisDifference:
     share: ScoreDifference | None
     test: ScoreDifference | None
     has_other_labels: bool
+    prompts: int | None = None
 
     @property
     def differs(self) -> bool:
@@ -187,14 +201,18 @@ def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[
     Returns
     -------
     list of AxisDifference
-        Significant differences first, then by size.
+        Significant differences first, then differences in all prompts together, then by size.
     """
     of_pair = [entry for entry in entries if entry.runs == pair]
     differences = []
     for of_axis in grouped(of_pair, lambda entry: (entry.prompt, entry.axis)).values():
         sets = [entry.set or "initial" for entry in of_axis if entry.of_prompt]
         differences += [_axis_difference(of_axis, name) for name in dict.fromkeys(sets)]
-    return sorted(differences, key=lambda difference: (not difference.differs, -difference.size))
+    return sorted(differences, key=_rank)
+
+
+def _rank(difference: AxisDifference) -> tuple[bool, bool, float]:
+    return not difference.differs, difference.prompts is None, -difference.size
 
 
 def _axis_difference(entries: Sequence[ScoreDifference], set_name: str) -> AxisDifference:
@@ -215,6 +233,7 @@ def _axis_difference(entries: Sequence[ScoreDifference], set_name: str) -> AxisD
         share=max(shares, key=_size_and_sign, default=None),
         test=next(iter(tests), None),
         has_other_labels=len(all_shares) > len(shares),
+        prompts=of_set[0].prompts,
     )
 
 

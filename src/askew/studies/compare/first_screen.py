@@ -1,7 +1,7 @@
 """The first screen of `askew compare`: shares in two runs, with the images of both."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from askew.findings import PictureSet
 from askew.methods.audit.findings import AuditResult
@@ -47,9 +47,9 @@ def first_screen(
     several = len({difference.place for difference in differences}) > 1
     tests = sum(_is_tested(difference) for difference in differences)
     for difference in differences[:MOST_ROWS]:
-        pair = _shares_of(runs, difference)
-        if len(pair) == 2 and difference.share and difference.share.value is not None:
-            rows.append(_row(pair, difference, tests, several))
+        shares = _shares_of(runs, difference)
+        if shares:
+            rows.append(_row(shares, difference, tests, several))
     if not rows:
         return None
     before, after = (letters[name] for name in runs)
@@ -64,11 +64,41 @@ def first_screen(
         note="One row per axis: the value whose share differs most.",
         tested="Difference of the runs",
     )
-    images = _images(runs, letters, differences[0])
+    of_prompts = [difference for difference in differences if difference.prompts is None]
+    images = _images(runs, letters, of_prompts[0]) if of_prompts else ()
     return b.FirstScreen((chart,), images, layout="even")
 
 
-def _shares_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
+@dataclass(frozen=True, slots=True)
+class _RunShares:
+    """Share of a value in both runs, and its reference; None for all prompts together."""
+
+    value: str
+    before: b.E
+    after: b.E
+    reference: float | None
+
+
+def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
+    """Return the share that differs most in both runs; None if a run has no shares."""
+    entry = difference.share
+    if entry is None or entry.value is None:
+        return None
+    if entry.of_runs:
+        before, after = entry.of_runs
+        return _RunShares(value=entry.value, before=before, after=after, reference=None)
+    pair = _sets_of(runs, difference)
+    if len(pair) < 2:
+        return None
+    return _RunShares(
+        value=entry.value,
+        before=pair[0].shares[entry.value],
+        after=pair[1].shares[entry.value],
+        reference=pair[0].reference.get(entry.value),
+    )
+
+
+def _sets_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
     """Return the shares of both runs on the axis of a difference, by their first instrument."""
     pair = []
     for run in runs.values():
@@ -79,24 +109,21 @@ def _shares_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
     return pair
 
 
-def _row(
-    pair: Sequence[SetShares], difference: AxisDifference, tests: int, several: bool
-) -> b.ChangeRow:
-    value = str(difference.share.value if difference.share else "")
-    before, after = (entry.shares[value] for entry in pair)
-    reference = pair[0].reference.get(value)
-    place = difference.prompt
+def _row(shares: _RunShares, difference: AxisDifference, tests: int, several: bool) -> b.ChangeRow:
+    place = difference.prompt if difference.prompts is None else capital(difference.prompt)
     if difference.set != "initial":
         place += f", {words.set_label(difference.set)}"
+    if difference.prompts is None:
+        place = quote(place, 60)
     return b.ChangeRow(
-        label=f"{capital(axis_label(difference.axis))}: {shorten(value, 30)}",
-        before=before,
-        after=after,
+        label=f"{capital(axis_label(difference.axis))}: {shorten(shares.value, 30)}",
+        before=shares.before,
+        after=shares.after,
         verdict=_verdict(difference, tests),
         significant=difference.differs,
-        deviation=_direction(difference, before, after, reference),
-        group=quote(place, 60) if several else "",
-        reference=reference,
+        deviation=_direction(difference, shares),
+        group=place if several else "",
+        reference=shares.reference,
         brief=_brief(difference),
     )
 
@@ -125,20 +152,18 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
     return not_significant(tests, q)
 
 
-def _direction(
-    difference: AxisDifference, before: b.E, after: b.E, reference: float | None
-) -> b.Deviation:
+def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:
     """Return whether a share is closer to its reference in the second run.
 
     The direction is determined if the runs differ on the axis, the interval of the share's
     difference excludes 0, and both shares are on the same side of the reference.
     """
     change = difference.share.difference if difference.share else None
-    shares = [share for share in (before, after) if isinstance(share, Estimate)]
-    if not difference.differs or not isinstance(change, Estimate) or reference is None:
+    estimates = [each for each in (shares.before, shares.after) if isinstance(each, Estimate)]
+    if not difference.differs or not isinstance(change, Estimate) or shares.reference is None:
         return "none"
     low, high = sure_ends(change)
-    deviations = [share.value - reference for share in shares]
+    deviations = [share.value - shares.reference for share in estimates]
     if low <= 0 <= high or len(deviations) < 2 or deviations[0] * deviations[1] < 0:
         return "none"
     return "under" if abs(deviations[1]) < abs(deviations[0]) else "over"
@@ -152,7 +177,7 @@ def _images(
     They have no color, because the comparison gives no verdict on a single run.
     """
     columns = []
-    for (name, run), entry in zip(runs.items(), _shares_of(runs, difference), strict=False):
+    for (name, run), entry in zip(runs.items(), _sets_of(runs, difference), strict=False):
         image_set = image_set_of(run, difference.place)
         if image_set is not None:
             label = f"{letters[name]}: {shorten(name, 40)}"

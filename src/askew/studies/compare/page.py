@@ -13,6 +13,7 @@ from askew.pages.words import axis_label, capital, quote, set_label, shorten
 from askew.parts.survey import blocks as survey
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
+    ALL_PROMPTS,
     RUN_DISTANCE,
     SET_SCORES,
     AxisDifference,
@@ -79,7 +80,7 @@ def page(comparison: ComparisonFindings) -> b.Page:
 
 
 def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
-    first_images = [view.pictures(place, IMAGES) for place in list(view.places)[:1]]
+    first_images = [view.pictures(place, IMAGES) for place in view.of_prompts[:1]]
     has_concepts = any(entry.score not in SET_SCORES for entry in view.comparison.entries)
     runs = [
         b.Details(f"{view.letter(name)}: {shorten(name, 80)}", skeleton.provenance(run.findings))
@@ -111,7 +112,8 @@ class ComparisonView:
     @property
     def prompts(self) -> list[str]:
         """The compared prompts."""
-        return list(dict.fromkeys(entry.prompt for entry in self.comparison.entries))
+        entries = self.comparison.entries
+        return list(dict.fromkeys(entry.prompt for entry in entries if entry.prompts is None))
 
     @cached_property
     def by_pair(self) -> Mapping[RunPair, list[AxisDifference]]:
@@ -137,6 +139,11 @@ class ComparisonView:
             places.setdefault((prompt, set_name), {})[axis] = None
         return {place: list(axes) for place, axes in places.items()}
 
+    @property
+    def of_prompts(self) -> list[Place]:
+        """Places of single prompts, which have images."""
+        return [place for place in self.places if place[0] != ALL_PROMPTS]
+
     @cached_property
     def paired(self) -> bool:
         """True if images of all runs have seeds in common."""
@@ -152,6 +159,8 @@ class ComparisonView:
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
         """Return the score of a run from which a difference is computed, if it is known."""
+        if entry.of_runs:
+            return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
 
     def letter(self, name: str) -> str:
@@ -300,8 +309,9 @@ class ComparisonView:
         initial = sum(image_set.axis is None for image_set in sets)
         most, _ = allowance(initial, len(sets) - initial)
         for place, axes in self.places.items():
-            images = b.Details("More images", (self.pictures(place, most),))
-            blocks = (images, *(self._axis(place, axis) for axis in axes))
+            blocks: list[b.Block] = [self._axis(place, axis) for axis in axes]
+            if place in self.of_prompts:
+                blocks.insert(0, b.Details("More images", (self.pictures(place, most),)))
             if len(self.places) == 1:
                 yield from blocks
             else:
@@ -372,9 +382,10 @@ def _place_of(entry: ScoreDifference) -> Place:
 
 def _place_label(place: Place) -> str:
     prompt, set_name = place
+    label = capital(ALL_PROMPTS) if prompt == ALL_PROMPTS else quote(prompt, 50)
     if set_name == "initial":
-        return quote(prompt, 50)
-    return f"{quote(prompt, 50)}, {set_label(set_name)}"
+        return label
+    return f"{label}, {set_label(set_name)}"
 
 
 def _anchor(place: Place, axis: str) -> str:

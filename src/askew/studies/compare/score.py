@@ -37,6 +37,7 @@ from askew.stats.intervals import benjamini_hochberg, holm
 from askew.stats.paired_sets import PairedSets
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.studies.compare.findings import RUN_DISTANCE, ScoreDifference
+from askew.studies.compare.over_prompts import RunsOverPrompts
 from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
@@ -101,17 +102,21 @@ def score(
     """
     captioner = captioner_of(instruments)
     entries: list[ScoreDifference] = []
-    for (a, b), prompt in product(combinations(runs, 2), prompts):
+    for a, b in combinations(runs, 2):
         swapped = b.identity < a.identity
         first, second = (b, a) if swapped else (a, b)
-        pair = _PromptPair.of(first, second, prompt, scoring)
         differences: list[ScoreDifference] = []
-        if captioner is not None:
-            differences += pair.concept_scores(captioner, separate_concepts)
-            if first.vectors and second.vectors:
-                differences += pair.vector_scores({**first.vectors, **second.vectors}, a.embedder)
+        for prompt in prompts:
+            pair = _PromptPair.of(first, second, prompt, scoring)
+            differences += pair.differences(captioner, instruments, separate_concepts)
+        together = RunsOverPrompts(
+            names=(first.name, second.name),
+            sets=(first.sets, second.sets),
+            prompts=prompts,
+            scoring=scoring,
+        )
         for name in instruments:
-            differences += pair.shares(name)
+            differences += together.differences(name)
         entries += [entry.swapped() for entry in differences] if swapped else differences
     return with_q_values(entries)
 
@@ -121,8 +126,9 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
 
     One test decides whether two runs differ on an axis of a set, and these tests are one family of
     Benjamini-Hochberg. It is the exchange test of the distance between the runs. Where an axis has
-    no shares, it is the test of MAD. Tests of images that cannot have a p below the significance
-    level are left out of the family and have a q of 1: they would hide the others.
+    no shares, it is the test of MAD. The tests of all prompts together belong to this family. Tests
+    of images that cannot have a p below the significance level are left out of the family and have
+    a q of 1: they would hide the others.
 
     The q of a share is never below that of its axis. It is corrected by Holm over the values. Each
     other score describes the same images and is a separate family. Counterfactual sets are a
@@ -166,7 +172,7 @@ def _families(entries: Sequence[ScoreDifference]) -> dict[Hashable, dict[int, fl
 
 
 def _axis_of(entry: ScoreDifference) -> Hashable:
-    return entry.runs, entry.prompt, entry.axis
+    return entry.runs, entry.prompt, entry.axis, entry.prompts
 
 
 def _q_values_of_set(
@@ -216,6 +222,8 @@ class _PromptPair:
     prompt: PromptPlan
     scoring: Scoring
     sets: Mapping[str, SetPair]
+    vectors: PictureVectors
+    embedder: str
 
     @classmethod
     def of(
@@ -227,7 +235,28 @@ class _PromptPair:
             for observed in second.sets[prompt.text]
             if observed.name in of_first
         }
-        return cls(names=(first.name, second.name), prompt=prompt, scoring=scoring, sets=sets)
+        with_vectors = first.vectors and second.vectors
+        return cls(
+            names=(first.name, second.name),
+            prompt=prompt,
+            scoring=scoring,
+            sets=sets,
+            vectors={**first.vectors, **second.vectors} if with_vectors else {},
+            embedder=first.embedder,
+        )
+
+    def differences(
+        self, captioner: str | None, instruments: Sequence[str], separate_concepts: bool
+    ) -> list[ScoreDifference]:
+        """Return the differences of all scores of the prompt."""
+        differences: list[ScoreDifference] = []
+        if captioner is not None:
+            differences += self.concept_scores(captioner, separate_concepts)
+            if self.vectors:
+                differences += self.vector_scores()
+        for name in instruments:
+            differences += self.shares(name)
+        return differences
 
     def concept_scores(self, instrument: str, separate_concepts: bool) -> list[ScoreDifference]:
         """Return the differences of MAD and CAS on each axis with counterfactuals in both runs."""
@@ -248,7 +277,7 @@ class _PromptPair:
         prompts = [observed.prompt for observed, _ in self.sets.values()]
         return [str(prompt.value) for prompt in prompts if prompt.axis == axis]
 
-    def vector_scores(self, vectors: PictureVectors, embedder: str) -> list[ScoreDifference]:
+    def vector_scores(self) -> list[ScoreDifference]:
         """Return the differences of CAS^CLIP and its MAD on each axis with counterfactuals."""
         entries: list[ScoreDifference] = []
         for axis in self.prompt.axes:
@@ -256,15 +285,14 @@ class _PromptPair:
             if INITIAL not in self.sets or not values:
                 continue
             names = [INITIAL, *(f"{axis.name}: {value}" for value in values)]
-            scores = self._by_vectors(axis.axis(), names, vectors)
+            scores = self._by_vectors(axis.axis(), names)
             for name, value, difference in _named(scores, values, clip=True):
-                entries.append(self._entry(name, axis.name, embedder, difference, value=value))
+                entries.append(self._entry(name, axis.name, self.embedder, difference, value=value))
         return entries
 
-    def _by_vectors(
-        self, axis: Axis, names: Sequence[str], vectors: PictureVectors
-    ) -> AssociationDifferences | Missing:
+    def _by_vectors(self, axis: Axis, names: Sequence[str]) -> AssociationDifferences | Missing:
         """Return the differences of an axis, whose baseline set comes first in `names`."""
+        vectors = self.vectors
         sets = [self.sets[name] for name in names]
         if not all(_rows_of(observed, vectors).size for pair in sets for observed in pair):
             return Missing("not_asked", "a set has no image with a vector")

@@ -17,7 +17,7 @@ from askew.pages.words import (
     set_label,
     shorten,
 )
-from askew.stats.intervals import sure_ends
+from askew.stats.intervals import TOLERANCE, sure_ends
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
     RUN_DISTANCE,
@@ -71,12 +71,26 @@ def pair_sentences(
     if not differing:
         scores = compared_scores(known)
         return format_phrase("no_run_difference", a=first, b=second, scores=scores), ""
-    claim = _claim(first, second, differing, _where(known, len(differing)))
-    subject = "The largest of these differences" if len(differing) > 1 else "The difference"
+    claim = _claim(first, second, differing, _where(known, differing))
     largest = known[0]
     evidence = _evidence(largest, run_score, with_bias=False)
-    detail = f"{subject} is on {perceived(largest.axis)} of {_images(largest)}: {evidence}."
-    return claim, detail
+    return (
+        claim,
+        f"{_subject(differing)} is on {perceived(largest.axis)}{_of(largest)}: {evidence}.",
+    )
+
+
+def _subject(differing: Sequence[AxisDifference]) -> str:
+    """Return "The difference", or "The largest of these differences", as the subject of a sentence."""
+    if differing[0].prompts is None:
+        return "The largest of these differences" if len(differing) > 1 else "The difference"
+    several = sum(difference.prompts is not None for difference in differing) > 1
+    which = "largest difference" if several else "difference"
+    return f"The {which} in {_images(differing[0])}"
+
+
+def _of(difference: AxisDifference) -> str:
+    return "" if difference.prompts else f" of {_images(difference)}"
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
@@ -95,10 +109,33 @@ def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: 
     return format_phrase("run_difference", a=first, b=second, where=where)
 
 
-def _where(known: Sequence[AxisDifference], differing: int) -> str:
+def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference]) -> str:
     """Return on how many of the compared axes two runs differ."""
     if len(known) == 1:
         return f"on {perceived(known[0].axis)}"
+    known_together, known_single = _by_prompts(known)
+    together, single = _by_prompts(differing)
+    places = []
+    if together:
+        axes = f"{len(together)} of {len(known_together)} axes"
+        if len(known_together) == 1:
+            axes = perceived(together[0].axis)
+        places.append(f"in {_images(together[0])} on {axes}")
+    if single:
+        places.append(_where_single(known_single, len(single)))
+    return ", and ".join(places)
+
+
+def _by_prompts(
+    differences: Sequence[AxisDifference],
+) -> tuple[list[AxisDifference], list[AxisDifference]]:
+    """Return the differences in all prompts together, and the differences in single prompts."""
+    together = [difference for difference in differences if difference.prompts is not None]
+    return together, [difference for difference in differences if difference.prompts is None]
+
+
+def _where_single(known: Sequence[AxisDifference], differing: int) -> str:
+    """Return on how many axes of single prompts two runs differ."""
     counts = f"{differing} of {len(known)}"
     if len({difference.place for difference in known}) == 1:
         return f"on {counts} axes"
@@ -108,6 +145,8 @@ def _where(known: Sequence[AxisDifference], differing: int) -> str:
 
 def _images(difference: AxisDifference) -> str:
     prompt = quote(difference.prompt)
+    if difference.prompts is not None:
+        prompt = f"all {difference.prompts} prompts together"
     if difference.set == "initial":
         return prompt
     return f"{prompt}, {set_label(difference.set)}"
@@ -232,6 +271,10 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 
 
 def _share_and_count(share: Estimate | None) -> str:
+    """Return a share with its count, or with the number of images where prompts are weighted."""
     if share is None or not share.n:
         return "–"
-    return f"{percent(share.value)}, {round(share.value * share.n)} of {share.n}"
+    count = round(share.value * share.n)
+    if abs(share.value * share.n - count) > TOLERANCE:
+        return f"{percent(share.value)} of {share.n} images"
+    return f"{percent(share.value)}, {count} of {share.n}"

@@ -1,0 +1,157 @@
+"""Differences between two runs in the images of all prompts together, paired by prompt.
+
+A few images of each of many prompts are too little for a verdict on any prompt, but not for a verdict
+on all prompts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.shares import DISTANCE
+from askew.plan import AxisPlan, PromptPlan
+from askew.stats.prompt_pairs import FEWEST_PAIRS, PromptPairs
+from askew.studies.compare.findings import ALL_PROMPTS, RUN_DISTANCE, ScoreDifference
+from askew.types import grouped
+
+SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
+"""Image sets of a run by prompt."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """Labels of a set of a prompt on an axis, in both runs.
+
+    `before` and `after` are images by value of the first and the second run. `unlabeled` is the
+    number of images of both runs without a label.
+    """
+
+    set: str
+    axis: AxisPlan
+    before: list[int]
+    after: list[int]
+    unlabeled: int
+
+    @property
+    def kind(self) -> tuple[str, str, tuple[str, ...], str]:
+        """Labels of one kind can be counted together."""
+        return self.set, self.axis.name, self.axis.values, self.axis.scale
+
+    @property
+    def measured(self) -> bool:
+        """True if both runs have a label."""
+        return any(self.before) and any(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsOverPrompts:
+    """Two runs that share prompts. Differences are the second minus the first run.
+
+    Attributes
+    ----------
+    names
+        Names of the first and the second run.
+    sets
+        Image sets of both runs.
+    prompts
+        Prompts that both runs share.
+    scoring
+        Settings of the scores.
+    """
+
+    names: tuple[str, str]
+    sets: tuple[SetsByPrompt, SetsByPrompt]
+    prompts: Sequence[PromptPlan]
+    scoring: Scoring
+
+    def differences(self, instrument: str) -> list[ScoreDifference]:
+        """Return the differences on each axis with labels of at least `FEWEST_PAIRS` prompts.
+
+        Where prompts have different values on an axis of one name, the values of most prompts are
+        compared.
+
+        Parameters
+        ----------
+        instrument
+            Name of the instrument whose labels are compared.
+        """
+        kinds = grouped(self._labels(instrument), lambda labels: labels.kind)
+        largest: dict[tuple[str, str], list[_Labels]] = {}
+        for (set_name, axis, *_), labels in kinds.items():
+            most = largest.setdefault((set_name, axis), labels)
+            if _prompts(labels) > _prompts(most):
+                largest[set_name, axis] = labels
+        entries: list[ScoreDifference] = []
+        for labels in largest.values():
+            if _prompts(labels) >= FEWEST_PAIRS:
+                entries += self._entries(labels, instrument)
+        return entries
+
+    def _labels(self, instrument: str) -> Iterator[_Labels]:
+        """Yield the labels of the sets of all prompts, without counterfactual sets."""
+        for prompt in self.prompts:
+            of_first_run, of_second_run = (sets[prompt.text] for sets in self.sets)
+            second = {observed.name: observed for observed in of_second_run}
+            for of_first in of_first_run:
+                name = of_first.name
+                if name in second and not prompt.has(of_first.prompt.axis):
+                    for axis in prompt.closed:
+                        yield _labels_of(of_first, second[name], axis, instrument)
+
+    def _entries(self, labels: Sequence[_Labels], instrument: str) -> Iterator[ScoreDifference]:
+        """Yield the differences of shares, and the distance between the runs."""
+        axis = labels[0].axis
+        set_name = labels[0].set
+        measured = [of_prompt for of_prompt in labels if of_prompt.measured]
+        unlabeled = sum(of_prompt.unlabeled for of_prompt in labels)
+        pairs = PromptPairs.of(
+            [of_prompt.after for of_prompt in measured],
+            [of_prompt.before for of_prompt in measured],
+        )
+        level = self.scoring.level
+        entry = partial(
+            ScoreDifference,
+            prompt=ALL_PROMPTS,
+            axis=axis.name,
+            set=set_name,
+            instrument=instrument,
+            runs=self.names,
+            prompts=len(measured),
+        )
+        for place, value in enumerate(axis.values):
+            test_of_value = pairs.of_value(place).test()
+            after, before = pairs.share_estimates(place, level=level)
+            difference = pairs.share_difference(place, level=level, test=test_of_value)
+            of_value = entry(
+                score="share", value=value, difference=difference, of_runs=(before, after)
+            )
+            yield of_value.tested(test_of_value).with_missing(unlabeled)
+        test = pairs.test()
+        between = pairs.distance(
+            test,
+            distance=DISTANCE[axis.scale],
+            rng=self.scoring.rng(ALL_PROMPTS, set_name, axis.name, instrument, "between runs"),
+            draws=self.scoring.draws,
+        )
+        of_axis = entry(score=RUN_DISTANCE, value=None, difference=between)
+        yield of_axis.tested(test).with_missing(unlabeled)
+
+
+def _prompts(labels: Sequence[_Labels]) -> int:
+    """Return the number of prompts with labels in both runs."""
+    return sum(of_prompt.measured for of_prompt in labels)
+
+
+def _labels_of(first: ObservedSet, second: ObservedSet, axis: AxisPlan, instrument: str) -> _Labels:
+    """Return the labels of a set in both runs."""
+    before, after = (observed.counts(instrument, axis.axis()) for observed in (first, second))
+    images = len(first.pictures) + len(second.pictures)
+    return _Labels(
+        set=first.name,
+        axis=axis,
+        before=before,
+        after=after,
+        unlabeled=images - sum(before) - sum(after),
+    )
