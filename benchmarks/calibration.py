@@ -25,6 +25,7 @@ PARTS = {
     "copies": ("1000",),
     "missing": ("200",),
     "rank": ("200",),
+    "prompts": ("100",),
     "maps": ("--repeats", "100"),
     "classification": ("--repeats", "100", "--draws", "300"),
 }

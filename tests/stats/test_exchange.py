@@ -172,3 +172,10 @@ def test_the_mid_p_finds_more_than_holm_over_exact_tests_of_shares() -> None:
             benjamini_hochberg(column)[0] < 0.05 for column in zip(*p_values, strict=True)
         ]
     assert rejections[0] > rejections[1]
+
+
+def test_the_smallest_p_is_that_of_a_possible_exchange() -> None:
+    """Three of four images show a value: two sets of two images cannot show it three and zero times."""
+    test = exchange_test(sets_of([], ((0, 0), (0, 1)), values=2))
+    assert test.smallest_p == pytest.approx(0.5)
+    assert test.p == 1.0

@@ -32,9 +32,10 @@ def enumerated(first: Counts, second: Counts) -> tuple[float, float]:
         for prompt, exchanged in enumerate(exchange):
             weight = 2 * sizes[prompt] * others[prompt] / (sizes[prompt] + others[prompt])
             shares = [first[prompt] / sizes[prompt], second[prompt] / others[prompt]]
-            a, b = shares[::-1] if exchanged else shares
-            total += weight * (a - b)
-            shown += weight * (a + b)
+            if exchanged:
+                shares.reverse()
+            total += weight * (shares[0] - shares[1])
+            shown += weight * (shares[0] + shares[1])
         statistics.append(sum(t**2 / s for t, s in zip(total, shown, strict=True) if s > 0))
     above = np.mean(np.array(statistics) > statistics[0] + 1e-9)
     reached = np.mean(np.array(statistics) >= statistics[0] - 1e-9)
@@ -76,7 +77,8 @@ def test_properties(counts: Counts) -> None:
     differences = [pairs.share_difference(value) for value in values]
     assert sum(each.value for each in differences) == pytest.approx(0, abs=1e-9)
     for value, difference in zip(values, differences, strict=True):
-        low, high = difference.low, difference.high
+        low = difference.low
+        high = difference.high
         assert low is not None
         assert high is not None
         assert -1 <= low <= difference.value + 1e-9

@@ -123,7 +123,9 @@ class ExchangeCounts:
             return NullLaw.of(np.zeros(1), np.ones(1))
         different = int(self.different.sum())
         swapped = np.arange(different + 1)
-        dealt = np.arange(int(self.rest[0]) + 1)
+        of_others = int(self.rest.sum() - self.rest[0])
+        least = max(self.rest_of_first - of_others, 0)
+        dealt = np.arange(least, min(int(self.rest[0]), self.rest_of_first) + 1)
         dealt_weights = np.ones(1)
         if self.rest.any():
             dealt_weights = scipy.stats.hypergeom.pmf(

@@ -129,7 +129,8 @@ class PromptPairs:
         middle = (of_first + of_second).sum(axis=0) / 2
         numerators, denominator = self._differences()
         halves = DifferentPrompts.of(numerators).sums(draws, rng) / denominator / 2
-        return (middle + halves) / total, (middle - halves) / total
+        first, second = (np.maximum(sums, 0) / total for sums in (middle + halves, middle - halves))
+        return first, second
 
     def test(self) -> ExchangeTest:
         """Test whether both conditions have the same shares over all prompts."""

@@ -11,7 +11,7 @@ from askew.conditions import Scores
 from askew.findings import E, LocatedEstimate
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.stats.exchange import ExchangeTest
-from askew.stats.significance import is_significant
+from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, Missing, grouped, record
 
 RUN_DISTANCE = "run_distance"
@@ -173,6 +173,13 @@ class AxisDifference:
     def differs(self) -> bool:
         """True if the two runs differ significantly."""
         return self.test is not None and bool(is_significant(self.test.difference))
+
+    @property
+    def in_family(self) -> bool:
+        """True if the test is in the family of verdicts, because it could be significant."""
+        if self.test is None or isinstance(self.test.difference, Missing):
+            return False
+        return (self.test.smallest_p or 0.0) < SIGNIFICANCE_LEVEL
 
     @property
     def place(self) -> tuple[str, str]:

@@ -25,7 +25,7 @@ Runs = Mapping[str, AuditResult]
 
 
 def first_screen(
-    runs: Runs, letters: Mapping[str, str], differences: Sequence[AxisDifference]
+    runs: Runs, letters: Mapping[str, str], differences: Sequence[AxisDifference], tests: int
 ) -> b.FirstScreen | None:
     """Return the largest difference of a share on each axis, with images of both runs.
 
@@ -37,6 +37,8 @@ def first_screen(
         Letters of the runs.
     differences
         Their differences, the significant ones first.
+    tests
+        Number of tests in the family of all pairs of runs.
 
     Returns
     -------
@@ -45,7 +47,6 @@ def first_screen(
     """
     rows = []
     several = len({difference.place for difference in differences}) > 1
-    tests = sum(_is_tested(difference) for difference in differences)
     for difference in differences[:MOST_ROWS]:
         shares = _shares_of(runs, difference)
         if shares:
@@ -136,11 +137,6 @@ def _brief(difference: AxisDifference) -> str:
     return f"n.s. ({words.probability(test.q, 'q')})"
 
 
-def _is_tested(difference: AxisDifference) -> bool:
-    """Check whether the runs have labels to compare on an axis."""
-    return difference.test is not None and isinstance(difference.test.difference, Estimate)
-
-
 def _verdict(difference: AxisDifference, tests: int) -> str:
     """Return the result of the test whether the runs differ on an axis."""
     test = difference.test.difference if difference.test else None
@@ -149,7 +145,7 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
     q = words.probability(test.q, "q")
     if difference.differs:
         return f"significant ({q})"
-    return not_significant(tests, q)
+    return not_significant(tests if difference.in_family else 1, q)
 
 
 def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:

@@ -68,6 +68,7 @@ def page(comparison: ComparisonFindings) -> b.Page:
             {name: runs[name] for name in first_pair},
             {name: view.letter(name) for name in first_pair},
             differences,
+            view.tests,
         ),
         sections=_sections(view),
         warnings=tuple(comparison.warnings),
@@ -92,7 +93,7 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
         b.Section("Images", first_images, screen=False),
         b.Section("Each prompt and axis", view.details(), screen=False),
         skeleton.missing_section(view.gaps()),
-        reading(view.paired, has_concepts),
+        reading(view.paired, has_concepts, len(view.of_prompts) < len(view.places)),
         b.Section("Runs", runs, screen=False),
     )
 
@@ -121,6 +122,12 @@ class ComparisonView:
         entries = self.comparison.entries
         pairs = dict.fromkeys(entry.runs for entry in entries)
         return {pair: axis_differences(entries, pair) for pair in pairs}
+
+    @property
+    def tests(self) -> int:
+        """Number of tests in the family of verdicts."""
+        pairs = self.by_pair.values()
+        return sum(difference.in_family for of_pair in pairs for difference in of_pair)
 
     @property
     def pairs(self) -> list[RunPair]:
@@ -392,7 +399,7 @@ def _anchor(place: Place, axis: str) -> str:
     return f"{place[0]} {place[1]} {axis}"
 
 
-def reading(paired: bool, has_concepts: bool) -> b.Section:
+def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.Section:
     """Return the reading guide of a comparison.
 
     Parameters
@@ -401,6 +408,8 @@ def reading(paired: bool, has_concepts: bool) -> b.Section:
         True if images of equal seeds are pairs.
     has_concepts
         True if MAD and CAS are compared.
+    over_prompts
+        True if all prompts together are compared.
     """
     difference = (
         "Difference",
@@ -424,6 +433,8 @@ def reading(paired: bool, has_concepts: bool) -> b.Section:
         terms.insert(0, seed)
     limit = "Less bias is not better in itself. Which shares are right depends on the use."
     method = _method_of_pairs() if paired else _method_of_independent_sets()
+    if over_prompts:
+        method.append(TOGETHER)
     if has_concepts:
         concepts = "As in TIBET (Chinchure et al., ECCV 2024). Synonyms are merged over both runs."
         method.append(("MAD and CAS", concepts))
@@ -441,6 +452,13 @@ Q_VALUES = (
     "q",
     "The tests of all image sets and axes are corrected by Benjamini-Hochberg. The q of a share is "
     "never below that of its axis, and is corrected by Holm over its values.",
+)
+
+TOGETHER = (
+    "All prompts together",
+    "The mean of the shares of all prompts, weighted by their numbers of images, from six prompts. All "
+    "images of a prompt are exchanged between the runs together, with the images of equal seeds. So "
+    "prompts that differ in both directions do not make a difference.",
 )
 
 
