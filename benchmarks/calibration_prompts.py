@@ -23,7 +23,7 @@ from askew.stats.prompt_pairs import PromptPairs
 from benchmarks.markdown import numbers, table_row
 
 Floats = NDArray[np.float64]
-SIZES = ((8, 6), (12, 4), (26, 1), (26, 2), (50, 2), (100, 1))
+SIZES = ((8, 6), (12, 4), (26, 1), (26, 2), (50, 2))
 """Numbers of prompts, and of images of each prompt."""
 
 SPREAD = 5.0
