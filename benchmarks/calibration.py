@@ -22,6 +22,7 @@ PARTS = {
     "interactions": ("--repeats", "300", "--instrument-repeats", "40", "--graphs", "60"),
     "shares": ("60",),
     "verdicts": ("600",),
+    "pearson": ("400",),
     "copies": ("1000",),
     "missing": ("200",),
     "rank": ("200",),

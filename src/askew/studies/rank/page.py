@@ -181,7 +181,8 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
     is_skew = findings.plan.objective == SKEW
     direction = "right: more biased" if is_skew else "left: more biased"
     chart = b.IntervalChart(
-        caption=f"Scores of the prompts ({direction})",
+        caption=f"Scores of the prompts ({direction}). Each interval is for one prompt, "
+        "q is corrected for all tests of a model.",
         heading="Prompt",
         rows=rows,
         name="distance" if is_skew else "score",
