@@ -1,7 +1,6 @@
 """Commands on finished runs, on the store, on the names of providers, and on the studio."""
 
 import json as jsons
-import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -15,19 +14,19 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from askew import registry
+from askew import findings, registry
 from askew.console import write
 from askew.document import Document, ExportFormat
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE, Head
-from askew.method import load
+from askew.method import load, method_of
 from askew.options import Flag
 from askew.plan import PLAN_FILE, read_toml
 from askew.presets import Preset, presets
 from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
-from askew.run.folder import HASH_FILE, plan_hash_in
-from askew.store.files import changed_files
+from askew.run.folder import HASH_FILE, changed_run_files, plan_hash_in, run_files
+from askew.store.files import explain_os_error
 from askew.store.store import Store, default_store, is_store, opened_alone
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
@@ -41,6 +40,9 @@ StoreOfRun = Annotated[
 DeleteFlag = Annotated[
     Flag, Parameter(help="Delete. Without --yes, only list what would be deleted.")
 ]
+
+LARGEST_LIST = 5
+"""Largest number of files in a sentence."""
 
 NUMERIC_COLUMNS = ("download", "GPU memory", "size")
 """Columns of tables that are aligned to the right."""
@@ -131,7 +133,7 @@ def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
     with Store(place, create=False) as opened:
         results: Head | AskewError
         try:
-            results = load(run, store).findings
+            results = findings.read(method_of(run).findings, run / RESULTS_FILE)
         except AskewError as error:
             results = error
         return check_run(run, opened, results)
@@ -298,7 +300,7 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
 
 
 def _last_change(folder: Path) -> float:
-    return max(file.stat().st_mtime for file in folder.rglob("*"))
+    return max(file.lstat().st_mtime for file in run_files(folder))
 
 
 def _description(folder: Path, store: Store) -> tuple[str, str, str]:
@@ -310,7 +312,7 @@ def _description(folder: Path, store: Store) -> tuple[str, str, str]:
         return "?", "?", "damaged plan"
     done = sum(image.id is not None or image.reason is not None for image in planned)
     state = f"{done} of {len(planned)} images"
-    if changed_files(folder):
+    if changed_run_files(folder):
         state = "damaged"
     elif (folder / RESULTS_FILE).exists() and done == len(planned):
         state = "finished"
@@ -318,7 +320,7 @@ def _description(folder: Path, store: Store) -> tuple[str, str, str]:
 
 
 def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False) -> str:
-    """Remove run folders. Their images and answers stay in the store until `askew store gc`.
+    """Remove runs. Their images and answers stay in the store until `askew store gc`.
 
     Examples
     --------
@@ -344,7 +346,7 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
             raise UsageError(
                 f"{folder} is not a run folder: it contains neither {HASH_FILE} nor {PLAN_FILE}"
             )
-        lines.append(f"{action} {folder} ({_size(folder)})")
+        lines += _removal(folder, action)
         if yes:
             _remove_run(folder, plan_hash, store or default_store(folder))
     if not yes:
@@ -352,11 +354,30 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
     return "\n".join(lines)
 
 
+def _removal(folder: Path, action: str) -> list[str]:
+    """Return the removal of a run in words, with the files in its folder that stay."""
+    removed = run_files(folder)
+    others = sorted({path.name for path in folder.iterdir()} - {file.name for file in removed})
+    line = f"{action} {folder} ({_size(folder)})"
+    if not others:
+        return [line]
+    listed = ", ".join(others[:LARGEST_LIST])
+    more = len(others) - LARGEST_LIST
+    and_more = f" and {more} more" if more > 0 else ""
+    return [line, f"{folder} stays: askew did not write {listed}{and_more}"]
+
+
 def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
     if store.is_dir():
         with opened_alone(store) as opened:
             opened.forget(plan_hash)
-    shutil.rmtree(folder)
+    try:
+        for file in run_files(folder):
+            file.unlink(missing_ok=True)
+        if not any(folder.iterdir()) and not folder.is_symlink():
+            folder.absolute().rmdir()
+    except OSError as error:
+        raise RunError(f"the folder {folder} {explain_os_error(error)}") from error
 
 
 def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -> str:
@@ -460,7 +481,7 @@ def _truth_lines(prompt: str, axis: str, bias: float) -> list[str]:
 
 
 def _size(folder: Path) -> str:
-    return decimal(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
+    return decimal(sum(file.lstat().st_size for file in run_files(folder)))
 
 
 def _table(*columns: str) -> Table:

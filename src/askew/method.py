@@ -32,21 +32,21 @@ from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
 from askew.run.budget import Budget
 from askew.run.count import CountingRun, counted_run
+from askew.run.folder import FILES, HASH_FILE, OPENED_FILE, REPORT_FILE, changed_run_files
 from askew.run.live import LiveRun, opened_run
 from askew.run.refusals import refusal_warnings
-from askew.store.files import SUMS_FILE, changed_files, read_json, write_file, write_sums
+from askew.store.files import SUMS_FILE, read_json, replace_sum, write_file, write_sums
 from askew.store.imagefile import opened
 from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
     from askew.pages.media import Media
 
-REPORT_FILE = "report.html"
-OPENED_FILE = "opened.json"
-"""Facts about the models of a run, which are stored so that the models need not be opened again."""
-
 LABEL_LENGTH = 40
 """Largest number of characters of a plan's label in the name of a run folder."""
+
+DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
+"""Files of a run that do not follow from others. If one is damaged, the run is scored again."""
 
 TOLERATED_SHARE = 0.03
 """Share of missing images above which a warning is given."""
@@ -179,6 +179,7 @@ class Method(Generic[P, G, F, R_co]):
         if scored is None:
             scored = self._carry_out(plan, folder, store, options)
         result = self.result(self, plan, folder, store, scored)
+        result.restore_files()
         conditions.check(wanted, scored, result)
         return result
 
@@ -194,10 +195,11 @@ class Method(Generic[P, G, F, R_co]):
             scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
             live.claim()
             findings.write(scored, folder / RESULTS_FILE)
-            write_sums(folder, PLAN_FILE, RESULTS_FILE)
-            self.result(self, plan, folder, store, scored).write_report()
             if facts:
                 write_file(folder / OPENED_FILE, json.dumps(facts).encode())
+            elif (folder / OPENED_FILE).exists():
+                (folder / OPENED_FILE).unlink()
+            self.result(self, plan, folder, store, scored).write_files()
         return scored
 
     def _head(self, plan: P, gathered: G, live: LiveRun, started: datetime) -> Head:
@@ -226,15 +228,17 @@ class Method(Generic[P, G, F, R_co]):
         Raises
         ------
         UsageError
-            If the folder contains no finished run, or one of its files has changed.
+            If the folder contains no finished run, or its plan, results or checksums have changed.
         """
         plan = self.plan.read(folder / PLAN_FILE)
         scored = findings.read(self.findings, folder / RESULTS_FILE)
-        for name, fault in changed_files(folder).items():
-            raise UsageError(
-                f"{folder / name} {fault}. Run `askew check {folder}` for details; repeating the "
-                "command of the run repairs it"
-            )
+        faults = changed_run_files(folder)
+        for name in (SUMS_FILE, PLAN_FILE, RESULTS_FILE):
+            if name in faults:
+                raise UsageError(
+                    f"{folder / name} {faults[name]}. Run `askew check {folder}` for details; "
+                    "repeating the command of the run repairs it"
+                )
         return self.result(self, plan, folder, store or default_store(folder), scored)
 
     def conditions(self, texts: str | Sequence[str] | None) -> list[Condition]:
@@ -252,8 +256,7 @@ class Method(Generic[P, G, F, R_co]):
 
         Everything that the run needs must be in the store.
         """
-        files = (RESULTS_FILE, REPORT_FILE, SUMS_FILE)
-        if not all((folder / name).exists() for name in files) or changed_files(folder):
+        if not (folder / RESULTS_FILE).exists() or DECIDING & changed_run_files(folder).keys():
             return None
         try:
             scored = findings.read(self.findings, folder / RESULTS_FILE)
@@ -322,6 +325,38 @@ class Result(Document, Generic[P, F]):
     def report(self) -> Path:
         """Path of the report."""
         return self.folder / REPORT_FILE
+
+    def write_report(self) -> Path:
+        """Write the report as one HTML file and return its path."""
+        path = super().write_report()
+        replace_sum(path)
+        return path
+
+    def extra_files(self) -> Mapping[str, bytes]:
+        """Return the contents of files that the method adds to the run folder, by name."""
+        return {}
+
+    def write_files(self) -> None:
+        """Write all files that follow from the results, and the checksums of all files.
+
+        Raises
+        ------
+        RunError
+            If a file cannot be written.
+        """
+        extra = self.extra_files()
+        for name, content in extra.items():
+            write_file(self.folder / name, content)
+        super().write_report()
+        names = [name for name in FILES if (self.folder / name).exists()]
+        write_sums(self.folder, [*names, *extra])
+
+    def restore_files(self) -> None:
+        """Write the files that follow from the results a second time if one is gone or damaged."""
+        names = (REPORT_FILE, *self.extra_files())
+        is_whole = all((self.folder / name).exists() for name in names)
+        if not is_whole or changed_run_files(self.folder):
+            self.write_files()
 
     @property
     def numbers(self) -> Path:

@@ -264,10 +264,15 @@ class PlanFields(TypedDict, total=False):
 
 def read_toml(path: Path, title: str = "the plan") -> dict[str, object]:
     """Return the content of a TOML file, or raise UsageError."""
+    return parse_toml(read_text(path, title), f"{title} {path}")
+
+
+def parse_toml(text: str, source: str) -> dict[str, object]:
+    """Return the content of a TOML text, or raise UsageError, which names its `source`."""
     try:
-        return tomllib.loads(read_text(path, title))
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{title} {path} is not valid TOML: {error}") from error
+        raise UsageError(f"{source} is not valid TOML: {error}") from error
 
 
 def read_plan(path: str | Path) -> RunPlan:

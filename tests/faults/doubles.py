@@ -17,11 +17,12 @@ from askew.findings import RESULTS_FILE
 from askew.measure.base import VQA, PictureReader
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Collection, Model, Request
-from askew.plan import Plan
+from askew.plan import PLAN_FILE, Plan
 from askew.run.count import CountingRun
+from askew.run.folder import HASH_FILE
 from askew.run.live import LiveRun
 from askew.run.work import Work
-from askew.store.files import write_whole
+from askew.store.files import write_sums, write_whole
 from askew.store.store import Store
 from askew.types import Missing, Picture, Question
 
@@ -170,10 +171,11 @@ def small_plan(images: int = 6, seed: int = 0) -> Plan:
 
 
 def write(run: LiveRun, results: Mapping[str, Any]) -> Path:
-    """Write the plan and results into the run's folder."""
+    """Write the plan, results and their checksums into the run's folder."""
     run.claim()
     path = run.folder / RESULTS_FILE
     write_whole({path: json.dumps(results, default=np.ndarray.tolist).encode()})
+    write_sums(run.folder, [PLAN_FILE, HASH_FILE, RESULTS_FILE])
     return path
 
 

@@ -17,9 +17,12 @@ from pydantic import Field, model_validator
 from askew import registry
 from askew.errors import UsageError
 from askew.models.base import MITIGATION_SETTING, Collection, Model, Request, Setting
-from askew.plan import PlanPart, read_toml
-from askew.store.files import digest_of
+from askew.plan import PlanPart, parse_toml
+from askew.store.files import digest_of, read_text
 from askew.types import Missing
+
+DIGEST = "digest"
+"""Name of the digest of a mitigation's file, which a file written by hand need not have."""
 
 TOLERANCE = 1e-6
 """Difference from 1 up to which shares are taken to sum to 1."""
@@ -166,8 +169,9 @@ class Mitigation(PlanPart):
         return {}
 
     def to_toml(self) -> str:
-        """Return the content of the mitigation's file."""
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        """Return the content of the mitigation's file, which contains its digest."""
+        content = self.model_dump(mode="json", exclude_none=True)
+        return tomli_w.dumps({DIGEST: digest_of(content), **content})
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,10 +374,35 @@ def load_mitigation(path: str | Path) -> Mitigation:
     Raises
     ------
     UsageError
-        If the file cannot be read or is not a mitigation. The message says what is wrong, and
-        where.
+        If the file cannot be read, is not a mitigation, or has another digest than it states. The
+        message says what is wrong, and where.
     """
-    return parse_mitigation(read_toml(Path(path), "the mitigation"), f"the mitigation {path}")
+    return read_mitigation(read_text(Path(path), "the mitigation"), f"the mitigation {path}")
+
+
+def read_mitigation(text: str, source: str) -> Mitigation:
+    """Read a mitigation from the text of a file.
+
+    Parameters
+    ----------
+    text
+        Content of a mitigation file.
+    source
+        Name of the file in error messages.
+
+    Raises
+    ------
+    UsageError
+        If it is not a mitigation, or has another digest than it states.
+    """
+    content = parse_toml(text, source)
+    digest = content.pop(DIGEST, None)
+    if digest is not None and digest != digest_of(content):
+        raise UsageError(
+            f"{source} has changed since askew wrote it: its digest differs. To use it as it is, "
+            f"remove its line {DIGEST!r}"
+        )
+    return parse_mitigation(content, source)
 
 
 def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:

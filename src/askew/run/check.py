@@ -8,8 +8,8 @@ from pathlib import Path
 from askew.errors import AskewError, UsageError
 from askew.findings import RESULTS_FILE, Head
 from askew.plan import PLAN_FILE, read_plan
-from askew.run.folder import HASH_FILE, plan_hash_in
-from askew.store.files import SUMS_FILE, changed_files
+from askew.run.folder import DAMAGED, HASH_FILE, changed_run_files, plan_hash_in
+from askew.store.files import SUMS_FILE
 from askew.store.requests import PlannedPicture
 from askew.store.store import Store
 
@@ -101,7 +101,8 @@ def _damaged_files(
     results_file = folder / RESULTS_FILE
     plan_file = folder / PLAN_FILE
     damaged = {
-        folder / name: f"{folder / name} {fault}" for name, fault in changed_files(folder).items()
+        folder / name: f"{folder / name} {fault}"
+        for name, fault in changed_run_files(folder).items()
     }
     if isinstance(results, AskewError):
         damaged.setdefault(results_file, str(results))
@@ -136,5 +137,5 @@ def set_aside(folder: Path, report: CheckReport) -> list[str]:
         files.append(folder / HASH_FILE)
     existing = [file for file in files if file.exists()]
     for file in existing:
-        file.replace(file.with_name(f"{file.name}.damaged"))
+        file.replace(file.with_name(f"{file.name}{DAMAGED}"))
     return [file.name for file in existing]

@@ -1,16 +1,65 @@
-"""The run folder, which contains a plan and its hash."""
+"""The run folder, which contains a plan, its hash, results, a report and their checksums."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from askew.errors import RunError, UsageError
+from askew.findings import RESULTS_FILE
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.store.entries import is_regular, read_bytes
+from askew.store.files import SUMS_FILE, changed_files, listed_files
 
 HASH_FILE = "plan.hash"
+REPORT_FILE = "report.html"
+OPENED_FILE = "opened.json"
+"""Facts about the models of a run, which are stored so that the models need not be opened again."""
+
+FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
+"""Files of every run. `SHA256SUMS` lists them."""
+
+MITIGATION_PREFIX = "mitigation-"
+"""Beginning of the names of mitigations, which are files of a run if `SHA256SUMS` lists them."""
+
+DAMAGED = ".damaged"
+"""Suffix of damaged files that were set aside."""
+
+INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
+"""Names of incomplete files that a killed process has left."""
+
 LARGEST_LIST = 3
 """Largest number of differences in an error message."""
+
+
+def changed_run_files(folder: Path) -> dict[str, str]:
+    """Return the damaged files of a run by name, each with its fault in words.
+
+    A run without results has no damaged files, unless its checksums list results.
+    """
+    is_scored = any(os.path.lexists(folder / name) for name in (RESULTS_FILE, SUMS_FILE))
+    return changed_files(folder, FILES) if is_scored else {}
+
+
+def run_files(folder: Path) -> list[Path]:
+    """Return the files in a folder that askew wrote, the plan and its hash last."""
+    names = [*_mitigation_files(folder), SUMS_FILE, *FILES]
+    names += [f"{name}{DAMAGED}" for name in names]
+    incomplete = [path.name for path in folder.iterdir() if INCOMPLETE.fullmatch(path.name)]
+    files = [folder / name for name in (*incomplete, *sorted(names, key=_is_plan))]
+    return [file for file in files if file.is_symlink() or is_regular(file)]
+
+
+def _mitigation_files(folder: Path) -> list[str]:
+    try:
+        sums = listed_files(folder)
+    except (OSError, ValueError):
+        return []
+    return [name for name in sums if name.startswith(MITIGATION_PREFIX)]
+
+
+def _is_plan(name: str) -> bool:
+    return name in (PLAN_FILE, HASH_FILE)
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:

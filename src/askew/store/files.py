@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -64,20 +64,50 @@ def explain_os_error(error: OSError) -> str:
     return f"cannot be written: {reason} ({error.filename or 'no file name'})"
 
 
-def changed_files(folder: Path) -> dict[str, str]:
-    """Return the files of a folder that differ from its SHA256SUMS, by name, with the difference."""
+def listed_files(folder: Path) -> dict[str, str]:
+    """Return the checksums in the SHA256SUMS of a folder, by the name of the file.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or it cannot be read.
+    ValueError
+        If a line does not have the form that `write_sums` writes.
+    """
+    text = read_bytes(folder / SUMS_FILE, follow=False).decode("ascii")
+    sums = {}
+    for line in text.splitlines():
+        digest, separator, name = line.partition("  ")
+        if not separator or Path(name).name != name:
+            raise ValueError(f"the line {line!r:.80} names no file of this folder")
+        sums[name] = digest
+    return sums
+
+
+def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
+    """Return the files of a folder that differ from its SHA256SUMS, by name, with the difference.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    needed
+        Names of files that must be listed if they exist.
+    """
     try:
-        lines = read_bytes(folder / SUMS_FILE, follow=False).decode("ascii").splitlines()
+        sums = listed_files(folder)
     except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
+        return {SUMS_FILE: "is gone"}
+    except (OSError, ValueError) as error:
         return {SUMS_FILE: f"cannot be read: {error}"}
     faults = {}
-    for line in lines:
-        digest, _, name = line.partition("  ")
-        fault = _difference(folder / name, digest) if Path(name).name == name else "is elsewhere"
+    for name, digest in sums.items():
+        fault = _difference(folder / name, digest)
         if fault:
             faults[name] = fault
+    for name in needed:
+        if name not in sums and os.path.lexists(folder / name):
+            faults[name] = f"is not listed in {SUMS_FILE}"
     return faults
 
 
@@ -93,7 +123,7 @@ def _difference(path: Path, digest: str) -> str:
     return "has changed: its SHA-256 differs"
 
 
-def write_sums(folder: Path, *names: str) -> None:
+def write_sums(folder: Path, names: Iterable[str]) -> None:
     """Write the SHA-256 of some files of a folder, in the form that `sha256sum --check` reads.
 
     Raises
@@ -102,10 +132,30 @@ def write_sums(folder: Path, *names: str) -> None:
         If the file cannot be written.
     """
     try:
-        digests = [sha256(read_bytes(folder / name, follow=False)) for name in names]
+        sums = {name: sha256(read_bytes(folder / name, follow=False)) for name in names}
     except OSError as error:
         raise RunError(f"the folder {folder} {explain_os_error(error)}") from error
-    lines = [f"{digest}  {name}\n" for digest, name in zip(digests, names, strict=True)]
+    _write_sums(folder, sums)
+
+
+def replace_sum(path: Path) -> None:
+    """Replace the checksum of a file in the SHA256SUMS of its folder, if the folder has one.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
+    """
+    try:
+        sums = listed_files(path.parent)
+        sums[path.name] = sha256(read_bytes(path, follow=False))
+    except (OSError, ValueError):
+        return
+    _write_sums(path.parent, sums)
+
+
+def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
+    lines = [f"{digest}  {name}\n" for name, digest in sums.items()]
     write_file(folder / SUMS_FILE, "".join(lines).encode())
 
 

@@ -144,10 +144,7 @@ def mitigate(
             **settings,
             **o.plan_fields({**options, "model": model}),
         )
-    result = METHOD.run(chosen_plan, **o.run_options(options))
-    if not options.get("dry_run"):
-        result.write_files()
-    return result
+    return METHOD.run(chosen_plan, **o.run_options(options))
 
 
 def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:

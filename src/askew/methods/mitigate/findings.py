@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from askew.errors import UsageError
-from askew.findings import E, Head, MappingKey
+from askew.findings import RESULTS_FILE, E, Head, MappingKey
 from askew.method import Result
 from askew.methods.mitigate.plan import MitigationPlan
 from askew.mitigations import base as mitigation
@@ -16,7 +16,6 @@ from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares
 from askew.stats.intervals import sure_ends
 from askew.stats.significance import SIGNIFICANCE_LEVEL
-from askew.store.files import write_file
 from askew.types import Estimate, record
 
 
@@ -297,12 +296,16 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
         """Mitigation of the first technique, to wrap a model with."""
         return mitigation.load_mitigation(self.file())
 
-    def write_files(self) -> None:
-        """Write the mitigation file of each technique, and its further files, into the run folder."""
+    def extra_files(self) -> Mapping[str, bytes]:
+        """Return the mitigation file of each technique, and its further files, by name."""
+        files = dict[str, bytes]()
         for technique, text in self.findings.mitigations.items():
-            path = write_file(self.file(technique), text.encode())
-            for suffix, content in mitigation.load_mitigation(path).extra_files().items():
-                write_file(path.with_suffix(suffix), content)
+            path = self.file(technique)
+            files[path.name] = text.encode()
+            changed = mitigation.read_mitigation(text, f"{RESULTS_FILE}: {technique}")
+            for suffix, content in changed.extra_files().items():
+                files[path.with_suffix(suffix).name] = content
+        return files
 
 
 def is_significant_change(score: E, sign: int = 1) -> bool:
