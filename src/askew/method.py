@@ -6,6 +6,7 @@ The record `Method` holds what the command line, Python and a web app need of a 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -23,9 +24,10 @@ from askew import conditions, findings, registry
 from askew.conditions import Condition
 from askew.document import Document, EstimateRow, rows
 from askew.environment import environment
-from askew.errors import UsageError
+from askew.errors import StoreError, UsageError
 from askew.findings import FORMAT, RESULTS_FILE, GatheredData, Head, LocatedEstimate, PictureSet
 from askew.models.facts import remember_facts
+from askew.models.file_memory import FileDigest, Lookup, remember_files
 from askew.options import RunOptions, only_known, only_plan, run_options
 from askew.pages.blocks import Page
 from askew.plan import PLAN_FILE, RunPlan, read_toml
@@ -41,6 +43,9 @@ from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
     from askew.pages.media import Media
+
+RUNS = Path("runs")
+"""Default folder of runs."""
 
 LABEL_LENGTH = 40
 """Largest number of characters of a plan's label in the name of a run folder."""
@@ -146,12 +151,14 @@ class Method(Generic[P, G, F, R_co]):
             If parameters are given together with a plan file, or the request cannot be met.
         """
         only_known(options, kind)
-        if plan is None:
-            chosen = build()
-        else:
-            only_plan(options, **request)
-            chosen = (read or self.plan.read)(Path(plan))
-        return self.run(chosen, **run_options(options))
+        chosen_options = run_options(options)
+        with remember_files(_remembered_digests(chosen_options)):
+            if plan is None:
+                chosen = build()
+            else:
+                only_plan(options, **request)
+                chosen = (read or self.plan.read)(Path(plan))
+            return self.run(chosen, **chosen_options)
 
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
         """Carry out a plan, or the remaining part of it.
@@ -169,15 +176,16 @@ class Method(Generic[P, G, F, R_co]):
         """
         wanted = self.conditions(options.get("fail_if"))
         folder = Path(options.get("run") or self.folder(plan))
-        store = Path(options.get("store") or default_store(folder))
-        if options.get("dry_run"):
-            price = Budget.parse(options.get("budget"), options.get("price")).price
-            with counted_run(plan, folder, store, price) as counted:
-                self.gather(plan, counted)
-            return cast("R_co", counted)
-        scored = self._finished(plan, folder, store)
-        if scored is None:
-            scored = self._carry_out(plan, folder, store, options)
+        store = _store_of(options)
+        with remember_files(_remembered_digests(options)):
+            if options.get("dry_run"):
+                price = Budget.parse(options.get("budget"), options.get("price")).price
+                with counted_run(plan, folder, store, price) as counted:
+                    self.gather(plan, counted)
+                return cast("R_co", counted)
+            scored = self._finished(plan, folder, store)
+            if scored is None:
+                scored = self._carry_out(plan, folder, store, options)
         result = self.result(self, plan, folder, store, scored)
         result.restore_files()
         conditions.check(wanted, scored, result)
@@ -220,7 +228,7 @@ class Method(Generic[P, G, F, R_co]):
         """Return the default run folder: method, label of the plan, hash of the plan."""
         label = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")
         parts = [self.name, label[:LABEL_LENGTH].strip("-"), plan.hash[:8]]
-        return Path("runs") / "-".join(part for part in parts if part)
+        return RUNS / "-".join(part for part in parts if part)
 
     def load(self, folder: Path, store: Path | None = None) -> R_co:
         """Load a finished run.
@@ -279,6 +287,24 @@ class Method(Generic[P, G, F, R_co]):
             picture.reason or (picture.path and picture.path.exists()) for picture in planned
         )
         return is_complete and not counted.work.left
+
+
+def _store_of(options: RunOptions) -> Path:
+    """Return the store of a run with these options. All default run folders share a store."""
+    run = Path(options.get("run") or RUNS / "any")
+    return Path(options.get("store") or default_store(run))
+
+
+def _remembered_digests(options: RunOptions) -> Lookup:
+    """Return the function that reads the digests that the store of a run remembers."""
+
+    def lookup(paths: Sequence[str]) -> Mapping[str, FileDigest]:
+        # a store that cannot be read is reported when the run opens it
+        with suppress(StoreError), Store(_store_of(options), create=False) as store:
+            return store.digests(paths)
+        return {}
+
+    return lookup
 
 
 @dataclass(frozen=True)

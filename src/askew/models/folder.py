@@ -5,19 +5,19 @@ prompts and the second the conditions. Images directly in the folder belong to o
 named after the folder.
 """
 
-import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
+from askew.models.file_memory import file_memory
 from askew.models.folder_contents import (
     SUFFIXES,
     FolderContents,
     contents_of,
+    folders_of,
     other_formats,
     pooled_prompts,
     unused_descriptions,
@@ -84,11 +84,7 @@ class FolderCollection:
     @cached_property
     def digests(self) -> Mapping[Path, str]:
         """SHA-256 of every readable image file, which is the `id` of its `askew.types.Picture`."""
-        digests: dict[Path, str] = {}
-        for picture in self._pictures:
-            with suppress(OSError), picture.path.open("rb") as stream:
-                digests[picture.path] = hashlib.file_digest(stream, "sha256").hexdigest()
-        return digests
+        return file_memory().digests(picture.path for picture in self._pictures)
 
     @cached_property
     def revision(self) -> str:
@@ -149,26 +145,76 @@ def create(
     ManifestError
         If the manifest or folder cannot be used as it is.
     """
-    folder, table = _locate(Path(name), manifest)
+    options = _FolderOptions(
+        manifest=manifest,
+        file=file,
+        prompt_columns=split_names(prompt_column),
+        condition=condition,
+        baseline_condition=str(baseline_condition),
+        label=label,
+        where=where,
+        strict=strict,
+        allow_outside=allow_outside,
+        match_names=match_names,
+    )
+    opened = file_memory().collections
+    key = (name, repr(options))
+    if key not in opened:
+        opened[key] = _opened(name, options)
+    collection: FolderCollection = opened[key]
+    return collection
+
+
+@dataclass(frozen=True, slots=True)
+class _FolderOptions:
+    """Options of a collection, as `create` describes them."""
+
+    manifest: str
+    file: str
+    prompt_columns: Sequence[str]
+    condition: str
+    baseline_condition: str
+    label: Pairs
+    where: Pairs
+    strict: bool
+    allow_outside: bool
+    match_names: bool
+
+
+def _opened(name: str, options: _FolderOptions) -> FolderCollection:
+    """Open a collection."""
+    folder, table = _locate(Path(name), options.manifest)
     contents = contents_of(folder)
     if table is None:
-        pictures = _from_folders(contents, str(baseline_condition), allow_outside)
-        warnings = _unused_without_manifest(contents, is_chosen=manifest == NO_MANIFEST)
+        pictures = _from_folders(contents, options.baseline_condition, options.allow_outside)
+        is_declined = options.manifest == NO_MANIFEST
+        warnings = _unused_without_manifest(contents, is_chosen=is_declined)
     else:
-        columns = _columns_of(table, file, split_names(prompt_column), condition, label)
-        places = Places(folder, home_of(table.path), allow_outside, contents.pictures)
-        rows = table.where(parse_pairs(where))
-        search = find_files(rows, columns.file, places, match_names=match_names)
-        absent = absent_files(rows, columns.file, search.files, places, strict=strict)
-        _check_prompts(rows, columns.prompts)
-        sets = conditions_of(rows, condition, str(baseline_condition))
-        filed = _filed_pictures(rows, columns, search.files, sets)
-        pictures, repeats = distinct_rows(rows, filed, columns.used)
-        listed = {*search.files.values(), *_files_left_out(table, rows, columns.file, places)}
-        unused = _unused_beside_manifest(contents, table, listed, is_chosen=bool(manifest))
-        warnings = [*search.warnings, *absent, *repeats, *unused]
+        pictures, warnings = _from_manifest(contents, table, options)
     warnings += _without_baseline(pictures)
     return FolderCollection(f"folder/{name}", pictures, warnings)
+
+
+def _from_manifest(
+    contents: FolderContents, table: Manifest, options: _FolderOptions
+) -> tuple[list[FiledPicture], list[str]]:
+    """Return the images of a manifest, and warnings about its rows and about other files."""
+    columns = _columns_of(
+        table, options.file, options.prompt_columns, options.condition, options.label
+    )
+    home = home_of(table.path)
+    places = Places(contents.folder, home, options.allow_outside, contents.pictures)
+    rows = table.where(parse_pairs(options.where))
+    search = find_files(rows, columns.file, places, match_names=options.match_names)
+    absent = absent_files(rows, columns.file, search.files, places, strict=options.strict)
+    _check_prompts(rows, columns.prompts)
+    sets = conditions_of(rows, options.condition, options.baseline_condition)
+    filed = _filed_pictures(rows, columns, search.files, sets)
+    pictures, repeats = distinct_rows(rows, filed, columns.used)
+    listed = {*search.files.values(), *_files_left_out(table, rows, columns.file, places)}
+    is_chosen = bool(options.manifest)
+    unused = _unused_beside_manifest(contents, table, listed, is_chosen=is_chosen)
+    return pictures, [*search.warnings, *absent, *repeats, *unused]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +291,7 @@ def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> li
     is_chosen
         If true, the user declined the folder's manifest.
     """
-    pooled = [path for path in contents.pictures if path.parent == contents.folder]
+    pooled = [path for path in contents.pictures if not folders_of(path, contents.folder)]
     tables = [] if is_chosen else unused_tables(contents, None)
     return [
         *tables,
@@ -353,7 +399,7 @@ def _from_folders(
         left_out = "".join(f". {sentence}" for sentence in other_formats(contents))
         raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)}){left_out}")
     _check_depth(contents)
-    parts = [file.relative_to(folder).parts[:-1] for file in files]
+    parts = [folders_of(file, folder) for file in files]
     cells = [place[1] if len(place) == 2 else "" for place in parts]
     sets = conditions(cells, baseline_condition, f"sub-folders of {folder}")
     return [
@@ -371,7 +417,7 @@ def _from_folders(
 def _check_depth(contents: FolderContents) -> None:
     """Raise ManifestError for images deeper than prompt and condition."""
     folder = contents.folder
-    deep = [str(file) for file in contents.pictures if len(file.relative_to(folder).parts) > 3]
+    deep = [str(file) for file in contents.pictures if len(folders_of(file, folder)) > 2]
     if deep:
         tables = "".join(f". {sentence}" for sentence in unused_tables(contents, None))
         raise ManifestError(

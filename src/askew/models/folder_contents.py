@@ -8,9 +8,10 @@ unknown would be counted as images of one prompt.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from PIL import Image
@@ -106,7 +107,7 @@ def contents_of(folder: Path) -> FolderContents:
     """List the files of a folder by kind. Folders that askew wrote are left out."""
     files = _visible_files(folder)
     by_suffix = grouped(files, lambda path: path.suffix.lower())
-    pictures = _of_suffixes(files, SUFFIXES)
+    pictures = _of_suffixes(by_suffix, SUFFIXES)
     side_cars: list[Path] = []
     if not by_suffix.keys().isdisjoint(SIDE_CARS):
         images = {path.with_suffix("") for path in pictures}
@@ -116,33 +117,54 @@ def contents_of(folder: Path) -> FolderContents:
     return FolderContents(
         folder=folder,
         pictures=pictures,
-        others=_of_suffixes(files, OTHER_FORMATS),
-        tables=_of_suffixes(files, (*READ_TABLES, *OTHER_TABLES)),
+        others=_of_suffixes(by_suffix, OTHER_FORMATS),
+        tables=_of_suffixes(by_suffix, (*READ_TABLES, *OTHER_TABLES)),
         side_cars=tuple(side_cars),
     )
 
 
 def _visible_files(folder: Path) -> list[Path]:
     """Return the files that are not hidden, in the order of their path's parts."""
-    files: dict[tuple[str, ...], Path] = {}
-    for place, folders, names in os.walk(folder):
-        parts = Path(place).relative_to(folder).parts
-        for name in names:
-            path = os.path.join(place, name)
-            if not name.startswith(".") and os.path.isfile(path):
-                files[*parts, name] = Path(path)
-        folders[:] = [name for name in folders if not _is_left_out(place, name)]
-    return [files[parts] for parts in sorted(files)]
+    files: dict[tuple[str, ...], str] = {}
+    left: list[tuple[str, ...]] = [()]
+    while left:
+        parts = left.pop()
+        for entry in _entries(os.path.join(folder, *parts)):
+            if entry.name.startswith("."):
+                continue
+            if os.path.isfile(entry) if entry.is_symlink() else entry.is_file():
+                files[*parts, entry.name] = entry.path
+            elif not entry.is_symlink() and _is_searched(entry):
+                left.append((*parts, entry.name))
+    return [Path(files[parts]) for parts in sorted(files)]
 
 
-def _is_left_out(place: str, name: str) -> bool:
-    """Check whether a folder is hidden, or the folder of a run."""
-    return name.startswith(".") or os.path.exists(os.path.join(place, name, SUMS_FILE))
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries of a folder; none if it cannot be read."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        return list(entries)
+    return []
 
 
-def _of_suffixes(files: Sequence[Path], suffixes: Iterable[str]) -> tuple[Path, ...]:
-    chosen = frozenset(suffixes)
-    return tuple(path for path in files if path.suffix.lower() in chosen)
+def _is_searched(entry: os.DirEntry[str]) -> bool:
+    """Check whether an entry is a folder that does not belong to a run."""
+    return entry.is_dir() and not os.path.exists(os.path.join(entry.path, SUMS_FILE))
+
+
+def folders_of(path: Path, folder: Path) -> tuple[str, ...]:
+    """Return the names of the folders between a folder and a file below it."""
+    inside = str(path)[len(os.path.join(folder, "")) :]
+    return tuple(inside.split(os.sep)[:-1])
+
+
+def _of_suffixes(
+    by_suffix: Mapping[str, Sequence[Path]], suffixes: Iterable[str]
+) -> tuple[Path, ...]:
+    """Return the files with these suffixes, in the order of their path's parts."""
+    groups = [by_suffix[suffix] for suffix in suffixes if suffix in by_suffix]
+    if len(groups) == 1:
+        return tuple(groups[0])
+    return tuple(sorted(chain.from_iterable(groups), key=lambda path: path.parts))
 
 
 def _describes(path: Path, images: set[Path]) -> bool:

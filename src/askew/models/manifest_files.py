@@ -71,14 +71,27 @@ class Places:
 
         A link of a hub's cache stays a link, because the file it leads to has no readable name.
         """
-        target = Path(os.path.realpath(path))
+        target = self._target(str(path))
         bases = (self.folder, self.manifest_folder)
-        if self._blobs is not None and target.is_relative_to(self._blobs):
-            link = Path(os.path.abspath(path))
-            return link if any(map(link.is_relative_to, bases)) else None
-        if self.outside or any(map(target.is_relative_to, bases)):
-            return target
+        if self._blobs is not None and _is_below(target, self._blobs):
+            link = os.path.abspath(path)
+            return Path(link) if any(_is_below(link, base) for base in bases) else None
+        if self.outside or any(_is_below(target, base) for base in bases):
+            return path if target == str(path) else Path(target)
         return None
+
+    def _target(self, path: str) -> str:
+        """Return a path without links. Each folder is resolved once."""
+        parent, name = os.path.split(path)
+        if name in ("", os.curdir, os.pardir) or os.path.islink(path):
+            return os.path.realpath(path)
+        if parent not in self._resolved:
+            self._resolved[parent] = os.path.realpath(parent)
+        return os.path.join(self._resolved[parent], name)
+
+    @cached_property
+    def _resolved(self) -> dict[str, str]:
+        return {}
 
     def find(self, cell: str) -> Path | None:
         """Return the file that a cell means, or None if it leads out of the folders.
@@ -86,13 +99,20 @@ class Places:
         A path is relative to the folder or, if no such file exists, to the manifest's folder. If
         neither file exists, a path that begins with "/" is relative to the folder.
         """
-        paths = [self.folder / cell, self.manifest_folder / cell, self.folder / cell.lstrip("/")]
-        existing = [path for path in paths if os.path.isfile(path)]
-        for path in existing or paths[-1:]:
-            permitted = self.permitted(path)
-            if permitted is not None:
-                return permitted
-        return None
+        inside = cell.lstrip("/")
+        is_absent = True
+        for folder, name in (
+            (self.folder, cell),
+            (self.manifest_folder, cell),
+            (self.folder, inside),
+        ):
+            path = folder / name
+            if os.path.isfile(path):
+                is_absent = False
+                permitted = self.permitted(path)
+                if permitted is not None:
+                    return permitted
+        return self.permitted(self.folder / inside) if is_absent else None
 
     def named(self, cell: str) -> Sequence[Path]:
         """Return the image files of the folder whose paths share the longest ending with a cell."""
@@ -101,6 +121,11 @@ class Places:
             self._by_name.get(parts[-1], ()), lambda path: _common_ending(path.parts, parts)
         )
         return by_length[max(by_length)] if by_length else ()
+
+
+def _is_below(path: str, folder: Path) -> bool:
+    """Check whether a path without links is a folder, or below it."""
+    return path == str(folder) or path.startswith(os.path.join(folder, ""))
 
 
 def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:

@@ -3,8 +3,9 @@
 The run can stop at any point, and continues if it is repeated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any, Unpack
@@ -17,6 +18,7 @@ from askew.engine.threads import ThreadEngine
 from askew.errors import RESUME, Interrupted, RunError, UsageError
 from askew.measure.base import VQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, message_listener
+from askew.models.file_memory import file_memory
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
@@ -152,13 +154,31 @@ class LiveRun(Run):
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         self.claim(wanted)
-        outcomes: list[Outcome] = []
-        with self._stage("files", collection.name, 0, len(wanted)) as current:
-            for part in slices(wanted, FILES_AT_ONCE):
+        self.store.put_digests(file_memory().new)
+        outcomes = self._imported(collection, wanted)
+        left = [request for request in wanted if request.key not in outcomes]
+        with self._stage("files", collection.name, len(outcomes), len(wanted)) as current:
+            for part in slices(left, FILES_AT_ONCE):
                 self._check_stop(current)
-                outcomes += self.store.add_files(part)
+                added = self.store.add_files(part)
+                outcomes |= zip([request.key for request in part], added, strict=True)
                 current.advance(len(part))
-        return list(zip(filed, outcomes, strict=True))
+        return [(file, outcomes[request.key]) for file, request in zip(filed, wanted, strict=True)]
+
+    def _imported(
+        self, collection: Collection, wanted: Sequence[PictureRequest]
+    ) -> dict[str, Outcome]:
+        """Return the images of unchanged files that the store has already, by key."""
+        digests: Mapping[Path, str] = getattr(collection, "digests", {})
+        stored = self.store.pictures(request.key for request in wanted)
+        imported: dict[str, Outcome] = {}
+        for request in wanted:
+            picture = stored.get(request.key)
+            if request.source is None or not isinstance(picture, Picture):
+                continue
+            if digests.get(request.source) == picture.id:
+                imported[request.key] = replace(picture, source=str(request.source))
+        return imported
 
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]

@@ -46,6 +46,9 @@ An index with other tables, views or triggers counts as damaged, since these cou
 another person.
 """
 
+LATER_TABLES = ("reports", "files")
+"""Tables that earlier versions of askew did not write."""
+
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 """Function that returns the initial rows of a new index, by table."""
 
@@ -108,8 +111,8 @@ class Index:
             return
         if not self._has_schema():
             self._create(known)
-        elif not self.has_table("reports"):
-            self._add_reports()
+        else:
+            self._add_tables()
 
     def _include_journal(self, is_writable: bool) -> None:
         """Add the rows of the journal that the index does not include.
@@ -345,19 +348,21 @@ class Index:
         return descriptions
 
     def has_table(self, name: str) -> bool:
-        """Check whether the index has a table. Earlier versions of askew wrote no table `reports`."""
+        """Check whether the index has a table. Earlier versions lacked some (`LATER_TABLES`)."""
         return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def _has_schema(self) -> bool:
         return self.has_table("meta")
 
-    def _add_reports(self) -> None:
-        """Add the table that earlier versions of askew did not write."""
-        columns = TABLES["reports"]
+    def _add_tables(self) -> None:
+        """Add the tables that earlier versions of askew did not write."""
+        absent = [table for table in LATER_TABLES if not self.has_table(table)]
+        if not absent:
+            return
         with self.transaction():
-            self._connection.execute(
-                f"CREATE TABLE IF NOT EXISTS reports ({columns}) WITHOUT ROWID"
-            )
+            for definition, name in DEFINITIONS.items():
+                if name in absent and not self.has_table(name):
+                    self._connection.execute(definition)
 
     def _create(self, known: KnownRows | None) -> None:
         self._use_wal()

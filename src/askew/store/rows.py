@@ -21,6 +21,8 @@ TABLES = {
     "answers": "instrument, picture, question, answer, reason, detail, sum, "
     "PRIMARY KEY (instrument, picture, question)",
     "reports": "key, report, sum, PRIMARY KEY (key)",
+    "files": "path, size INTEGER, modified INTEGER, changed INTEGER, inode INTEGER, digest, sum, "
+    "PRIMARY KEY (path)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
 """Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
@@ -114,6 +116,14 @@ def _is_report(key: Any, report: Any) -> bool:
         return False
 
 
+def _is_file(*row: Any) -> bool:
+    path, size, modified, changed, inode, digest = row
+    numbers = (size, modified, changed, inode)
+    return (
+        _are_texts(path) and None not in numbers and _are_numbers(*numbers) and is_image_id(digest)
+    )
+
+
 def _is_vector(embedder: Any, picture: Any, vector: Any) -> bool:
     is_whole = isinstance(vector, bytes) and len(vector) % 4 == 0
     return is_whole and _are_texts(embedder, picture)
@@ -138,6 +148,7 @@ CHECKS: Mapping[str, Callable[..., bool]] = {
     "planned": _is_planned,
     "answers": _is_answer,
     "reports": _is_report,
+    "files": _is_file,
     "vectors": _is_vector,
     REMOVED: _is_removal,
 }

@@ -19,7 +19,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from askew.environment import package_versions
 from askew.errors import StoreError
 from askew.models.base import Setting
+from askew.models.file_memory import FileDigest
 from askew.store import entries, locks
 from askew.store.blobs import Blobs, LocalBlobs, is_intact
 from askew.store.files import digest_of, sha256
@@ -321,6 +322,20 @@ class Store:
         if not self.index.has_table("reports"):
             return {}
         return {key: json.loads(report) for key, report in self.index.rows("reports", "key", keys)}
+
+    def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
+        """Return the remembered digests of files of a collection, by path."""
+        if not self.index.has_table("files"):
+            return {}
+        rows = self.index.rows("files", "path", filter(_is_unicode, paths))
+        return {path: FileDigest(*state) for path, *state in rows}
+
+    def put_digests(self, digests: Mapping[str, FileDigest]) -> None:
+        """Remember digests of files by path, except paths that are not valid Unicode."""
+        rows = [(path, *astuple(digest)) for path, digest in digests.items() if _is_unicode(path)]
+        if rows:
+            with self.index.transaction():
+                self.index.put("files", rows)
 
     def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
         """Import the image files that `source` names, in order."""
@@ -651,6 +666,15 @@ def _modified(path: Path) -> int | None:
     except OSError:
         return None
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
+
+
+def _is_unicode(text: str) -> bool:
+    """Check whether UTF-8 can represent a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _reason(outcome: object) -> tuple[str | None, str]:

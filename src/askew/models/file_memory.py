@@ -1,0 +1,142 @@
+"""Digests of image files that a store remembers, and collections that a command has opened.
+
+Reading 100,000 files takes much longer than asking for their state. A file whose size, times and
+inode are unchanged has the remembered digest. A file that was changed in the last seconds before it
+was read is not remembered: a second change could leave its state as it is. Git uses the same rule.
+"""
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FRESH = 3 * 10**9
+"""Nanoseconds after a change in which the state of a file is not trusted. FAT counts in 2 s."""
+
+MOST_INODE = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """SHA-256 of a file in a certain state.
+
+    Attributes
+    ----------
+    size
+        Number of bytes.
+    modified
+        Time of the last change of the content, in nanoseconds.
+    changed
+        Time of the last change of content or properties, in nanoseconds.
+    inode
+        Number of the file in its file system.
+    digest
+        SHA-256 as 64 hexadecimal digits.
+    """
+
+    size: int
+    modified: int
+    changed: int
+    inode: int
+    digest: str
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Check whether a file is in this state."""
+        return (self.size, self.modified, self.changed, self.inode) == _state(status)
+
+
+Lookup = Callable[[Sequence[str]], Mapping[str, FileDigest]]
+"""Function that returns the remembered digests of files, by path."""
+
+
+class FileMemory:
+    """Digests of the files that a command reads.
+
+    Parameters
+    ----------
+    lookup
+        Function that returns digests that earlier commands have read.
+
+    Attributes
+    ----------
+    new
+        Digests that this command has read and that can be remembered, by path.
+    collections
+        Collections that this command has opened, by their options.
+    """
+
+    def __init__(self, lookup: Lookup = lambda paths: {}) -> None:
+        self._lookup = lookup
+        self.new: dict[str, FileDigest] = {}
+        self.collections: dict[object, Any] = {}
+
+    def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
+        """Return the SHA-256 of every regular file that can be read."""
+        states = dict(_states(paths))
+        known = self._lookup([str(path) for path in states])
+        digests = {}
+        for path, status in states.items():
+            remembered = known.get(str(path))
+            if remembered is not None and remembered.is_of(status):
+                digests[path] = remembered.digest
+                continue
+            with suppress(OSError):
+                digests[path] = self._read(path)
+        return digests
+
+    def _read(self, path: Path) -> str:
+        """Return the SHA-256 of a file, and keep it if the file has been unchanged for a while."""
+        start = time.time_ns()
+        with path.open("rb") as stream:
+            before = os.fstat(stream.fileno())
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            after = os.fstat(stream.fileno())
+        latest = max(before.st_mtime_ns, before.st_ctime_ns)
+        if _state(before) == _state(after) and start - latest > FRESH:
+            size, modified, changed, inode = _state(before)
+            self.new[str(path)] = FileDigest(
+                size=size, modified=modified, changed=changed, inode=inode, digest=digest
+            )
+        return digest
+
+
+def _states(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield the regular files among paths, each with its state."""
+    for path in paths:
+        with suppress(OSError):
+            status = os.stat(path)
+            if stat.S_ISREG(status.st_mode):
+                yield path, status
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return size, times and inode. Inodes of some systems exceed the numbers of SQLite."""
+    inode = status.st_ino & MOST_INODE
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
+
+
+_MEMORY: ContextVar[FileMemory] = ContextVar("file_memory")
+
+
+@contextmanager
+def remember_files(lookup: Lookup) -> Iterator[FileMemory]:
+    """Use remembered digests within this context. A context inside another has no effect."""
+    if _MEMORY.get(None) is not None:
+        yield _MEMORY.get()
+        return
+    token = _MEMORY.set(FileMemory(lookup))
+    try:
+        yield _MEMORY.get()
+    finally:
+        _MEMORY.reset(token)
+
+
+def file_memory() -> FileMemory:
+    """Return the memory of this context; an empty memory outside of a context."""
+    return _MEMORY.get(None) or FileMemory()
