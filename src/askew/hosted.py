@@ -43,7 +43,7 @@ DEADLINE = 5.0
 LONGEST_PAUSE = 120.0
 """Longest pause in seconds that a server may ask for before the next attempt."""
 FIRST_PAUSE = 0.5
-"""Seconds before the second attempt of an image. Each further pause is twice as long."""
+"""Seconds before the second attempt of a paid request. Each further pause is twice as long."""
 
 _USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
 """Codes of errors for which another attempt is pointless, although the status is 429."""
@@ -52,6 +52,11 @@ _PASSWORD = re.compile(r"(?<=//)[^/?#]*@")
 """Name and password in an address."""
 
 T = TypeVar("T")
+
+
+def _never(error: ServerError) -> bool:
+    """Return False: a temporary failure is not final."""
+    return False
 
 
 class Server:
@@ -106,11 +111,21 @@ class Server:
             http_client=client,
         )
 
-    def chat(self, **fields: Any) -> ChatCompletion:
+    def chat(
+        self,
+        notify: Callable[[str], None] | None = None,
+        is_final: Callable[[ServerError], bool] = _never,
+        **fields: Any,
+    ) -> ChatCompletion:
         """Send a conversation and return the answer of the server.
 
         Parameters
         ----------
+        notify
+            Receives a sentence about each pause before another attempt. With it, a request is not
+            sent again if the account has no money left. None lets OpenAI's client repeat requests.
+        is_final
+            With `notify`, errors for which a request is not sent again.
         **fields
             Fields of the request.
 
@@ -124,8 +139,11 @@ class Server:
         ServerError
             If the request fails; with the server's message, the status and the number of attempts.
         """
-        create = self._client.chat.completions.create
-        answer: ChatCompletion = self._checked(create, fields)
+        if notify is None:
+            answer: ChatCompletion = self._checked(self._client.chat.completions.create, fields)
+            return answer
+        create = self._client.with_options(max_retries=0).chat.completions.create
+        answer = self._repeated(create, fields, notify, is_final)
         return answer
 
     def image(self, notify: Callable[[str], None], **fields: Any) -> ImagesResponse:
@@ -152,12 +170,22 @@ class Server:
             If the request fails; with the server's message, the status and the number of attempts.
         """
         create = self._client.with_options(max_retries=0).images.generate
+        return self._repeated(create, fields, notify)
+
+    def _repeated(
+        self,
+        create: Callable[..., T | str],
+        fields: dict[str, Any],
+        notify: Callable[[str], None],
+        is_final: Callable[[ServerError], bool] = _never,
+    ) -> T:
+        """Return the answer to a request that is sent again after a temporary failure."""
         attempt = 1
         while True:
             try:
                 return self._checked(create, fields, attempt)
             except ServerError as error:
-                pause = self._pause(error, attempt)
+                pause = None if is_final(error) else self._pause(error, attempt)
                 if pause is None:
                     raise
                 status = error.status or "nothing"

@@ -1,0 +1,184 @@
+"""Conversations with a model behind any OpenAI-compatible server.
+
+Servers differ in the fields that they accept. A field that a server has rejected is replaced or left
+out in all later requests.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from askew.errors import ServerError
+from askew.hosted import Server
+from askew.prompts.llm import Completion, Schema
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletion
+
+Turn = Mapping[str, Any]
+"""A message as the server takes it. Its content is a text, or a list of texts and images."""
+
+_FIELD_NAMES = {
+    "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
+    "max_tokens": re.compile(r"max_tokens|max_completion_tokens", re.I),
+    "temperature": re.compile(r"temperature", re.I),
+    "seed": re.compile(r"\bseed\b", re.I),
+}
+"""Names of request fields in the errors of servers that do not accept them, by field."""
+
+_SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
+_FILTERS = re.compile(r"content_filter|content_policy|moderation|responsibleai", re.I)
+"""Codes of errors of servers whose filter refuses a request."""
+
+
+class ChatClient:
+    """Conversations with one model of one server. Several threads can use it at once.
+
+    Parameters
+    ----------
+    server
+        The server.
+    fields
+        Fields of each request, such as `model`, `temperature` and `max_tokens`.
+    """
+
+    def __init__(self, server: Server, fields: Mapping[str, Any]) -> None:
+        self._server = server
+        self._fields = dict(fields)
+        self._left_out: frozenset[str] = frozenset()
+
+    def complete(
+        self,
+        messages: Sequence[Turn],
+        schema: Schema | None,
+        seed: int,
+        notify: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Return the next message of a conversation.
+
+        Parameters
+        ----------
+        messages
+            All messages so far.
+        schema
+            JSON schema of the answer.
+        seed
+            Seed of the answer.
+        notify
+            Receives a sentence about each pause before another attempt, as `Server.chat` takes it.
+
+        Returns
+        -------
+        Completion
+            The answer. If a filter refused the request, its text is the reason of the server.
+
+        Raises
+        ------
+        ServerError
+            If the server gives no answer.
+        """
+        while True:
+            content = self._content(messages, schema, seed, self._left_out)
+            try:
+                answer = self._server.chat(
+                    notify=notify,
+                    is_final=lambda error, sent=content: _rejected_field(sent, error) is not None,
+                    **content,
+                )
+                return _completion(answer, self._server.url)
+            except ServerError as error:
+                if _FILTERS.search(error.server_code):
+                    return Completion(text=error.words, refused=True)
+                rejected = _rejected_field(content, error)
+                if rejected is None:
+                    raise
+                self._left_out |= {rejected}
+
+    def _content(
+        self,
+        messages: Sequence[Turn],
+        schema: Schema | None,
+        seed: int,
+        left_out: frozenset[str],
+    ) -> dict[str, Any]:
+        """Return the fields of a request, without those that the server does not accept."""
+        if "system role" in left_out:
+            messages = _without_system(messages)
+        content = {
+            **self._fields,
+            "messages": list(messages),
+            "seed": seed,
+        }
+        if schema is not None and "json_schema" in left_out:
+            content["response_format"] = {"type": "json_object"}
+        elif schema is not None:
+            answer = {"name": "answer", "strict": True, "schema": schema}
+            content["response_format"] = {"type": "json_schema", "json_schema": answer}
+        if "max_tokens" in left_out:
+            content["max_completion_tokens"] = content.pop("max_tokens")
+        return {name: value for name, value in content.items() if name not in left_out}
+
+
+def _without_system(messages: Sequence[Turn]) -> list[Turn]:
+    """Return a conversation whose first message by the user includes the system's message."""
+    system, user, *rest = messages
+    instruction = system["content"]
+    content = user["content"]
+    if isinstance(content, str):
+        merged: object = f"{instruction}\n\n{content}"
+    else:
+        merged = [{"type": "text", "text": instruction}, *content]
+    return [{"role": "user", "content": merged}, *rest]
+
+
+def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:
+    """Return the field that an error is about; None for an error about anything else.
+
+    The strict form of `response_format` is the field "json_schema", and a system's message is the
+    field "system role".
+    """
+    has_system = content["messages"][0]["role"] == "system"
+    if has_system and _SYSTEM_ROLE.search(str(error)):
+        return "system role"
+    is_failure = error.status is not None and error.status >= 500
+    if error.status not in (400, 422) and not is_failure:
+        return None
+    for name, pattern in _FIELD_NAMES.items():
+        if is_failure and name != "response_format":
+            continue  # a failed server may name any field
+        if name in content and pattern.search(str(error)):
+            is_strict = name == "response_format" and content[name]["type"] == "json_schema"
+            return "json_schema" if is_strict else name
+    return None
+
+
+def _completion(answer: "ChatCompletion", url: str) -> Completion:
+    """Return the first choice of a server's answer. Raises ServerError for anything else."""
+    try:
+        choice = answer.choices[0]
+        text = _text(choice.message.content)
+        refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ServerError(
+            f"{url} sent JSON that is not a chat completion: {str(answer)[:200]!r}"
+        ) from error
+    return Completion(
+        text=text.encode(errors="replace").decode(),  # half characters cannot be sent back
+        refused=refused,
+        truncated=choice.finish_reason == "length",
+        prompt_tokens=_token_count(answer, "prompt_tokens"),
+        completion_tokens=_token_count(answer, "completion_tokens"),
+    )
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, which may be a list of typed parts. Raises TypeError."""
+    if isinstance(content, str | None):
+        return content or ""
+    return "".join(part["text"] for part in content if part["type"] == "text")
+
+
+def _token_count(answer: "ChatCompletion", name: str) -> int | None:
+    """Return a number of tokens; None if the server reports no valid number."""
+    count = getattr(answer.usage, name, None)
+    return count if isinstance(count, int) and count >= 0 else None
