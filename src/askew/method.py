@@ -179,8 +179,11 @@ class Method(Generic[P, G, F, R_co]):
         store = _store_of(options)
         with remember_files(_remembered_digests(options)):
             if options.get("dry_run"):
-                price = Budget.parse(options.get("budget"), options.get("price")).price
-                with counted_run(plan, folder, store, price) as counted:
+                budget = Budget.parse(
+                    options.get("budget"), options.get("price"), options.get("vqa_price")
+                )
+                prices = (budget.price, budget.call_price)
+                with counted_run(plan, folder, store, *prices) as counted:
                     self.gather(plan, counted)
                 return cast("R_co", counted)
             scored = self._finished(plan, folder, store)

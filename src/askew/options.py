@@ -234,6 +234,12 @@ class RunOptions(TypedDict, total=False):
         float | None,
         _run_option(help="Price of an image in dollars, for --dry-run, --budget and the report."),
     ]
+    vqa_price: Annotated[
+        float | None,
+        _run_option(
+            help="Price of a call of --vqa openai/MODEL in dollars, as --price.",
+        ),
+    ]
     log: Annotated[
         PathOption,
         _run_option(help="Append events to this file, one JSON object per line."),
@@ -307,6 +313,12 @@ class VQAOptions(TypedDict, total=False):
     vqa_args: Annotated[
         SettingsOption,
         _instrument_option("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
+    ]
+    vqa_url: Annotated[
+        str | None,
+        _instrument_option(
+            help="Server of --vqa openai/MODEL, such as http://localhost:11434/v1.",
+        ),
     ]
 
 
@@ -539,7 +551,10 @@ def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setti
         settings["offload"] = True
     if "mitigation" in chosen:
         settings["mitigation"] = _joined_paths(chosen["mitigation"])
-    return {"model_args": settings, "sources_args": {}}
+    of_vqa: dict[str, Setting] = {}
+    if "vqa_url" in chosen:
+        of_vqa["openai:url"] = cast("Setting", chosen["vqa_url"])
+    return {"model_args": settings, "sources_args": {}, "vqa_args": of_vqa}
 
 
 def _joined_paths(paths: object) -> str:

@@ -1,7 +1,8 @@
 """Protocols of the instruments that read images, and a base for comparing images with texts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,45 @@ class VQA(Protocol):
 
         A question with options gets one of them or a `Missing`.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswers:
+    """Answers about an image, with the calls that gave them.
+
+    Attributes
+    ----------
+    answers
+        Answers in the order of the questions.
+    records
+        Records of the requests and their answers, by key.
+    """
+
+    answers: list[str | Missing]
+    records: Mapping[str, Mapping[str, Any]]
+
+
+@runtime_checkable
+class CalledVQA(VQA, Protocol):
+    """VQA whose calls wait for a server and may cost money.
+
+    Attributes
+    ----------
+    concurrency
+        Number of images about which a run asks at once.
+    """
+
+    concurrency: int
+
+    @property
+    def separate(self) -> "CalledVQA | None":
+        """Return the same model with one question per call; None if it is this instrument."""
+
+    def calls(self, questions: Sequence[Question]) -> int:
+        """Return the number of calls for questions about an image."""
+
+    def logged_answers(self, picture: Picture, questions: Sequence[Question]) -> LoggedAnswers:
+        """Return the answers about an image, with the records of the calls."""
 
 
 class PictureReader(Protocol):

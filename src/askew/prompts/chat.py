@@ -6,6 +6,7 @@ out in all later requests.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from askew.errors import ServerError
@@ -82,7 +83,7 @@ class ChatClient:
             try:
                 answer = self._server.chat(
                     notify=notify,
-                    is_final=lambda error, sent=content: _rejected_field(sent, error) is not None,
+                    is_final=partial(_is_rejection, content),
                     **content,
                 )
                 return _completion(answer, self._server.url)
@@ -129,6 +130,11 @@ def _without_system(messages: Sequence[Turn]) -> list[Turn]:
     else:
         merged = [{"type": "text", "text": instruction}, *content]
     return [{"role": "user", "content": merged}, *rest]
+
+
+def _is_rejection(content: Mapping[str, Any], error: ServerError) -> bool:
+    """Check whether an error is about a field of the request that can be replaced."""
+    return _rejected_field(content, error) is not None
 
 
 def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:

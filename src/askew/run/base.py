@@ -109,6 +109,7 @@ class ModelMaker:
         self.batch_size = model.batch_size
         self.seeded = is_seeded(model)
         self.concurrency = int(getattr(model, "concurrency", 1))
+        self.is_called = hasattr(model, "concurrency")
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """Return one batch of images, encoded.

@@ -1,13 +1,14 @@
 """A run that only counts the work of a gather step, and the part that is already stored."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os.path import isfile
 from pathlib import Path
 
 import numpy as np
 
-from askew.measure.base import VQA, Evaluator, PictureReader
+from askew.measure.base import VQA, CalledVQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.plan import RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
@@ -35,9 +36,13 @@ class CountingRun(Run):
         Bounds of work that depends on earlier results, by name.
     """
 
-    def __init__(self, store: Store, price: float | None = None) -> None:
+    def __init__(
+        self, store: Store, price: float | None = None, call_price: float | None = None
+    ) -> None:
         self.store = store
         self._price = price
+        self._call_price = call_price
+        self._paid_calls = 0
         self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
@@ -90,7 +95,7 @@ class CountingRun(Run):
         }
         new = {(picture.id, key) for picture in present for key in hashes} - asked
         self._asked |= {(vqa.fingerprint, name, key) for name, key in new}
-        calls = len(list(lacking(present, questions, known.keys() | asked)))
+        calls = self._calls(vqa, present, questions, known.keys() | asked)
         self.work += Work(
             questions=len(new), questions_left=len(new - known.keys()), vqa_calls=calls
         )
@@ -98,6 +103,21 @@ class CountingRun(Run):
         for picture in present:
             answers[picture.id] = [known.get((picture.id, key), NOT_YET) for key in hashes]
         return answers
+
+    def _calls(
+        self,
+        vqa: VQA,
+        pictures: Sequence[Picture],
+        questions: Sequence[Question],
+        known: AbstractSet[tuple[str, str]],
+    ) -> int:
+        """Return the number of calls for questions without an answer."""
+        if not isinstance(vqa, CalledVQA):
+            return len(list(lacking(pictures, questions, known)))
+        groups = lacking(pictures, questions, known, at_once=1)
+        calls = sum(vqa.calls(asked) for _, asked in groups)
+        self._paid_calls += calls
+        return calls
 
     def read(
         self,
@@ -150,12 +170,28 @@ class CountingRun(Run):
             "earlier results"
             for task, work in self.bounds.items()
         ]
-        cost = []
+        lines = self.total.lines(at_most=bool(self.bounds))
+        return [*lines, *self._cost_lines(), *bounds]
+
+    def _cost_lines(self) -> list[str]:
+        """Return the largest cost, if a price is known.
+
+        Questions that depend on earlier results have a call each.
+        """
+        dollars = 0.0
+        parts = []
         if self._price is not None:
             images = self.total.pictures_left
-            dollars = images * self._price
-            cost = [f"cost        at most ${dollars:,.2f} ({images} images at ${self._price:g})"]
-        return [*self.total.lines(at_most=bool(self.bounds)), *cost, *bounds]
+            dollars += images * self._price
+            parts.append(f"{images} images at ${self._price:g}")
+        if self._call_price is not None:
+            later = sum(work.questions_left for work in self.bounds.values())
+            calls = self._paid_calls + later
+            dollars += calls * self._call_price
+            parts.append(f"{calls} calls for labels at ${self._call_price:g}")
+        if not parts:
+            return []
+        return [f"cost        at most ${dollars:,.2f} ({', '.join(parts)})"]
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
         """Return the wanted images that are stored, and count images that were not counted before."""
@@ -172,12 +208,17 @@ class CountingRun(Run):
 
 @contextmanager
 def counted_run(
-    plan: RunPlan, folder: Path, store: Path, price: float | None = None
+    plan: RunPlan,
+    folder: Path,
+    store: Path,
+    price: float | None = None,
+    call_price: float | None = None,
 ) -> Iterator[CountingRun]:
     """Open a run that only counts the remaining work, without making or writing anything.
 
-    `price` is the price of an image in dollars, for the largest cost.
+    `price` and `call_price` are the prices of an image and of a call of an instrument behind a
+    server, in dollars, for the largest cost.
     """
     check_folder(folder, plan)
     with Store(store, create=False) as opened:
-        yield CountingRun(opened, price)
+        yield CountingRun(opened, price, call_price)

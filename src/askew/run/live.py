@@ -16,7 +16,7 @@ from askew.engine.base import Engine, Failure
 from askew.engine.local import LocalEngine
 from askew.engine.threads import ThreadEngine
 from askew.errors import RESUME, Interrupted, RunError, UsageError
-from askew.measure.base import VQA, PictureReader, VectorVQA
+from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, message_listener
 from askew.models.file_memory import file_memory
 from askew.options import RunOptions
@@ -26,7 +26,15 @@ from askew.run.budget import Budget
 from askew.run.dispatch import Dispatcher, Parts, interruption
 from askew.run.folder import HASH_FILE, check_folder
 from askew.run.interrupts import patient_interrupt
-from askew.run.parts import EmbeddingReader, ImageParts, QuestionGroup, QuestionParts, VectorParts
+from askew.run.paid_calls import PaidCalls, affordable_groups, check_price
+from askew.run.parts import (
+    CalledParts,
+    EmbeddingReader,
+    ImageParts,
+    QuestionGroup,
+    QuestionParts,
+    VectorParts,
+)
 from askew.run.progress import (
     Event,
     Progress,
@@ -43,7 +51,7 @@ from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wan
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest
-from askew.store.store import Store
+from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question, slices
 
 FILES_AT_ONCE = 16
@@ -98,6 +106,7 @@ class LiveRun(Run):
         self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
         self._engine = LocalEngine() if engine is None else engine
         self._stop = Flag() if stop is None else stop
+        self._paid_calls = PaidCalls()
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
@@ -134,6 +143,8 @@ class LiveRun(Run):
         check = getattr(maker, "check", None)
         if left and check:
             check()
+        if left and getattr(maker, "is_called", False):
+            check_price(self.budget, self.budget.price, maker.name)
         # another run may have made some of them already; this run needs them, too
         self.claim(wanted)
         with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
@@ -186,20 +197,63 @@ class LiveRun(Run):
         """Return answers by image id, in the order of the questions.
 
         Only questions without a stored answer are asked. Instruments that answer from vectors get
-        stored vectors, and their new vectors are stored.
+        stored vectors, and their new vectors are stored. Servers are asked about several images at
+        once.
+
+        Raises
+        ------
+        RunError
+            If the budget is used up. Answers are stored in each case.
         """
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
-        groups: list[QuestionGroup] = list(lacking(present, questions, known))
-        vectors = self._vectors_of(vqa, present) if groups else {}
-        left = sum(len(group) for group, _ in groups)
-        with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
-            self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
+        if isinstance(vqa, CalledVQA):
+            self._ask_server(vqa, present, questions, known)
+        else:
+            self._ask_here(vqa, present, questions, known)
         hashes = [question_hash(question) for question in questions]
         answers = {}
         for picture in present:
             answers[picture.id] = [known[picture.id, key] for key in hashes]
         return answers
+
+    def _ask_here(
+        self, vqa: VQA, present: Sequence[Picture], questions: Sequence[Question], known: Answers
+    ) -> None:
+        """Add the answers of an instrument that is not behind a server."""
+        groups: list[QuestionGroup] = list(lacking(present, questions, known))
+        vectors = self._vectors_of(vqa, present) if groups else {}
+        left = sum(len(group) for group, _ in groups)
+        with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
+            self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
+
+    def _ask_server(
+        self,
+        vqa: CalledVQA,
+        present: Sequence[Picture],
+        questions: Sequence[Question],
+        known: Answers,
+    ) -> None:
+        """Add the answers of an instrument behind a server, as far as the budget allows."""
+        check_price(
+            self.budget, self.budget.call_price, vqa.name, unit="call", option="--vqa-price"
+        )
+        self._paid_calls.add(vqa, present, questions)
+        groups: list[QuestionGroup] = list(lacking(present, questions, known, at_once=1))
+        affordable = affordable_groups(vqa, groups, self.budget)
+        parts = CalledParts(self.store, vqa, affordable, known, self.budget)
+        done = len(present) - len(groups)
+        with self._stage("answers", vqa.name, done, len(present)) as current:
+            if isinstance(self._engine, LocalEngine):
+                self._call(parts, vqa.concurrency, current)
+            else:
+                self._carry_out(parts, current)
+        left = len(groups) - len(affordable)
+        if left:
+            raise RunError(
+                f"the budget of {self.budget.text} is used up: {left} of {len(present)} images "
+                f"are left to label by {vqa.name}. {RESUME}"
+            )
 
     def _vectors_of(self, vqa: VQA, pictures: Sequence[Picture]) -> dict[str, Rows]:
         """Return vectors by image id for an instrument that answers from them, else nothing."""
@@ -294,21 +348,25 @@ class LiveRun(Run):
         """Return what servers reported about the images of the run, in words."""
         planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
         reports = self.store.reports(picture.key for picture in planned)
-        return server_sentences(list(reports.values()), len(planned), self.budget.price)
+        return [
+            *server_sentences(list(reports.values()), len(planned), self.budget.price),
+            *self._paid_calls.sentences(self.budget.call_price),
+        ]
 
     def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
         """Return the batches that the budget allows."""
-        most = self.budget.pictures
+        most = self.budget.pictures_left()
         if most is None or not left:
             return list(left)
         first = len(left[0])
-        if most < min(maker.batch_size, first):
+        is_unspent = self.budget.spent + self.budget.calls == 0
+        if is_unspent and most < min(maker.batch_size, first):
             raise UsageError(
                 f"the budget of {self.budget.text} is smaller than one batch of {maker.name}. "
                 f"Set --budget to {first} or more"
             )
-        spent = np.cumsum([len(part) for part in left]) + self.budget.spent
-        return [part for part, total in zip(left, spent, strict=True) if total <= most]
+        totals = np.cumsum([len(part) for part in left])
+        return [part for part, total in zip(left, totals, strict=True) if total <= most]
 
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
         """Carry out parts by `count` calls at once, which Ctrl-C does not break off."""
@@ -366,7 +424,7 @@ def opened_run(
 ) -> Iterator[LiveRun]:
     """Open a run of the remaining work of a plan; its store is closed afterwards.
 
-    It uses the options `budget`, `price`, `progress`, `log`, `engine` and `stop`.
+    It uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `engine` and `stop`.
     """
     with Store(store) as opened, opened_log(options.get("log")) as log:
         progress = _receiver(options.get("progress", False))
@@ -382,7 +440,9 @@ def opened_run(
                 opened,
                 plan,
                 progress=receive if options.get("log") else progress,
-                budget=Budget.parse(options.get("budget"), options.get("price")),
+                budget=Budget.parse(
+                    options.get("budget"), options.get("price"), options.get("vqa_price")
+                ),
                 engine=options.get("engine"),
                 stop=options.get("stop"),
             )

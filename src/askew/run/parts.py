@@ -7,9 +7,10 @@ from typing import Generic
 import numpy as np
 
 from askew.environment import environment
-from askew.measure.base import VQA, PictureReader, VectorVQA
+from askew.measure.base import VQA, CalledVQA, LoggedAnswers, PictureReader, VectorVQA
 from askew.run.base import Answer, Maker, MakerOutput, Outcome, Rows, W, expect, provider
 from askew.run.budget import Budget
+from askew.store.completions import Completions
 from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
 
@@ -185,13 +186,81 @@ def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
             rows = vqa.answer(pictures, questions)
         fits = len(rows) == len(pictures) and all(len(row) == len(questions) for row in rows)
         expect(fits, "the numbers of answers do not match the images and questions")
-        for row in rows:
-            for question, answer in zip(questions, row, strict=True):
-                expect(
-                    _is_answer(answer, question),
-                    f"{answer!r} is not an answer to {question.text!r}",
-                )
+        _check_answers(rows, questions)
     return [list(map(_readable, row)) for row in rows]
+
+
+def _check_answers(rows: Sequence[Sequence[Answer]], questions: Sequence[Question]) -> None:
+    """Raise ValueError for an answer that is neither an option nor missing."""
+    for row in rows:
+        for question, answer in zip(questions, row, strict=True):
+            expect(
+                _is_answer(answer, question),
+                f"{answer!r} is not an answer to {question.text!r}",
+            )
+
+
+class CalledParts:
+    """Images about which a server is asked, one image per part.
+
+    Parameters
+    ----------
+    store
+        Store of the answers and of the records of all calls.
+    vqa
+        The instrument.
+    parts
+        Groups of one image and its questions.
+    known
+        Answers. Answers of finished parts are added.
+    budget
+        Budget that counts the calls.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        vqa: CalledVQA,
+        parts: Sequence[QuestionGroup],
+        known: Answers,
+        budget: Budget,
+    ) -> None:
+        self.task = partial(call_group, vqa)
+        self._vqa = vqa
+        self._questions = QuestionParts(store, vqa, parts, known, {})
+        self._completions = Completions(store.path)
+        self._budget = budget
+        self.parts = parts
+        self.lock_names = self._questions.lock_names
+        self.size = self._questions.size
+        self.is_complete = self._questions.is_complete
+
+    def item(self, part: QuestionGroup) -> QuestionGroup:
+        """Return the image and the questions."""
+        return part
+
+    def save(self, part: QuestionGroup, result: LoggedAnswers) -> None:
+        """Store the records of the calls, then the answers."""
+        _, questions = part
+        self._budget.calls += self._vqa.calls(questions)
+        for key, record in result.records.items():
+            self._completions.put_completion(key, record)
+        self._questions.save(part, [result.answers])
+
+
+def call_group(vqa: CalledVQA, group: QuestionGroup) -> LoggedAnswers:
+    """Return the answers about the image of a group, with the records of the calls.
+
+    Raises
+    ------
+    ModelError
+        If the instrument fails, or returns an invalid answer.
+    """
+    (picture,), questions = group
+    with provider(vqa.name, f"answering {questions[0].text!r}"):
+        logged = vqa.logged_answers(picture, questions)
+        _check_answers([logged.answers], questions)
+    return LoggedAnswers(list(map(_readable, logged.answers)), logged.records)
 
 
 def _is_answer(answer: object, question: Question) -> bool:

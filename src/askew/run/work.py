@@ -158,19 +158,22 @@ def unread(
 
 
 def lacking(
-    pictures: Sequence[Picture], questions: Sequence[Question], known: Container[tuple[str, str]]
+    pictures: Sequence[Picture],
+    questions: Sequence[Question],
+    known: Container[tuple[str, str]],
+    at_once: int = SLICE,
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
     """Yield groups of images that lack answers to the same questions, and these questions.
 
-    A group is part of a fixed slice of `pictures`. `known` contains pairs of image id and question
-    hash.
+    A group is part of a fixed slice of `at_once` images. `known` contains pairs of image id and
+    question hash.
     """
     distinct = {question_hash(question): question for question in questions}
 
     def unanswered(picture: Picture) -> tuple[str, ...]:
         return tuple(key for key in distinct if (picture.id, key) not in known)
 
-    for part in slices(pictures, SLICE):
+    for part in slices(pictures, at_once):
         for keys, group in grouped(part, unanswered).items():
             if keys:
                 yield group, [distinct[key] for key in keys]

@@ -1,0 +1,82 @@
+"""Calls of instruments behind servers: their number, their price, and the calls a budget allows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.measure.base import CalledVQA
+from askew.run.budget import Budget
+from askew.run.parts import QuestionGroup
+from askew.store.keys import question_hash
+from askew.types import Picture, Question
+
+
+@dataclass(slots=True)
+class PaidCalls:
+    """Number of calls that a run needs, with calls whose answers are stored already.
+
+    Attributes
+    ----------
+    count
+        The number of calls.
+    """
+
+    count: int = 0
+    _asked: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def add(
+        self, vqa: CalledVQA, pictures: Iterable[Picture], questions: Sequence[Question]
+    ) -> None:
+        """Count the calls for questions about images, each question about an image once."""
+        by_hash = {question_hash(question): question for question in questions}
+        for picture in pictures:
+            keys = {(vqa.fingerprint, picture.id, name): name for name in by_hash}
+            new = [by_hash[name] for key, name in keys.items() if key not in self._asked]
+            self._asked |= keys.keys()
+            self.count += vqa.calls(new)
+
+    def sentences(self, price: float | None) -> list[str]:
+        """Return a sentence about the cost, if there are calls at a known price in dollars."""
+        if not self.count or price is None:
+            return []
+        return [
+            f"the {self.count} calls for labels cost about ${self.count * price:,.2f} at "
+            f"${price:g} per call"
+        ]
+
+
+def check_price(
+    budget: Budget, price: float | None, name: str, unit: str = "image", option: str = "--price"
+) -> None:
+    """Raise UsageError if a budget in dollars lacks the price of an image or a call.
+
+    Parameters
+    ----------
+    budget
+        The budget.
+    price
+        The price; None if it is unknown.
+    name
+        Name of the model or the instrument.
+    unit, option
+        What has the price, and the option that states it.
+    """
+    if budget.dollars is not None and price is None:
+        raise UsageError(
+            f"the budget of {budget.text} needs the price of each {unit} of {name} in dollars: "
+            f"{option} 0.01"
+        )
+
+
+def affordable_groups(
+    vqa: CalledVQA, groups: Sequence[QuestionGroup], budget: Budget
+) -> list[QuestionGroup]:
+    """Return the first groups whose calls the budget allows."""
+    most = budget.calls_left()
+    if most is None:
+        return list(groups)
+    calls = [len(pictures) * vqa.calls(questions) for pictures, questions in groups]
+    totals = np.cumsum(calls)
+    return [group for group, total in zip(groups, totals, strict=True) if total <= most]
