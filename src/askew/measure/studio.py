@@ -105,6 +105,10 @@ class StudioEmbedder(CachingEmbedder):
     def _embedded(self, images: list[Image.Image]) -> Vectors:
         return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 
+    def embed_images(self, images: list[Image.Image]) -> Vectors:
+        """Return unit vectors of images in memory."""
+        return self._embedded(images)
+
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
         """Return unit vectors of images given as (images, 128, 128, 3)."""
         import torch

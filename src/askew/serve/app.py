@@ -1,29 +1,30 @@
-"""The server of one model: OpenAI's images endpoint and its list of models, as a Starlette app.
+"""The server of one model as a Starlette app: OpenAI's endpoints for images, labels and models.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
 model makes from this seed.
 """
 
-import asyncio
 import base64
 import json
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from askew.errors import AskewError
 from askew.models.base import Model, Request
 from askew.run.base import encoded
 from askew.serve.faults import DEFAULT_WORD, Fault, FaultDraws
+from askew.serve.labels import LabelServer
+from askew.serve.replies import FAILURES, BadRequest, damaged, failure, fault_in_place
 from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
@@ -33,18 +34,8 @@ MOST_IMAGES = 10
 MOST_BYTES = 2**20
 """Greatest size of a request in bytes."""
 
-LARGE = 50 * 2**20
-"""Size of the answer of the fault `large` in bytes."""
-
-DRIP = 0.05
-"""Seconds between the bytes of the fault `drip`."""
-
 OWNER = "askew"
 """Owner of the model in the list of models."""
-
-
-class BadRequest(Exception):
-    """A request that the server does not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +103,7 @@ class ImageServer:
         self.name = name
         self._model = model
         self._draws = FaultDraws(faults)
+        self._labels = LabelServer(self._draws)
         self._turn = threading.Lock()
 
     def app(self) -> Starlette:
@@ -119,6 +111,7 @@ class ImageServer:
         return Starlette(
             routes=[
                 Route("/v1/images/generations", self.generate, methods=["POST"]),
+                Route("/v1/chat/completions", self._labels.complete, methods=["POST"]),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.models),
             ]
@@ -141,15 +134,9 @@ class ImageServer:
         except BadRequest as error:
             return failure(400, str(error))
         faults = {fault.kind: fault for fault in self._draws.draw(wanted.prompt, wanted.seeds[0])}
-        for kind in faults:
-            if kind in FAILURES:
-                return failure(*FAILURES[kind])
-        if "429" in faults:
-            return failure(429, "too many requests", headers={"Retry-After": "0.2"})
-        if "redirect" in faults:
-            return Response(status_code=307, headers={"Location": "http://127.0.0.1:9/v1"})
-        if "hang" in faults:
-            await asyncio.sleep(3600)
+        reply = await fault_in_place(faults)
+        if reply is not None:
+            return reply
         return await self._answer(wanted, faults)
 
     async def _answer(self, wanted: ImageRequest, faults: Mapping[str, Fault]) -> Response:
@@ -167,7 +154,7 @@ class ImageServer:
             return failure(*FAILURES["refuse"])
         data = [_entry(image, rewritten) for image in images if isinstance(image, EncodedPicture)]
         content = {"created": int(time.time()), "data": data, "output_format": "png"}
-        return damaged(content, faults)
+        return damaged_images(content, faults)
 
     def _generate(self, prompt: str, seeds: Sequence[int]) -> list[EncodedPicture | Missing]:
         """Return encoded images of a prompt."""
@@ -176,46 +163,13 @@ class ImageServer:
         return [encoded(image) for image in images]
 
 
-FAILURES: Mapping[str, tuple[int, str, str]] = {
-    "refuse": (400, "the content filter refused this prompt", "moderation_blocked"),
-    "500": (500, "the server failed on purpose", "server_error"),
-    "401": (401, "the key is invalid", "invalid_api_key"),
-    "quota": (429, "you exceeded your current quota", "insufficient_quota"),
-}
-"""Status, message and code of faults that are errors."""
-
-
-def failure(
-    status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    """Return an error in the form that OpenAI's clients read."""
-    kind = "invalid_request_error" if status < 500 else "server_error"
-    error = {"message": message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": error}, status, headers=headers)
-
-
-def damaged(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
+def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
     """Return an answer, damaged if a fault says so."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:
         content["data"] = [{"url": "http://169.254.169.254/latest/meta-data"}]
-    body = json.dumps(content).encode()
-    if "type" in faults:
-        return Response("<!doctype html><title>gateway</title>", media_type="text/html")
-    if "large" in faults:
-        return Response(b" " * LARGE, media_type="application/json")
-    if "half" in faults:
-        return Response(body[: len(body) // 2], media_type="application/json")
-    if "drip" in faults:
-        return StreamingResponse(_drip(body), media_type="application/json")
-    return Response(body, media_type="application/json")
-
-
-async def _drip(body: bytes) -> AsyncIterator[bytes]:
-    for number in range(len(body)):
-        yield body[number : number + 1]
-        await asyncio.sleep(DRIP)
+    return damaged(json.dumps(content).encode(), faults)
 
 
 def _entry(image: EncodedPicture, rewritten: str | None) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Faults that a served model shows on purpose, so that clients can be tested.
 
 A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. A rate is the share of requests
-that show the fault. A fault with a word concerns requests whose prompt contains the word. Refusals
-and rewritten prompts depend on prompt and seed only, so that a repeated request has the same
-outcome. All other faults are drawn anew for each request, so that a repeated request can succeed.
+that show the fault. A fault with a word concerns requests whose prompt or question contains the
+word. Refusals, rewritten prompts and wrong labels depend on the request only, so that a repeated
+request has the same outcome. All other faults are drawn anew for each request, so that a repeated request can succeed.
 """
 
 import re
@@ -18,6 +18,7 @@ from askew.store.keys import derived_seed
 FAULTS: Mapping[str, str] = {
     "refuse": "refuse the prompt, as a content filter does",
     "rewrite": "add the WORD (smiling) to the prompt, and report the rewritten prompt",
+    "mislabel": "replace the label WORD of an image by another",
     "429": "too many requests, with Retry-After",
     "500": "an internal error",
     "401": "an invalid key",
@@ -33,8 +34,8 @@ FAULTS: Mapping[str, str] = {
 }
 """Kinds of faults, each with its description."""
 
-STABLE = ("refuse", "rewrite")
-"""Kinds whose outcome depends on prompt and seed only."""
+STABLE = ("refuse", "rewrite", "mislabel")
+"""Kinds whose outcome depends on prompt and seed, or label and image, only."""
 
 DEFAULT_WORD = "smiling"
 

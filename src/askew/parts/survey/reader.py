@@ -18,6 +18,7 @@ from askew.parts.survey.instruments import (
     studio_warnings,
 )
 from askew.parts.survey.observed import Answer, ObservedSet, observe
+from askew.parts.survey.together import check_together
 from askew.plan import Plan, PromptPlan
 from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
@@ -179,6 +180,7 @@ def surveyed(
     embedders = [embedder.name] if embedder else []
     reader.run.warn(*source_warnings(plan.texts(), source, reader.instruments))
     reader.run.warn(*studio_warnings([source.name, *other_sources], reader.instruments, embedders))
+    check_together(reader.run, reader.instruments, plan.prompts, observed)
     confusion = confusions(plan.prompts, observed, plan.vqa)
     measured_errors = {(entry.instrument, entry.axis): entry.table for entry in confusion}
     return SurveyData(

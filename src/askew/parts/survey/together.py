@@ -1,0 +1,75 @@
+"""A check whether questions that share a call are answered as they are answered one by one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from askew.measure.base import VQA, CalledVQA
+from askew.parts.survey.observed import ObservedSet
+from askew.plan import PromptPlan
+from askew.run.base import Run
+from askew.types import Picture, Question
+
+SAMPLE = 24
+"""Largest number of images in the check."""
+
+
+def check_together(
+    run: Run,
+    instruments: Mapping[str, VQA],
+    prompts: Sequence[PromptPlan],
+    observed: Mapping[str, Sequence[ObservedSet]],
+) -> None:
+    """Ask again one by one about some images, and add the number of changed answers as a warning.
+
+    Only instruments that put several questions into a call are asked.
+
+    Parameters
+    ----------
+    run
+        The run.
+    instruments
+        Instruments by name.
+    prompts
+        Prompts of the plan.
+    observed
+        Sets by prompt.
+    """
+    for name, vqa in instruments.items():
+        separate = vqa.separate if isinstance(vqa, CalledVQA) else None
+        if separate is None:
+            continue
+        changed = 0
+        total = 0
+        images = -(-SAMPLE // len(prompts))
+        for prompt in prompts[:SAMPLE]:
+            sample = _first_images(observed[prompt.text], images)
+            questions = _closed_questions(prompt)
+            together = run.ask(vqa, sample, questions)
+            one_by_one = run.ask(separate, sample, questions)
+            for picture, answers in together.items():
+                pairs = zip(answers, one_by_one[picture], strict=True)
+                changed += sum(first != second for first, second in pairs)
+                total += len(answers)
+        run.warn(_sentence(name, changed, total))
+
+
+def _first_images(sets: Iterable[ObservedSet], count: int) -> list[Picture]:
+    pictures = [picture for entry in sets for picture in entry.pictures]
+    return [picture for picture in pictures if isinstance(picture, Picture)][:count]
+
+
+def _closed_questions(prompt: PromptPlan) -> list[Question]:
+    questions = [question for axis in prompt.axes for question in axis.axis().questions]
+    return [question for question in questions if question.options]
+
+
+def _sentence(name: str, changed: int, total: int) -> str:
+    sentence = (
+        f"{name} got several questions per call. askew asked {total} of them again one by one: "
+        f"{changed} answers changed"
+    )
+    if not changed:
+        return sentence
+    return (
+        f"{sentence} ({changed / total:.0%}). If these are too many, give each question its own "
+        "call: --vqa-arg together=1"
+    )
