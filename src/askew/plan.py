@@ -23,6 +23,10 @@ NonEmptyText = Annotated[str, Field(min_length=1)]
 Settings = dict[str, Setting]
 
 
+CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
+"""Settings of instruments and language models behind servers that change no answer."""
+
+
 class PlanPart(BaseModel):
     """An immutable part of a plan, without unknown fields."""
 
@@ -235,6 +239,15 @@ class Plan(RunPlan):
         if twice:
             raise ValueError(f"the plan contains a prompt twice: {twice[0]!r}")
         return self
+
+    def deciding(self) -> dict[str, object]:
+        """Return the fields that determine the results, without the address of a server."""
+        vqa_args = {
+            name: value
+            for name, value in self.vqa_args.items()
+            if name.rpartition(":")[2] not in CONNECTION_SETTINGS
+        }
+        return super().deciding() | {"vqa_args": vqa_args}
 
     def texts(self) -> list[str]:
         """Return every distinct prompt text of the plan, in order of first appearance."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from shutil import rmtree
@@ -33,11 +34,22 @@ def network(family: str) -> Path:
     return written
 
 
+@lru_cache
+def labeling_server() -> str:
+    """Return the address of a server that labels images by the studio's VQA model."""
+    from served_models import served
+
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(served()).url
+
+
 VQAS: dict[str, Case] = {
     "studio": lambda folder: ("studio", {}),
     "faces": lambda folder: ("faces", {}),
     "labels": lambda folder: ("labels", {"collection": registry.model(f"folder/{folder}")}),
     "clip": lambda folder: (f"clip/{network('siglip')}", {}),
+    "openai": lambda folder: ("openai/studio", {"url": labeling_server()}),
     "transformers": lambda folder: (f"transformers/{network('llava')}", {"max_tokens": 5}),
 }
 EMBEDDERS: dict[str, Case] = {

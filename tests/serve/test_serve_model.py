@@ -141,3 +141,47 @@ def test_the_command_serves_until_it_is_stopped() -> None:
         process.terminate()
         assert process.wait(20) == 0
     assert json.loads(listed.model_dump_json())["id"] == "studio/planted"
+
+
+def chat(url: str, *parts: dict[str, object]) -> openai.types.chat.ChatCompletion:
+    messages = [{"role": "user", "content": list(parts)}]
+    return client(url).chat.completions.create(model="any", messages=messages)  # type: ignore[call-overload, no-any-return]
+
+
+QUESTIONS = '{"q1": {"question": "What is the gender?", "options": ["male", "female"]}}'
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([{"type": "text", "text": QUESTIONS}], "cannot be read"),
+        ([{"type": "text", "text": "hello"}], "cannot be read"),
+        (
+            [
+                {"type": "text", "text": QUESTIONS},
+                {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/x.png"}},
+            ],
+            "not a data URI",
+        ),
+        (
+            [
+                {"type": "text", "text": QUESTIONS},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ],
+            "cannot be read",
+        ),
+    ],
+)
+def test_requests_for_labels_that_cannot_be_read_are_errors(
+    parts: list[dict[str, object]], words: str
+) -> None:
+    with served() as server, pytest.raises(openai.BadRequestError, match=words):
+        chat(server.url, *parts)
+
+
+def test_wrong_labels_fall_on_the_word_at_the_rate_and_are_repeated() -> None:
+    draws = FaultDraws([Fault.parse("mislabel:female=0.3")])
+    for label, rate in {"female": 0.3, "male": 0.0}.items():
+        outcomes = [bool(draws.draw(label, seed)) for seed in range(400)]
+        assert outcomes == [bool(draws.draw(label, seed)) for seed in range(400)]
+        assert abs(sum(outcomes) / 400 - rate) < 0.07

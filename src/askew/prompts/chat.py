@@ -162,7 +162,7 @@ def _completion(answer: "ChatCompletion", url: str) -> Completion:
     """Return the first choice of a server's answer. Raises ServerError for anything else."""
     try:
         choice = answer.choices[0]
-        text = _text(choice.message.content)
+        text = _text(choice.message.content) or _text(choice.message.refusal)
         refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ServerError(

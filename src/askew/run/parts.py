@@ -243,8 +243,7 @@ class CalledParts:
         """Store the records of the calls, then the answers."""
         _, questions = part
         self._budget.calls += self._vqa.calls(questions)
-        for key, record in result.records.items():
-            self._completions.put_completion(key, record)
+        self._completions.put_completions(result.records)
         self._questions.save(part, [result.answers])
 
 

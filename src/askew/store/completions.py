@@ -39,12 +39,25 @@ class Completions:
         StoreError
             If it cannot be written.
         """
-        path = self._file(key)
-        content = {**record, "sha256": digest_of(record)}
+        self.put_completions({key: record})
+
+    def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
+        """Store several records by their keys, which takes less time than one after another.
+
+        Raises
+        ------
+        StoreError
+            If they cannot be written.
+        """
+        contents = {}
         with faults(self._where):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(content, indent=1, sort_keys=True)
-            write_whole({path: text.encode("ascii")})
+            for key, record in records.items():
+                path = self._file(key)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content = {**record, "sha256": digest_of(record)}
+                text = json.dumps(content, indent=1, sort_keys=True)
+                contents[path] = text.encode("ascii")
+            write_whole(contents)
 
     def _file(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plan import NonEmptyText, RunPlan, Settings
+from askew.plan import CONNECTION_SETTINGS, NonEmptyText, RunPlan, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
@@ -19,7 +19,7 @@ COLOR = "color:"
 NO_VQA = "none"
 PEOPLE = "people"
 
-CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency", "budget"))
+UNDECIDING = CONNECTION_SETTINGS | {"budget"}
 """Settings of a language model about its server and costs. They may change when a run resumes."""
 
 
@@ -83,9 +83,7 @@ class ScoredPlan(RunPlan):
 
     def deciding(self) -> dict[str, object]:
         """Return the fields that determine the results."""
-        llm_args = {
-            name: value for name, value in self.llm_args.items() if name not in CONNECTION_SETTINGS
-        }
+        llm_args = {name: value for name, value in self.llm_args.items() if name not in UNDECIDING}
         return super().deciding() | {"llm_args": llm_args}
 
 

@@ -49,7 +49,8 @@ def check_together(
                 pairs = zip(answers, one_by_one[picture], strict=True)
                 changed += sum(first != second for first, second in pairs)
                 total += len(answers)
-        run.warn(_sentence(name, changed, total))
+        if total:
+            run.warn(_sentence(name, changed, total))
 
 
 def _first_images(sets: Iterable[ObservedSet], count: int) -> list[Picture]:
