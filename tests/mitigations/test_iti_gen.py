@@ -127,6 +127,36 @@ def test_a_truncated_file_and_an_empty_value_are_errors_of_one_sentence(
         )
 
 
+@pytest.mark.parametrize("damage", ["swapped tokens", "swapped values", "random tokens", "shares"])
+def test_tokens_carry_a_digest(
+    learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]], damage: str
+) -> None:
+    """Swapped tokens would give women where men are asked for."""
+    _, tokens, _ = learned
+    table = tokens["gender"]
+    whole = ITIGen(
+        targets={"gender": {"male": 0.9, "female": 0.1}},
+        tokens={"gender": encode_tokens(table)},
+        width=128,
+        encoder="0",
+    )
+    signed = whole.with_digest()
+    assert signed.fingerprint == whole.fingerprint
+    content = signed.model_dump(mode="json")
+    assert mitigation.parse_mitigation(content, "m.toml") == signed
+    if damage == "shares":
+        shares = {"gender": {"male": 0.5, "female": 0.5}}
+        assert mitigation.parse_mitigation(content | {"targets": shares}, "m.toml")
+        return
+    changes = {
+        "swapped tokens": {"tokens": {"gender": encode_tokens(table[::-1])}},
+        "swapped values": {"targets": {"gender": {"female": 0.1, "male": 0.9}}},
+        "random tokens": {"tokens": {"gender": encode_tokens(np.zeros_like(table))}},
+    }
+    with pytest.raises(UsageError, match="the digest differs"):
+        mitigation.parse_mitigation(content | changes[damage], "m.toml")
+
+
 def test_killed_training_continues_to_the_same_bytes(
     learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]], tmp_path: Path
 ) -> None:

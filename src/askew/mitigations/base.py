@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import tomli_w
 from PIL import Image
@@ -163,6 +163,10 @@ class Mitigation(PlanPart):
         It differs from `fingerprint` where earlier versions of askew made other images.
         """
         return self.fingerprint
+
+    def with_digest(self) -> Self:
+        """Return the mitigation with a digest of what it learned, by which damage is noticed."""
+        return self
 
     def extra_files(self) -> Mapping[str, bytes]:
         """Return the contents of files written next to the TOML file, by suffix."""

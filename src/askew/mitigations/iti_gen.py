@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from askew.mitigations.steering import (
     TargetSteering,
     TextInputs,
 )
-from askew.store.files import sha256
+from askew.store.files import digest_of, sha256
 from askew.store.states import StateFile
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ class ITIGen(TargetSteering):
         Width of the text encoder.
     encoder
         Digest of the embeddings of the text encoder with which the tokens were learned.
+    digest
+        Digest of the tokens with the values to which they belong. Empty in files of earlier
+        versions, whose tokens cannot be checked.
     """
 
     stage: ClassVar[int] = REPLACES_TEXT
@@ -74,6 +77,7 @@ class ITIGen(TargetSteering):
     tokens: dict[str, str]
     width: int = Field(ge=1)
     encoder: str
+    digest: str = ""
 
     @model_validator(mode="after")
     def _check_tokens(self) -> ITIGen:
@@ -87,7 +91,29 @@ class ITIGen(TargetSteering):
                 raise ValueError(
                     f"the tokens of {axis!r} are incomplete or damaged: {needed} bytes are needed"
                 )
+        if self.digest and self.digest != self.tokens_digest:
+            raise ValueError(
+                "the tokens are not those that were learned for these values: the digest differs. "
+                "Tokens, and names and order of the values, must not be edited; shares may. "
+                "Learn the tokens again with --technique iti-gen"
+            )
         return self
+
+    @property
+    def tokens_digest(self) -> str:
+        """Digest of the tokens of each value, and of their encoder."""
+        values = {axis: [*shares] for axis, shares in self.targets.items()}
+        content = [self.encoder, self.width, [*values.items()], self.tokens]
+        return digest_of(content)[:16]
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of everything in the mitigation that affects images."""
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))[:16]
+
+    def with_digest(self) -> Self:
+        """Return the mitigation with the digest of its tokens."""
+        return self.model_copy(update={"digest": self.tokens_digest})
 
     def table(self, axis: str) -> NDArray[np.float32]:
         """Return the tokens of an axis, (values, 3, width)."""

@@ -9,6 +9,7 @@ from askew.findings import E, Head, MappingKey
 from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.following import Following
 from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares, SharesDifference
@@ -155,6 +156,8 @@ class AuditFindings(Head):
     shares_over_prompts, differences_over_prompts
         Shares of all prompts together, and their differences between conditions. Empty with one
         prompt.
+    following : tuple of Following
+        Labels of the baseline images against the values that mitigations request of them.
     """
 
     plan: AuditPlan
@@ -166,6 +169,7 @@ class AuditFindings(Head):
     domain: tuple[Domain, ...]
     shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
     differences_over_prompts: tuple[SharesDifference, ...] = ()
+    following: tuple[Following, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey import first_screen
+from askew.parts.survey.following import request_blocks
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import family_size
@@ -73,6 +74,7 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
     return (
         b.Section("All values", view.all_values(), screen=False),
         *_scores_sections(view),
+        b.Section("Requested values", request_blocks(view.findings.following)),
         b.Section("Differences between image sets", view.differences()),
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),

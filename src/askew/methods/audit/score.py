@@ -51,6 +51,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         domain=domain(scores_with_q, plan.confidence),
         shares_over_prompts=judged.over_prompts,
         differences_over_prompts=all_changes[len(changes) :],
+        following=gathered.following,
     )
 
 

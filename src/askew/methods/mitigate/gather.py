@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,18 @@ from askew.methods.mitigate.selection import (
     policy_predictions,
     widest_axes,
 )
-from askew.mitigations.base import Mitigation, parse_mitigation, requested_values
+from askew.mitigations.base import Mitigation, parse_mitigation
 from askew.mitigations.prompts import Policy, PolicyPart, PromptPolicy
-from askew.models.base import Model, Request
+from askew.models.base import Model
 from askew.parts.survey import reader as survey
 from askew.parts.survey.confusion import calibrations
+from askew.parts.survey.following import (
+    ImageRequests,
+    following,
+    following_warnings,
+    requests_of,
+    targets_of,
+)
 from askew.parts.survey.instruments import instruments_of
 from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import Observed, SurveyReader
@@ -39,7 +45,7 @@ from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
 from askew.run.work import Work, unmade
 from askew.store.files import sha256
-from askew.store.keys import derived_seed, picture_seed
+from askew.store.keys import derived_seed
 from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
@@ -422,7 +428,7 @@ def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, objec
         **plan.settings_of(technique),
         **learned,
     }
-    return parse_mitigation(fields, f"the mitigation {technique}")
+    return parse_mitigation(fields, f"the mitigation {technique}").with_digest()
 
 
 def _evaluation_set(
@@ -439,10 +445,15 @@ def _evaluation_set(
     if technique is not None:
         set_prompt = Prompt(prompt.text, TECHNIQUE_AXIS, technique)
     observed = workshop.reader.read(prompt, [(set_prompt, pictures)])[0]
+    requests = requests_of(prompt.text, model, len(pictures), seed)
+    asked = ImageRequests(requests=requests, targets=targets_of(model))
+    plan = workshop.plan
+    entries = following(prompt, observed, asked, plan.vqa[0], plan.confidence)
+    workshop.run.warn(*following_warnings(entries, technique or ""))
     evaluation = EvaluationSet(
         technique=technique,
         observed=observed,
-        asked=_requested_values(prompt.text, model, len(pictures), seed),
+        asked=requests,
         subjects=_subjects(workshop.reader, pictures),
         vectors={},
         text=None,
@@ -450,20 +461,6 @@ def _evaluation_set(
     if workshop.embedder is None:
         return evaluation
     return _with_vectors(evaluation, workshop.run, workshop.embedder, prompt.text, pictures)
-
-
-def _requested_values(
-    prompt: str, model: Model, images: int, seed: int
-) -> dict[str, list[str | None]]:
-    """Return what the mitigations of a model request of each image, by axis."""
-    requests = [
-        Request(prompt, picture_seed(seed, prompt, number), number) for number in range(images)
-    ]
-    requested = [requested_values(model, request) for request in requests]
-    by_axis = {}
-    for axis in dict.fromkeys(chain.from_iterable(requested)):
-        by_axis[axis] = [values.get(axis) for values in requested]
-    return by_axis
 
 
 def _subjects(reader: SurveyReader, pictures: Sequence[Outcome]) -> list[Answer]:

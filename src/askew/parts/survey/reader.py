@@ -10,6 +10,7 @@ from askew.findings import GatheredData, PictureSet
 from askew.measure.base import CAPTION, PERSON, VQA, Embedder
 from askew.models.base import Collection
 from askew.parts.survey.confusion import Confusion, Errors, calibrations, confusions
+from askew.parts.survey.following import Following, following_of_plan, following_warnings
 from askew.parts.survey.instruments import (
     Source,
     fingerprints,
@@ -151,11 +152,14 @@ class SurveyData(GatheredData):
         Labels by instruments against labels by people, if there are any.
     errors : Errors
         Error counts of instruments: from `confusion`, else from the instruments' own calibration.
+    following : tuple of Following
+        Labels of the baseline images against the values that mitigations request.
     """
 
     observed: Observed
     confusion: tuple[Confusion, ...]
     errors: Errors
+    following: tuple[Following, ...]
 
 
 def surveyed(
@@ -182,6 +186,8 @@ def surveyed(
     reader.run.warn(*studio_warnings([source.name, *other_sources], reader.instruments, embedders))
     check_together(reader.run, reader.instruments, plan.prompts, observed)
     confusion = confusions(plan.prompts, observed, plan.vqa)
+    follows = following_of_plan(plan, source, observed)
+    reader.run.warn(*following_warnings(follows))
     measured_errors = {(entry.instrument, entry.axis): entry.table for entry in confusion}
     return SurveyData(
         model=identity_of(source, plan.model_args),
@@ -191,6 +197,7 @@ def surveyed(
         observed=observed,
         confusion=confusion,
         errors={**calibrations(plan.prompts, reader.instruments), **measured_errors},
+        following=follows,
     )
 
 

@@ -7,6 +7,7 @@ from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
 from askew.models.manifest import INITIAL
 from askew.pages.words import plural
+from askew.parts.survey.following import following_warnings
 from askew.parts.survey.instruments import LABELS, studio_warnings
 from askew.parts.survey.missing_pictures import MissingCount, MissingPictures, uneven
 from askew.parts.survey.sentences import missing_sentences
@@ -65,6 +66,8 @@ def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[
     warnings += _equal_run_warnings(runs)
     warnings += _uneven_label_warnings(runs, texts)
     warnings += _left_out_sets(runs, texts)
+    for name, run in runs.items():
+        warnings += following_warnings(run.findings.following, name)
     if not generated:
         warnings.append(UNPAIRED)
     for run in runs.values():

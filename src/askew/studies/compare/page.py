@@ -11,6 +11,7 @@ from askew.pages import skeleton, words
 from askew.pages.media import allowance, picture_row
 from askew.pages.words import axis_label, capital, quote, set_label, shorten
 from askew.parts.survey import blocks as survey
+from askew.parts.survey.following import request_blocks
 from askew.stats.significance import is_significant
 from askew.studies.compare.findings import (
     ALL_PROMPTS,
@@ -89,6 +90,7 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
     ]
     return (
         b.Section("Differences", view.differences()),
+        b.Section("Requested values", view.requests()),
         b.Section("Shares", view.shares(), screen=False),
         b.Section("Images", first_images, screen=False),
         b.Section("Each prompt and axis", view.details(), screen=False),
@@ -199,6 +201,11 @@ class ComparisonView:
             for gap in (*skeleton.picture_gaps(sets), *survey.gaps(shares)):
                 notes.append(replace(gap, name=f"{self.letter(name)}: {gap.name}"))
         return notes
+
+    def requests(self) -> Iterator[b.Block]:
+        """Yield the values that the mitigations of runs request, and how many images follow."""
+        for name, run in self.comparison.runs.items():
+            yield from request_blocks(run.findings.following, self.letter(name))
 
     def shares(self) -> Iterator[b.Block]:
         """Yield the shares in all runs: a group of bars for each axis of an image set."""

@@ -1,0 +1,260 @@
+"""Whether images show the values that the mitigations of a model request of them.
+
+A mitigation file states the shares that it asks for. Its file may be damaged, its words may be
+exchanged, or a model may not follow it. So the labels of the images are held against its requests.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.findings import E
+from askew.mitigations.base import MitigatedModel, requested_values
+from askew.mitigations.prompts import PromptReplacement
+from askew.models.base import Request
+from askew.pages import blocks as b
+from askew.pages.words import axis_label, capital, listing, perceived, percent, quote
+from askew.parts.survey.observed import Answer, ObservedSet
+from askew.plan import Plan, PromptPlan
+from askew.stats.following import Verdict, followed
+from askew.stats.significance import SIGNIFICANCE_LEVEL
+from askew.store.keys import picture_seed
+from askew.types import Estimate, Missing, record
+
+Requests = Mapping[str, Sequence[str | None]]
+"""By axis, the value that is requested of each image of a prompt; None for no request."""
+
+Targets = Mapping[str, Mapping[str, float]]
+"""Target share of each value, by axis."""
+
+WARNED: Mapping[Verdict, str] = {
+    "less_than_by_chance": "follow the mitigation less often than by chance",
+    "no_more_than_by_chance": "do not follow the mitigation more often than by chance",
+    "fewer_than_asked": "show {values} significantly less often than the mitigation asks",
+}
+
+
+@record
+class Following:
+    """Labels of the images of a prompt against the values that mitigations request.
+
+    Attributes
+    ----------
+    prompt, axis, instrument : str
+        The prompt, the axis, and the instrument that labels the images.
+    asked : mapping of value to float
+        Target shares of the mitigation. Without them, the shares of requests.
+    requested : mapping of value to int
+        Labeled images of which the value is requested.
+    labeled : mapping of value to int
+        The same images by their label.
+    followed : Estimate
+        Share of these images with the requested label. `null` is the share that is expected by
+        chance.
+    verdict : str
+        "followed", "fewer_than_asked", "no_more_than_by_chance" or "less_than_by_chance".
+    fewer : tuple of str
+        Values that are significantly less frequent than asked.
+    """
+
+    prompt: str
+    axis: str
+    instrument: str
+    asked: Mapping[str, float]
+    requested: Mapping[str, int]
+    labeled: Mapping[str, int]
+    followed: E
+    verdict: Verdict
+    fewer: tuple[str, ...]
+
+
+def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str, list[str | None]]:
+    """Return what the mitigations of a model request of each image, by axis.
+
+    Parameters
+    ----------
+    prompt
+        Text of the prompt.
+    model
+        The model. A model without mitigations requests nothing.
+    images
+        Number of images of the prompt.
+    seed
+        Seed of the run.
+    """
+    requests = [
+        Request(prompt, picture_seed(seed, prompt, number), number) for number in range(images)
+    ]
+    requested = [requested_values(model, request) for request in requests]
+    by_axis = {}
+    for axis in dict.fromkeys(chain.from_iterable(requested)):
+        by_axis[axis] = [values.get(axis) for values in requested]
+    return by_axis
+
+
+def targets_of(model: object) -> Targets:
+    """Return the shares that the mitigations of a model request, by axis.
+
+    Policies request other shares than their targets, where prompts are not always followed.
+    """
+    targets: dict[str, Mapping[str, float]] = {}
+    if isinstance(model, MitigatedModel):
+        for mitigation in model.stack.mitigations:
+            if not isinstance(mitigation, PromptReplacement):
+                targets |= mitigation.targets
+    return targets
+
+
+def following_of_plan(
+    plan: Plan, model: object, observed: Mapping[str, Sequence[ObservedSet]]
+) -> tuple[Following, ...]:
+    """Compare the labels of the baseline images of all prompts with the requests of mitigations.
+
+    Parameters
+    ----------
+    plan
+        Plan of the run.
+    model
+        The model. A model without mitigations requests nothing.
+    observed
+        Sets by prompt, the baseline set first.
+    """
+    if not isinstance(model, MitigatedModel):
+        return ()
+    entries: list[Following] = []
+    for prompt in plan.prompts:
+        baseline = observed[prompt.text][0]
+        requests = requests_of(prompt.text, model, len(baseline.pictures), plan.seed)
+        asked = ImageRequests(requests=requests, targets=targets_of(model))
+        entries += following(prompt, baseline, asked, plan.vqa[0], plan.confidence)
+    return tuple(entries)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRequests:
+    """Requests of the images of a prompt, and the target shares of all prompts."""
+
+    requests: Requests
+    targets: Targets
+
+
+def following(
+    prompt: PromptPlan, observed: ObservedSet, asked: ImageRequests, instrument: str, level: float
+) -> Iterator[Following]:
+    """Yield the comparison of labels with requests, for each axis with both.
+
+    Parameters
+    ----------
+    prompt
+        The prompt.
+    observed
+        Images of the mitigated model, in the order of their requests.
+    asked
+        Values that are requested of the images.
+    instrument
+        Instrument whose labels are compared.
+    level
+        Level of the intervals, in (0, 1).
+    """
+    for axis in prompt.closed:
+        labels = observed.values[instrument][axis.name]
+        table, missing = _table(axis.values, asked.requests.get(axis.name, ()), labels)
+        if not table.any():
+            continue
+        result = followed(table, level=level, missing=missing)
+        requested = dict(zip(axis.values, table.sum(axis=1).tolist(), strict=True))
+        total = sum(requested.values())
+        shares = {value: count / total for value, count in requested.items() if count}
+        fewer = compress(axis.values, result.shortfall_p < SIGNIFICANCE_LEVEL)
+        yield Following(
+            prompt=prompt.text,
+            axis=axis.name,
+            instrument=instrument,
+            asked=asked.targets.get(axis.name) or shares,
+            requested=requested,
+            labeled=dict(zip(axis.values, table.sum(axis=0).tolist(), strict=True)),
+            followed=result.rate,
+            verdict=result.verdict,
+            fewer=tuple(fewer),
+        )
+
+
+def _table(
+    values: Sequence[str], requests: Sequence[str | None], labels: Sequence[Answer]
+) -> tuple[NDArray[np.int64], int]:
+    """Count images by requested value and label, and the requested images without a label."""
+    table = np.zeros((len(values), len(values)), dtype=np.int64)
+    missing = 0
+    for request, label in zip(requests, labels, strict=False):
+        if request not in values:
+            continue
+        if isinstance(label, Missing):
+            missing += 1
+        else:
+            table[values.index(request), values.index(label)] += 1
+    return table, missing
+
+
+def following_warnings(entries: Iterable[Following], name: str = "") -> list[str]:
+    """Return a sentence for each prompt and axis on which a mitigation is not followed.
+
+    Parameters
+    ----------
+    entries
+        Comparisons of labels with requests.
+    name
+        Name of the run or technique, which the sentences begin with.
+    """
+    warnings = []
+    for entry in entries:
+        if entry.verdict in WARNED:
+            values = listing([f"{perceived(entry.axis)} {value}" for value in entry.fewer])
+            claim = WARNED[entry.verdict].format(values=values)
+            subject = f"{name}: images" if name else "images"
+            where = "" if "{values}" in WARNED[entry.verdict] else f" on {perceived(entry.axis)}"
+            warnings.append(
+                f"{subject} of {quote(entry.prompt, 60)} {claim}{where}: {request_sentence(entry)}"
+            )
+    return warnings
+
+
+def request_sentence(entry: Following) -> str:
+    """Return the requested shares, and the number of images that follow them.
+
+    For example "asked male 90 %, female 10 %; followed 44 of 48 (by chance 40)".
+    """
+    shares = [f"{value} {percent(share)}" for value, share in entry.asked.items() if share]
+    text = f"asked {', '.join(shares)}"
+    rate = entry.followed
+    if not isinstance(rate, Estimate) or not rate.n:
+        return text
+    text += f"; followed {round(rate.value * rate.n)} of {rate.n}"
+    if rate.null is not None:
+        text += f" (by chance {round(rate.null * rate.n)})"
+    return text
+
+
+def request_blocks(entries: Sequence[Following], name: str = "") -> Iterator[b.Block]:
+    """Yield the requested and the followed shares of each prompt and axis.
+
+    Parameters
+    ----------
+    entries
+        Comparisons of labels with requests.
+    name
+        Name of the run, if there are several.
+    """
+    sentences = []
+    several = len({entry.prompt for entry in entries}) > 1
+    for entry in entries:
+        place = f"{capital(axis_label(entry.axis))}"
+        if several:
+            place = f"{quote(entry.prompt, 60)}, {axis_label(entry.axis)}"
+        if name:
+            place = f"{name}, {place}"
+        sentences.append(f"{place}: {request_sentence(entry)}.")
+    if sentences:
+        yield b.Paragraph("", items=tuple(sentences))
