@@ -17,6 +17,7 @@ from askew.pages.blocks import Details, Page, Section, ValueChart, ValueGroup, V
 from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.intervals import ends
 from askew.store.keys import picture_seed
+from askew.studies.compare.findings import run_scores, score_key
 from askew.studio.caption import parse
 from askew.studio.planted import sample
 from image_collections import save_collection
@@ -230,6 +231,20 @@ def test_pages_of_a_world_do_not_contradict_each_other(number: int, tmp_path: Pa
     for audit in audits:
         check_headline(audit)
     check_comparison(comparison.markdown())
+    check_differences(comparison, dict(zip(("first", "second"), audits, strict=True)))
+
+
+def check_differences(comparison: Any, runs: dict[str, askew.AuditResult]) -> None:
+    """Check that each difference is that of the scores that pages of the runs show."""
+    scores = {name: run_scores(run.findings) for name, run in runs.items()}
+    compared = set()
+    for entry in comparison.entries:
+        first, second = (scores[name].get(score_key(entry)) for name in entry.runs)
+        if isinstance(entry.difference, askew.Estimate) and first and second:
+            compared.add(entry.score)
+            expected = second.mark - first.mark
+            assert entry.difference.mark == pytest.approx(expected, abs=1e-9), entry
+    assert compared >= {"share", "distance"}
 
 
 def check_headline(audit: askew.AuditResult) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -18,8 +20,8 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.axes import find_axis
 from askew.prompts.counterfactuals import counterfactuals
 from askew.store.keys import picture_seed
-from askew.studies.compare.findings import ScoreDifference
-from askew.studies.compare.score import ComparedRun, score
+from askew.studies.compare.findings import ScoreDifference, score_key
+from askew.studies.compare.score import ComparedRun, difference_of_scores, score
 from askew.studio.planted import truth
 from askew.types import Estimate, Missing, Picture, Prompt
 from planted_sets import planted_sets
@@ -55,6 +57,47 @@ def run_at(
 
 def compared(*runs: ComparedRun, axes: Sequence[str] = ("gender",)) -> Entries:
     return score(runs, [plan(axes)], ("truth",), SCORING)
+
+
+@given(
+    marks=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    ends=st.none() | st.tuples(st.floats(-1, 0), st.floats(0, 1)),
+    sizes=st.tuples(st.integers(1, 50), st.integers(1, 50)),
+    others=st.integers(0, 1),
+)
+def test_a_difference_is_that_of_the_scores_of_its_runs(
+    marks: tuple[float, float],
+    ends: tuple[float, float] | None,
+    sizes: tuple[int, int],
+    others: int,
+) -> None:
+    """Unless the difference is computed from other images than the scores."""
+    low, high = ends or (None, None)
+    n = sum(sizes) - others
+    entry = ScoreDifference(
+        score="mad",
+        prompt=PROMPT,
+        axis="gender",
+        set=None,
+        value=None,
+        instrument=None,
+        runs=("a", "b"),
+        difference=Estimate(0.0, low=low, high=high, level=0.95, n=n, p=0.5),
+    )
+    scores = {
+        name: {score_key(entry): Estimate(mark, n=size)}
+        for name, mark, size in zip("ab", marks, sizes, strict=True)
+    }
+    result: Any = difference_of_scores(entry, scores)
+    if others:
+        assert result == entry
+        return
+    assert result.difference.mark == result.difference.value == marks[1] - marks[0]
+    assert result.difference.p == 0.5
+    if ends:
+        assert result.difference.low <= min(result.difference.mark, ends[0])
+        assert result.difference.high >= max(result.difference.mark, ends[1])
+    assert difference_of_scores(entry, {"a": scores["a"]}) == entry
 
 
 def find(entries: Entries, name: str, value: str | None = None, **where: str) -> Any:

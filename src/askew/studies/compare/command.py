@@ -13,7 +13,7 @@ from askew.store.files import sha256
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.comparable import have_the_same_embedder, match_runs
 from askew.studies.compare.comparison import RUNS_FILE, Comparison, ComparisonPlan
-from askew.studies.compare.findings import SCORES, ScoreDifference
+from askew.studies.compare.findings import SCORES, ScoreDifference, run_scores
 from askew.studies.compare.runs import (
     content_digest,
     finished_run,
@@ -113,6 +113,7 @@ def _compared_run(
         sets=sets,
         vectors=stored_vectors(run, sets) if with_vectors else {},
         embedder=next(iter(run.findings.instruments.embedder or {}), ""),
+        scores=run_scores(run.findings),
     )
 
 

@@ -36,7 +36,12 @@ from askew.stats.exchange import distance_of_sets, exchange_test, exchange_test_
 from askew.stats.intervals import benjamini_hochberg, holm
 from askew.stats.paired_sets import PairedSets
 from askew.stats.significance import SIGNIFICANCE_LEVEL
-from askew.studies.compare.findings import RUN_DISTANCE, ScoreDifference
+from askew.studies.compare.findings import (
+    RUN_DISTANCE,
+    ScoreDifference,
+    ScoreKey,
+    score_key,
+)
 from askew.studies.compare.over_prompts import RunsOverPrompts
 from askew.types import Axis, Estimate, Missing, Picture, grouped
 
@@ -64,6 +69,8 @@ class ComparedRun:
     vectors
         Unit vectors of the images by id, of the embedder named `embedder`. Empty without an
         embedder.
+    scores
+        Scores of the run, as its results show them. See `difference_of_scores`.
     """
 
     name: str
@@ -71,6 +78,7 @@ class ComparedRun:
     sets: Mapping[str, Sequence[ObservedSet]]
     vectors: PictureVectors = field(default_factory=dict)
     embedder: str = ""
+    scores: Mapping[ScoreKey, Estimate] = field(default_factory=dict)
 
 
 def score(
@@ -118,7 +126,43 @@ def score(
         for name in instruments:
             differences += together.differences(name)
         entries += [entry.swapped() for entry in differences] if swapped else differences
-    return with_q_values(entries)
+    scores = {run.name: run.scores for run in runs}
+    return with_q_values([difference_of_scores(entry, scores) for entry in entries])
+
+
+def difference_of_scores(
+    entry: ScoreDifference, scores: Mapping[str, Mapping[ScoreKey, Estimate]]
+) -> ScoreDifference:
+    """Return a difference whose value is that of the scores of both runs.
+
+    Bias correction draws samples, so the same images have slightly different scores in two
+    computations. A page shows the scores of both runs beside their difference.
+
+    Parameters
+    ----------
+    entry
+        A difference of two runs.
+    scores
+        Scores of each run by its name.
+
+    Returns
+    -------
+    ScoreDifference
+        The entry unchanged, if a score is missing or describes other images.
+    """
+    difference = entry.difference
+    first, second = (scores.get(name, {}).get(score_key(entry)) for name in entry.runs)
+    if isinstance(difference, Missing) or first is None or second is None:
+        return entry
+    if difference.n != first.n + second.n:
+        return entry
+    value = second.mark - first.mark
+    if difference.low is None or difference.high is None:
+        return replace(entry, difference=replace(difference, value=value))
+    low = min(difference.low, value)
+    high = max(difference.high, value)
+    changed = replace(difference, value=value, low=low, high=high, debiased=value)
+    return replace(entry, difference=changed)
 
 
 def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
