@@ -154,7 +154,7 @@ def difference_of_scores(
     first, second = (scores.get(name, {}).get(score_key(entry)) for name in entry.runs)
     if isinstance(difference, Missing) or first is None or second is None:
         return entry
-    if difference.n != first.n + second.n:
+    if difference.n is None or difference.n != (first.n or 0) + (second.n or 0):
         return entry
     value = second.mark - first.mark
     if difference.low is None or difference.high is None:
