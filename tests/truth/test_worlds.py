@@ -247,6 +247,32 @@ def check_differences(comparison: Any, runs: dict[str, askew.AuditResult]) -> No
     assert compared >= {"share", "distance"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_ranking_of_a_world_has_the_verdicts_of_its_audit(number: int, tmp_path: Path) -> None:
+    """A ranking needs a model that makes images, so these worlds are drawn."""
+    options: dict[str, Any] = {
+        "model": "studio/planted",
+        "model_args": {"bias": (1.0, 0.5)[number]},
+        "vqa": "studio",
+        "axes": ["gender"],
+        "images": (5, 12)[number],
+        "seed": number,
+        "bootstrap_samples": 100,
+        "store": tmp_path / "store",
+    }
+    ranking = askew.rank(*PROMPTS, run=tmp_path / "rank", **options)
+    audit = askew.audit(list(PROMPTS), embedder="none", run=tmp_path / "audit", **options)
+    entries = [prompt.shares for prompt in ranking.findings.ranked]
+    together = [entry.shares for entry in ranking.findings.shares_over_prompts]
+    assert significant(entries) == significant(audit.findings.shares)
+    assert significant(together) == significant(audit.findings.shares_over_prompts)
+    check_text(ranking.markdown())
+    check_headline(audit)
+    count = len({prompt for prompt, _, _ in significant(entries)})
+    assert f"{count} of {len(PROMPTS)} prompts on studio/planted" in ranking.markdown()
+
+
 def check_headline(audit: askew.AuditResult) -> None:
     """Check that the headline reports bias if and only if a verdict is significant."""
     of_prompts = significant(audit.findings.shares_over_prompts)
