@@ -13,10 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from statsmodels.stats.proportion import proportion_confint
 
+from askew.cli import run
 from askew.store.files import sha256
+from askew.studio.drawing import draw
+from askew.studio.scene import Scene
 from image_collections import audit_collection, labeled_rows, noise_image, save_collection
 from local_llm import Reply, says, serving
+from served_models import served
+
+ROOT = Path(__file__).parents[2]
 
 IMAGES = 48
 RATES = {"female": {"male": 0.3, "cannot tell": 0.1}, "male": {"female": 0.1, "refused": 0.2}}
@@ -107,6 +114,13 @@ def test_planted_errors_are_recovered_and_shares_corrected(
     assert abs(corrected["value"] - true_share) < 0.5 * abs(plain - true_share)
     assert corrected["low"] <= true_share <= corrected["high"]
     assert "the instrument cannot tell" in audited.page
+    right = pairs["female", "female"] + pairs["male", "male"]
+    wrong = pairs["female", "male"] + pairs["male", "female"]
+    low, high = proportion_confint(right, right + wrong, method="wilson")
+    share = right / (right + wrong)
+    cells = f"{share:.0%} ({low:.0%} to {high:.0%})".replace("%", " %")
+    assert cells in re.sub(r"\s", " ", audited.page)
+    assert f"{right + wrong} of {IMAGES}" in audited.page
 
 
 def test_questions_that_share_a_call_are_checked_one_by_one(
@@ -141,3 +155,35 @@ def test_questions_that_share_a_call_are_checked_one_by_one(
     assert int(total) == 48
     assert int(changed) >= expected > 0
     assert "--vqa-arg together=1" in sentence
+
+
+def test_the_how_to_compares_a_faulty_labeler_with_the_studio(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last command of "Which labeler can I trust?" runs as it is written."""
+    text = (ROOT / "docs" / "how-to" / "which-labeler.md").read_text(encoding="utf-8")
+    command = re.findall(r"^askew (audit .*studio-images.*)$", text, re.MULTILINE)[0]
+    (fault,) = re.findall(r"--fault (\S+)", text)
+    folder = tmp_path / "studio-images"
+    folder.mkdir()
+    genders = ["female", "male"] * 12
+    rows = labeled_rows("gender", genders)
+    save_collection(folder, rows)
+    for number, gender in enumerate(genders):
+        draw(Scene(gender=gender, occupation="nurse"), number).save(folder / f"{number}.png")
+    monkeypatch.chdir(tmp_path)
+    with served("studio/planted", fault) as server:
+        arguments = command.replace("http://127.0.0.1:8787/v1", server.url).split()
+        code = run([*arguments, "--run", "run", "--bootstrap-samples", "100"])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    results = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    tables = {entry["instrument"]: entry for entry in results["confusion"]}
+    place = tables["studio"]["values"].index("female")
+    other = 1 - place
+    assert tables["openai/studio"]["counts"][other] == tables["studio"]["counts"][other]
+    assert (
+        tables["studio"]["counts"][place][other] < tables["openai/studio"]["counts"][place][other]
+    )
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "least recognized value" in page

@@ -79,8 +79,16 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),
         b.Section("Comparison of prompts", view.domain(), screen=False),
+        *_labelers(view.findings),
         b.Section("Labeling errors", confusions, screen=False),
     )
+
+
+def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
+    """Yield the comparison of instruments with people's labels, if there are any."""
+    if findings.confusion:
+        level = findings.plan.confidence
+        yield b.Section("Labelers", [survey.labelers(findings.confusion, level)])
 
 
 def _scores_sections(view: "AuditView") -> Iterator[b.Section]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from askew.pages import blocks as b
 from askew.pages import words
 from askew.pages.skeleton import MissingNote
@@ -12,6 +14,7 @@ from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.sentences import verdict_with_q
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.verdicts import is_biased
+from askew.stats.shares import wilson
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
@@ -341,6 +344,54 @@ def confusion(entry: Confusion) -> b.Table:
         shaded=True,
         diagonal=True,
     )
+
+
+def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
+    """Return a row for each instrument and axis: how often its labels agree with the true values.
+
+    The share of agreement has Wilson's interval. Missing labels are counted apart.
+
+    Parameters
+    ----------
+    entries
+        Labels of all instruments against true values.
+    level
+        Level of the intervals.
+    """
+    rows: list[tuple[b.Content, ...]] = []
+    for entry in sorted(entries, key=lambda entry: entry.axis):
+        labeled = int(entry.table.sum())
+        missing = sum(sum(reasons.values()) for reasons in entry.missing.values())
+        share = float(np.trace(entry.table)) / labeled
+        low, high = wilson(share, labeled, level)
+        rows.append(
+            (
+                shorten(entry.instrument, 40),
+                perceived(entry.axis),
+                f"{percent(share)} ({percent(low)} to {percent(high)})",
+                _least_recognized(entry),
+                f"{labeled} of {labeled + missing}",
+            )
+        )
+    truth = shorten(entries[0].truth, 40)
+    columns = ("instrument", "axis", f"agreement with {truth} ({level:.0%} CI)")
+    return b.Table(
+        f"Agreement of instruments with {truth}, over the images that they labeled",
+        (*columns, "least recognized value", "labeled images"),
+        tuple(rows),
+    )
+
+
+def _least_recognized(entry: Confusion) -> str:
+    """Return the true value whose labels agree least often, with its share and its images."""
+    totals = entry.table.sum(axis=1)
+    shares = {}
+    for place, value in enumerate(entry.values):
+        if totals[place]:
+            shares[value] = entry.table[place, place] / totals[place]
+    value = min(shares, key=lambda name: shares[name])
+    images = int(totals[entry.values.index(value)])
+    return f"{shorten(value, 30)}: {percent(float(shares[value]))} of {images}"
 
 
 def gaps(entries: Iterable[SetShares]) -> list[MissingNote]:
