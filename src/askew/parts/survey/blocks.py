@@ -374,7 +374,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
             )
         )
     truth = shorten(entries[0].truth, 40)
-    columns = ("instrument", "axis", f"agreement with {truth} ({level:.0%} CI)")
+    columns = ("instrument", "axis", f"agreement with {truth} ({percent(level)} CI)")
     return b.Table(
         f"Agreement of instruments with {truth}, over the images that they labeled",
         (*columns, "least recognized value", "labeled images"),
