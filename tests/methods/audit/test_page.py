@@ -175,6 +175,7 @@ def test_sections_come_in_order(
         "Differences between image sets",
         "Images",
         "Each prompt",
+        "Labelers",
         "Labeling errors",
         "Missing data",
         *closing,
