@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Mapping[str, str] = {
     "plan": "askew.methods.audit.preview:plan",
+    "power": "askew.studies.power.command:power",
     "sensitivity": "askew.studies.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
     "report": "askew.commands:report",

@@ -34,10 +34,11 @@ RUN = {
     "mine-prompts.md": r"--iterations 2",
     "mitigate.md": r"--images 48|--mitigation ",
     "use-in-ci.md": r"askew",
+    "how-many-images.md": r"^askew power",
 }
 """Blocks that run here, by page. Other blocks need a hub, a server, foreign images or hours."""
 
-QUICK = ("mine-prompts.md", "mitigate.md", "use-in-ci.md")
+QUICK = ("how-many-images.md", "mine-prompts.md", "mitigate.md", "use-in-ci.md")
 """Pages whose blocks take seconds and print the same despite rounding errors of networks."""
 
 SHELL = """

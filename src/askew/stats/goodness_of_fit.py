@@ -170,17 +170,22 @@ def _fit_test(law: NullLaw, statistic: float) -> FitTest:
 def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
     """Return the law of Pearson's statistic of n images drawn from a reference (K,)."""
     q = np.array(reference)
-    if math.comb(n + len(q) - 1, len(q) - 1) > MOST_OUTCOMES:
+    if not counts_are_listed(n, len(q)):
         rng = np.random.default_rng([n, len(q)])
         return NullLaw.simulated(pearson(rng.multinomial(n, q, size=DRAWS), n * q))
-    outcomes = _outcomes(n, len(q))
+    outcomes = possible_counts(n, len(q))
     logs = scipy.special.gammaln(n + 1) - scipy.special.gammaln(outcomes + 1).sum(axis=1)
     logs = logs + scipy.special.xlogy(outcomes, q).sum(axis=1)
     return NullLaw.of(pearson(outcomes, n * q), np.exp(logs))
 
 
+def counts_are_listed(n: int, values: int) -> bool:
+    """Check whether n images have few enough possible counts of K values to list them."""
+    return math.comb(n + values - 1, values - 1) <= MOST_OUTCOMES
+
+
 @lru_cache(maxsize=16)
-def _outcomes(n: int, values: int) -> Floats:
+def possible_counts(n: int, values: int) -> Floats:
     """Return all counts (outcomes, K) of n images, by the places of K - 1 bars among n stars."""
     bars = np.array(list(combinations(range(n + values - 1), values - 1)), dtype=float)
     first = np.full((len(bars), 1), -1.0)

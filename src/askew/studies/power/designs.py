@@ -1,0 +1,165 @@
+"""Designs of tests: reference shares per axis, and the number of tests in the family."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from askew.errors import UsageError
+from askew.parts.survey.shares import reference_of
+from askew.plan import Plan, RunPlan
+from askew.stats.distance import normalised
+from askew.stats.power import PowerFunction, exchange_power, fit_power
+from askew.stats.significance import SIGNIFICANCE_LEVEL
+
+TestKind = Literal["reference", "comparison"]
+
+POWER_OF: dict[TestKind, PowerFunction] = {
+    "reference": fit_power,
+    "comparison": exchange_power,
+}
+"""Power function of each kind of test."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisDesign:
+    """Axes whose tests have the same power.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the axes. Empty if only a number of values was given.
+    reference : tuple of float
+        Reference shares of the values.
+    """
+
+    names: tuple[str, ...]
+    reference: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The tests of a planned run.
+
+    Attributes
+    ----------
+    axes : tuple of AxisDesign
+        The axes.
+    prompts : int
+        Number of prompts.
+    tests : int
+        Largest number of tests in the family of the verdicts.
+    kind : TestKind
+        A test against a reference, or of two runs against each other.
+    counterfactuals : int
+        Number of counterfactual prompts, which an audit makes, too.
+    """
+
+    axes: tuple[AxisDesign, ...]
+    prompts: int
+    tests: int
+    kind: TestKind
+    counterfactuals: int = 0
+
+    @property
+    def level(self) -> float:
+        """Significance level of one test of the family: .05 divided by the number of tests."""
+        return SIGNIFICANCE_LEVEL / self.tests
+
+    @property
+    def power_of(self) -> PowerFunction:
+        """Power function of the tests."""
+        return POWER_OF[self.kind]
+
+
+def design_of_values(
+    values: Sequence[int], reference: Sequence[float], axes: int, prompts: int, kind: TestKind
+) -> Design:
+    """Return a design of axes without names.
+
+    Parameters
+    ----------
+    values
+        Numbers of values of an axis.
+    reference
+        Reference shares. Empty for equal shares.
+    axes, prompts
+        Numbers of axes and prompts.
+    kind
+        Kind of the tests.
+
+    Raises
+    ------
+    UsageError
+        If a number is too small, or shares are not shares.
+    """
+    for option, given, least in [
+        ("--values", min(values), 2),
+        ("--axes", axes, 1),
+        ("--prompts", prompts, 1),
+    ]:
+        if given < least:
+            raise UsageError(f"{option} {given} is too small. Give at least {least}")
+    references = [(1 / number,) * number for number in values]
+    if reference:
+        references = [_checked(tuple(reference))]
+    return Design(
+        axes=tuple(AxisDesign(names=(), reference=shares) for shares in references),
+        prompts=prompts,
+        tests=_family(axes * prompts, axes, prompts),
+        kind=kind,
+    )
+
+
+def design_of_plan(plan: RunPlan, kind: TestKind) -> Design:
+    """Return the design of the axes and prompts of a plan.
+
+    Raises
+    ------
+    UsageError
+        If the plan has no prompts with axes whose values are known.
+    """
+    if not isinstance(plan, Plan):
+        raise UsageError("the plan has no axes. Give a plan of askew plan, or --values")
+    names: dict[tuple[float, ...], dict[str, None]] = {}
+    tests = 0
+    axes = set[str]()
+    counterfactuals = 0
+    for prompt in plan.prompts:
+        counterfactuals += len(prompt.prompts()) - 1
+        for axis in prompt.closed:
+            shares = tuple(normalised(list(reference_of(axis).values())).tolist())
+            names.setdefault(shares, {})[axis.name] = None
+            axes.add(axis.name)
+            tests += 1
+    if not tests:
+        raise UsageError("no axis of the plan has known values, so no shares are tested")
+    return Design(
+        axes=tuple(
+            AxisDesign(names=tuple(of_shares), reference=shares)
+            for shares, of_shares in names.items()
+        ),
+        prompts=len(plan.prompts),
+        tests=_family(tests, len(axes), len(plan.prompts)),
+        kind=kind,
+        counterfactuals=counterfactuals,
+    )
+
+
+def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """Return reference shares, or raise UsageError."""
+    if len(shares) < 2 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
+        text = ",".join(f"{share:g}" for share in shares)
+        raise UsageError(
+            f"--reference {text} is invalid. Give at least two shares above 0 that sum to 1, such "
+            "as --reference 0.9,0.1"
+        )
+    return shares
+
+
+def _family(tests: int, axes: int, prompts: int) -> int:
+    """Return the largest size of a family.
+
+    Several prompts add a test of all prompts together per axis. It is left out of the family where
+    prompts differ so much that they count as too few independent images.
+    """
+    return tests + axes if prompts > 1 else tests

@@ -1,0 +1,157 @@
+"""Table of a plan of power, and sentences about its total cost."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from askew.pages.blocks import Content, Table
+from askew.pages.words import number, plural
+from askew.stats.power import MOST_IMAGES
+from askew.studies.power.designs import Design
+from askew.studies.power.rows import PowerQuestion, PowerRow, largest
+from askew.types import grouped
+
+MINUTE = 60
+HOUR = 3600
+GIGABYTE = 1000
+"""Megabytes in a gigabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCost:
+    """Cost of an image of the model. None where it is not known.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Time to make it.
+    megabytes : float or None
+        Size of its file.
+    price : float or None
+        Price in dollars.
+    """
+
+    seconds: float | None
+    megabytes: float | None
+    price: float | None
+
+    def of(self, images: int) -> str:
+        """Return the cost of so many images in words; empty if nothing is known."""
+        parts = []
+        if self.seconds is not None:
+            parts.append(duration(images * self.seconds))
+        if self.megabytes is not None:
+            parts.append(f"{images * self.megabytes / GIGABYTE:,.2f} GB")
+        if self.price is not None:
+            parts.append(f"${images * self.price:,.2f}")
+        return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:,.1f} h"
+
+
+def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> Table:
+    """Return the table of a plan of power.
+
+    Parameters
+    ----------
+    rows
+        The rows of the question.
+    question
+        The given quantities.
+    design
+        The design of the tests.
+    """
+    if not question.images:
+        labels = ("axes", "values", "deviation")
+        columns = tuple(f"images, power {number(power)}" for power in question.powers)
+    elif question.effects:
+        labels = ("axes", "values", "images")
+        columns = tuple(f"power at {number(effect)}" for effect in question.effects)
+    else:
+        labels = ("axes", "values", "images")
+        columns = tuple(f"deviation, power {number(power)}" for power in question.powers)
+
+    def label(row: PowerRow) -> tuple[str, str, str]:
+        third = number(row.effect) if not question.images else str(row.images)
+        return ", ".join(row.axes), str(row.values), third
+
+    cells: list[tuple[Content, ...]] = []
+    for names, of_label in grouped(rows, label).items():
+        cells.append((*names, *[_answer(row, question) for row in of_label]))
+    unnamed = not any(row.axes for row in rows)
+    return Table(
+        caption=_caption(question, design),
+        columns=(*labels, *columns)[unnamed:],
+        rows=tuple(cell[unnamed:] for cell in cells),
+        labels=len(labels) - unnamed,
+    )
+
+
+def totals(
+    rows: Sequence[PowerRow], question: PowerQuestion, design: Design, cost: ImageCost
+) -> Iterator[str]:
+    """Yield a sentence about the images of all prompts for each planned deviation or number.
+
+    Nothing is added to the table for one image set of unknown cost.
+
+    Parameters
+    ----------
+    rows, question, design
+        As for `table`.
+    cost
+        Cost of an image.
+    """
+    is_one_set = design.prompts == 1 and not design.counterfactuals
+    if is_one_set and not cost.of(1):
+        return
+    if question.images:
+        for images in question.images:
+            yield _total(f"{images} images per prompt", images, design, cost)
+        return
+    for effect in dict.fromkeys(row.effect for row in rows):
+        for power in question.powers:
+            needed = largest(rows, effect or 0.0, power)
+            start = f"A deviation of {number(effect)} with power {number(power)}"
+            if needed is None:
+                yield f"{start}: no number of images up to {MOST_IMAGES:,} suffices for every axis."
+            else:
+                yield _total(f"{start}: {needed} images per prompt", needed, design, cost)
+
+
+def _total(start: str, images: int, design: Design, cost: ImageCost) -> str:
+    runs = 2 if design.kind == "comparison" else 1
+    total = images * design.prompts * runs
+    both = " of two runs" if runs > 1 else ""
+    text = f"{start}, {plural(total, 'image')} for {plural(design.prompts, 'prompt')}{both}"
+    known = cost.of(total)
+    if known:
+        text += f" ({known})"
+    if design.counterfactuals and runs == 1:
+        extra = images * design.counterfactuals
+        text += f"; an audit adds {plural(extra, 'image')} of counterfactual prompts"
+        more = cost.of(extra)
+        text += f" ({more})" if more else ""
+    return f"{text}."
+
+
+def _answer(row: PowerRow, question: PowerQuestion) -> Content:
+    if not question.images:
+        return str(row.images) if row.images is not None else "–"
+    return number(row.power if question.effects else row.effect)
+
+
+def _caption(question: PowerQuestion, design: Design) -> str:
+    subject = "an image set with its reference"
+    if design.kind == "comparison":
+        subject = "two runs, for images without partners"
+    quantity = "Images per prompt that are needed"
+    if question.images:
+        quantity = "Power" if question.effects else "Smallest deviation that is detected"
+    tests = plural(design.tests, "test")
+    return f"{quantity}: tests of {subject}, corrected for {tests}. –: not possible"
