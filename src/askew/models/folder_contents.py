@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -153,8 +154,13 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 def folders_of(path: Path, folder: Path) -> tuple[str, ...]:
     """Return the names of the folders between a folder and a file below it."""
-    inside = str(path)[len(os.path.join(folder, "")) :]
-    return tuple(inside.split(os.sep)[:-1])
+    return _parts_below(os.path.dirname(str(path)), str(folder))
+
+
+@lru_cache(maxsize=10_000)
+def _parts_below(path: str, folder: str) -> tuple[str, ...]:
+    """Return the names of the folders from a folder to a folder below it."""
+    return Path(path).relative_to(folder).parts
 
 
 def _of_suffixes(

@@ -72,13 +72,17 @@ class Places:
         A link of a hub's cache stays a link, because the file it leads to has no readable name.
         """
         target = self._target(str(path))
-        bases = (self.folder, self.manifest_folder)
-        if self._blobs is not None and _is_below(target, self._blobs):
+        if self._blobs is not None and target.startswith(_beginning_below(self._blobs)):
             link = os.path.abspath(path)
-            return Path(link) if any(_is_below(link, base) for base in bases) else None
-        if self.outside or any(_is_below(target, base) for base in bases):
+            return Path(link) if link.startswith(self._beginnings) else None
+        if self.outside or target.startswith(self._beginnings):
             return path if target == str(path) else Path(target)
         return None
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        """Beginnings of the paths below the folders."""
+        return _beginning_below(self.folder), _beginning_below(self.manifest_folder)
 
     def _target(self, path: str) -> str:
         """Return a path without links. Each folder is resolved once."""
@@ -123,9 +127,9 @@ class Places:
         return by_length[max(by_length)] if by_length else ()
 
 
-def _is_below(path: str, folder: Path) -> bool:
-    """Check whether a path without links is a folder, or below it."""
-    return path == str(folder) or path.startswith(os.path.join(folder, ""))
+def _beginning_below(folder: Path) -> str:
+    """Return the beginning of the paths below a folder."""
+    return os.path.join(folder, "")
 
 
 def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:

@@ -1,11 +1,11 @@
 """Cached answers of language models."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from askew.store.entries import check_store, read_bytes
+from askew.store.entries import check_store, read_bytes, regular_files
 from askew.store.files import digest_of, write_whole
 from askew.store.index import faults
 
@@ -20,16 +20,7 @@ class Completions:
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
         """Return the record under `key`; None if there is no readable record."""
-        try:
-            record = json.loads(read_bytes(self._file(key), follow=False))
-        except (OSError, ValueError):
-            return None
-        if not isinstance(record, dict):
-            return None
-        digest = record.pop("sha256", None)
-        if digest is None:  # an earlier version of askew stored none
-            return record
-        return record if digest == digest_of(record) else None
+        return _record_in(self._file(key))
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
         """Store a record.
@@ -61,3 +52,26 @@ class Completions:
 
     def _file(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"
+
+
+def damaged_completions(store: Path) -> Iterator[Path]:
+    """Yield the damaged files of answers in a store. They count as absent."""
+    folders = store / "completions"
+    for folder in sorted(folders.iterdir()) if folders.is_dir() else ():
+        for file in regular_files(folder):
+            if file.suffix == ".json" and _record_in(file) is None:
+                yield file
+
+
+def _record_in(file: Path) -> Mapping[str, Any] | None:
+    """Return the record in a file; None if it is absent or damaged."""
+    try:
+        record = json.loads(read_bytes(file, follow=False))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    digest = record.pop("sha256", None)
+    if digest is None:  # an earlier version of askew stored none
+        return record
+    return record if digest == digest_of(record) else None

@@ -32,6 +32,7 @@ from askew.models.base import Setting
 from askew.models.file_memory import FileDigest
 from askew.store import entries, locks
 from askew.store.blobs import Blobs, LocalBlobs, is_intact
+from askew.store.completions import damaged_completions
 from askew.store.files import digest_of, sha256
 from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import Index, faults, salvaged
@@ -549,11 +550,14 @@ class Store:
         return descriptions
 
     def faults(self) -> list[str]:
-        """Return all damage to the index, the journal, known images and states, in words."""
+        """Return all damage to index, journal, known images, states and answers, in words."""
         states = [
             f"{state.path} has changed: its checksum differs" for state in damaged_states(self.path)
         ]
-        return [*self.index_faults(), *self.file_faults(self._known()), *states]
+        answers = [
+            f"{file} has changed: its checksum differs" for file in damaged_completions(self.path)
+        ]
+        return [*self.index_faults(), *self.file_faults(self._known()), *states, *answers]
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
@@ -568,7 +572,7 @@ class Store:
     def rebuild(cls, path: Path) -> list[str]:
         """Rebuild the index of a store from its journal and from intact rows of the index.
 
-        Damaged images, damaged states and the old index are moved to the folder `quarantine`. No other process may
+        Damaged files and the old index are moved to the folder `quarantine`. No other process may
         use the store at the same time.
 
         Returns
@@ -590,11 +594,15 @@ class Store:
             states = [*damaged_states(path)]
             for state in states:
                 state.set_aside()
+            answers = [*damaged_completions(path)]
+            for file in answers:
+                file.replace(path / "quarantine" / file.name)
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
             f"images without a file, which the next run makes: {gone}",
             f"damaged progress of token learning moved to quarantine: {len(states)}",
+            f"damaged answers of language models moved to quarantine: {len(answers)}",
         ]
 
     def _set_damaged_aside(self) -> int:
