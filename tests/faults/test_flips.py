@@ -196,3 +196,14 @@ def test_a_command_repeated_after_a_flip_gives_the_same_results(
     for name, result in findings(copy).items():
         assert result is not None, (file, name)
         assert replace(result, environment=before[name].environment) == before[name], (file, name)
+
+
+def test_a_damaged_plan_is_written_a_second_time(place: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "runs"
+    shutil.copytree(place, copy)
+    plan = copy / "audit" / "plan.toml"
+    whole = plan.read_bytes()
+    plan.write_bytes(whole.replace(b"images = 4", b"images = 5"))
+    assert run(commands(copy)["audit"]) == 0
+    assert plan.read_bytes() == whole
+    assert run(["check", str(copy / "audit")]) == 0

@@ -136,7 +136,8 @@ def plan_hash_in(folder: Path) -> str | None:
     plan = folder / PLAN_FILE
     try:
         if hash_file.exists():
-            return read_bytes(hash_file, follow=False).decode("ascii").strip()
-    except (OSError, ValueError) as error:
+            # a damaged hash is the hash of no plan
+            return read_bytes(hash_file, follow=False).decode("ascii", "replace").strip()
+    except OSError as error:
         raise RunError(f"cannot read {hash_file}: {error}") from error
     return read_plan(plan).hash if plan.exists() else None

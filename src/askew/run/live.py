@@ -15,12 +15,12 @@ import numpy as np
 from askew.engine.base import Engine, Failure
 from askew.engine.local import LocalEngine
 from askew.engine.threads import ThreadEngine
-from askew.errors import RESUME, Interrupted, RunError, UsageError
+from askew.errors import RESUME, AskewError, Interrupted, RunError, UsageError
 from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
 from askew.models.base import Collection, FiledPicture, message_listener
 from askew.models.file_memory import file_memory
 from askew.options import RunOptions
-from askew.plan import PLAN_FILE, RunPlan
+from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.budget import Budget
 from askew.run.dispatch import Dispatcher, Parts, interruption
@@ -322,11 +322,19 @@ class LiveRun(Run):
 
     def claim(self, wanted: Sequence[PictureRequest] = ()) -> None:
         """Write the plan into the folder, and record in the store which images the run needs."""
-        for name, text in ((PLAN_FILE, self.plan.to_toml()), (HASH_FILE, self.plan.hash + "\n")):
-            if not (self.folder / name).exists():
-                write_file(self.folder / name, text.encode())
+        if not self._has_plan():
+            write_file(self.folder / PLAN_FILE, self.plan.to_toml().encode())
+        if not (self.folder / HASH_FILE).exists():
+            write_file(self.folder / HASH_FILE, f"{self.plan.hash}\n".encode())
         if wanted:
             self.store.plan_pictures(self.plan.hash, wanted)
+
+    def _has_plan(self) -> bool:
+        """Check whether the folder contains the plan. A damaged plan is written a second time."""
+        try:
+            return read_plan(self.folder / PLAN_FILE).hash == self.plan.hash
+        except AskewError:
+            return False
 
     def settle(self) -> None:
         """Check that every planned image is stored, or missing with a reason.
