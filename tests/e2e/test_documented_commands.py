@@ -38,7 +38,7 @@ RUN = {
 }
 """Blocks that run here, by page. Other blocks need a hub, a server, foreign images or hours."""
 
-QUICK = ("how-many-images.md", "mine-prompts.md", "mitigate.md", "use-in-ci.md")
+QUICK = ("how-many-images.md", "use-in-ci.md")
 """Pages whose blocks take seconds and print the same despite rounding errors of networks."""
 
 SHELL = """

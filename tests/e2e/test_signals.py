@@ -82,6 +82,7 @@ def test_while_modules_are_imported(of_labels: list[str], tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
     of_labels: list[str], tmp_path: Path
 ) -> None:

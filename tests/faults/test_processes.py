@@ -192,6 +192,7 @@ def test_a_locked_index_is_an_error(tmp_path: Path) -> None:
     other.close()
 
 
+@pytest.mark.slow
 def test_a_run_needs_at_most_64_open_files(tmp_path: Path) -> None:
     limit = [
         "-c",

@@ -147,6 +147,7 @@ def test_maps_of_a_steered_model_can_be_computed(tmp_path: Path) -> None:
     assert isinstance(result.miou("gender"), Estimate)
 
 
+@pytest.mark.slow
 def test_maps_of_stored_images_can_be_computed(tmp_path: Path) -> None:
     """Fair Diffusion assigns values to images by number, so that redrawn images are equal."""
     file = tmp_path / "m.toml"

@@ -56,7 +56,10 @@ def faults(page: str, folder: Path, *switches: str) -> list[dict[str, Any]]:
     return violations
 
 
-@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
+@pytest.mark.parametrize(
+    "scheme",
+    [pytest.param(0, id="dark", marks=pytest.mark.slow), pytest.param(1, id="light")],
+)
 def test_axe_finds_nothing_serious(tmp_path: Path, scheme: int) -> None:
     violations = faults(
         html.page(gallery()), tmp_path, f"--blink-settings=preferredColorScheme={scheme}"

@@ -136,7 +136,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("words", [(3, 8), (4, 12)])
+@pytest.mark.parametrize("words", [(3, 8), pytest.param((4, 12), marks=pytest.mark.slow)])
 def test_random_prompts_state_all_values_of_an_axis_about_equally_often(
     words: tuple[int, int],
 ) -> None:

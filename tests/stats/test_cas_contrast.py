@@ -38,7 +38,12 @@ def test_the_contrast_is_the_difference_and_changes_sign_when_swapped(
     assert estimate.mad.low == pytest.approx(0 if forth.low <= 0 <= forth.high else ends[0] ** 0.5)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "share", [pytest.param(0.2, marks=SLOW), 0.5, pytest.param(0.8, marks=SLOW)]
+)
 def test_intervals_cover_the_population_difference(share: float) -> None:
     generator = np.random.default_rng(1)
     populations = [np.array([p, 1 - p, 0.5, 0.5]) for p in (share, 1.0, 0.0)]

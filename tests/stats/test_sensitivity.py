@@ -174,6 +174,7 @@ def test_simulated_pairs_share_only_the_initial_set() -> None:
     assert 0.2 < np.corrcoef(sizes["a", "c"], sizes["b", "c"])[0, 1] < 0.8
 
 
+@pytest.mark.slow
 def test_amplification_is_rejected_at_its_level_in_fair_graphs_and_found_in_others() -> None:
     """No fair graph was rejected, and graphs with an effect were not found."""
     rejected = {}

@@ -486,6 +486,7 @@ def test_training_continues_where_it_stopped(
     assert first["loss"] == again["loss"] > 0
 
 
+@pytest.mark.slow
 def test_the_autoencoder_logs_its_losses_and_saves_reconstructions(
     autoencoder_weights: Path,
 ) -> None:

@@ -82,6 +82,7 @@ def _exact_distance(result: SolvedPolicy, axis: str) -> float:
     return float(distance_named(kind)(exact(result, axis), np.full(values, 1 / values)))
 
 
+@pytest.mark.slow
 def test_predicted_deviations_of_policies_are_not_too_good() -> None:
     """The weights reach the targets on the planning images, so the exact deviation is larger."""
     policies = [fitted(1.0, 1000 * seed + 7) for seed in range(12)]

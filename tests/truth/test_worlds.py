@@ -25,7 +25,7 @@ from image_collections import save_collection
 AXES = ("gender", "age", "emotion")
 WITH_COUNTERFACTUALS = ("gender", "age")
 PROMPTS = tuple(f"a photo of a {name}" for name in ("nurse", "plumber", "lawyer", "teacher"))
-QUICK = 3
+QUICK = 2
 WORLDS = [
     pytest.param(world, marks=() if world < QUICK else pytest.mark.slow) for world in range(40)
 ]

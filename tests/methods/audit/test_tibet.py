@@ -179,6 +179,7 @@ def test_changes_of_a_second_axis_are_tested() -> None:
     assert entry.axes["environment"].second_tests["clothing"].q < 0.05
 
 
+@pytest.mark.slow
 def test_means_over_a_domain_estimate_the_means_of_the_population() -> None:
     prompts = [f"a photo of a {name}" for name in list(OCCUPATIONS)[::8]]
     axes = ["gender", "ethnicity", "emotion"]

@@ -293,6 +293,7 @@ def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entr
     assert 0 <= known(validated.made_worse).value <= 1
 
 
+@pytest.mark.slow
 def test_without_an_effect_only_the_correlation_of_the_paper_is_above_zero() -> None:
     """A mitigation without effect in a fair world, with each pair as an edge (appendix A.5)."""
     plan = planned([NURSE], AXES, edge_rule="paper", alpha=0.999999)
