@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import askew
+from askew.studio.planted import truth
 from served_models import served
 
 pytestmark = pytest.mark.slow
@@ -43,6 +44,19 @@ def test_an_audit_with_seeds_equals_the_direct_audit(tmp_path: Path) -> None:
     got = results(hosted)
     differing = {"plan", "plan_hash", "environment", "warnings", "model"}
     assert {key for key in expected if expected[key] != got[key]} <= differing
+
+
+def test_intervals_of_audits_without_seeds_contain_the_true_share(tmp_path: Path) -> None:
+    true_share = truth(PROMPT, "gender")["female"]
+    containing = 0
+    with served() as server:
+        for number in range(20):
+            run = hosted_audit(tmp_path / str(number), server.url)
+            female = results(run)["shares"][0]["shares"]["female"]
+            containing += female["low"] <= true_share <= female["high"]
+        assert len(server.bodies) >= 20 * AUDIT["images"]
+    # with a coverage of .95, fewer than 16 of 20 intervals have a probability of .003
+    assert containing >= 16
 
 
 def test_refusals_of_one_group_and_rewritten_prompts_are_stated(tmp_path: Path) -> None:
