@@ -31,6 +31,11 @@ KEY_VARIABLE = "ASKEW_API_KEY"
 """Environment variable with the key of any server."""
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 """Environment variable with a key that is only sent to OpenAI's server."""
+AZURE_KEY_VARIABLE = "AZURE_OPENAI_API_KEY"
+"""Environment variable with a key that is only sent to resources of Azure OpenAI."""
+AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
+"""Environment variable with the version of the interface of Azure OpenAI."""
+AZURE_DOMAIN = ".openai.azure.com"
 
 ATTEMPTS = 6
 """Greatest number of times that a request is sent."""
@@ -100,16 +105,20 @@ class Server:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
-        client.deadline = self._timeout * DEADLINE
         return openai.OpenAI(
             base_url=self._address,
             default_query=self._query,
             api_key=self._key or "none",
             timeout=self._timeout,
             max_retries=self._attempts - 1,
-            http_client=client,
+            http_client=self._bounded_client(),
         )
+
+    def _bounded_client(self) -> "_BoundedClient":
+        """Return the client that sends the requests."""
+        client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
+        client.deadline = self._timeout * DEADLINE
+        return client
 
     def chat(
         self,
@@ -222,7 +231,7 @@ class Server:
         `attempt` is the number of the attempt if the client does not count attempts.
         """
         try:
-            answer = create(**fields, extra_headers=self._omitted_headers())
+            answer = create(**fields, extra_headers=self._headers())
         except openai.APIStatusError as error:
             raise self._status_error(error, attempt) from error
         except (openai.APITimeoutError, _PermanentFailure) as error:
@@ -240,14 +249,14 @@ class Server:
             )
         return answer
 
-    def _omitted_headers(self) -> dict[str, openai.Omit]:
-        """Return the headers that OpenAI's client must not send to this server."""
+    def _headers(self) -> dict[str, str | openai.Omit]:
+        """Return changed headers, and headers that OpenAI's client must not send to this server."""
         names = []
         if not self._key:
             names.append("Authorization")
         if not self._is_openai:
             names += ["OpenAI-Organization", "OpenAI-Project"]
-        return dict.fromkeys(names, openai.omit)
+        return dict.fromkeys(names, openai.omit)  # type: ignore[arg-type]
 
     def _failure(self, error: BaseException) -> str:
         """Return the reason why a request failed for good."""
@@ -278,6 +287,60 @@ class Server:
             text = text.replace(secret, "***")
         text = " ".join(text.split())
         return text if len(text) <= 300 else text[:299] + "…"
+
+
+class AzureServer(Server):
+    """A server with the interface of Azure OpenAI: a deployment in the path, and an API version.
+
+    The key is sent as the header `api-key`. Tokens of Microsoft Entra are not sent, also if the
+    environment contains one.
+
+    Parameters
+    ----------
+    url
+        Address of the resource, such as https://NAME.openai.azure.com.
+    api_version
+        Version of the interface, such as 2025-04-01-preview.
+    timeout, attempts
+        As for `Server`.
+
+    Raises
+    ------
+    UsageError
+        For a bad address, key or limit.
+    """
+
+    def __init__(
+        self, url: str, api_version: str, *, timeout: float = 120.0, attempts: int = ATTEMPTS
+    ) -> None:
+        super().__init__(url, timeout=timeout, attempts=attempts)
+        self._api_version = api_version
+        if not self._key and is_azure(url):
+            self._key = _key(AZURE_KEY_VARIABLE)
+
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        return openai.AzureOpenAI(
+            base_url=f"{self._address}/openai",
+            api_version=self._api_version,
+            default_query=self._query,
+            api_key=self._key or "none",
+            timeout=self._timeout,
+            max_retries=self._attempts - 1,
+            http_client=self._bounded_client(),
+        )
+
+    def _headers(self) -> dict[str, str | openai.Omit]:
+        """Return the header with the key, and headers that must not be sent."""
+        omitted = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
+        headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)  # type: ignore[arg-type]
+        headers["api-key"] = self._key or openai.omit
+        return headers
+
+
+def is_azure(url: str) -> bool:
+    """Check whether an address is a resource of Azure OpenAI."""
+    return _host(url).endswith(AZURE_DOMAIN)
 
 
 def _code(body: object) -> str:

@@ -13,12 +13,13 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from openai.types import ImagesResponse
 from PIL import Image, UnidentifiedImageError
 
 from askew.errors import ServerError, UnknownName, UsageError
-from askew.hosted import OPENAI_URL, Server
+from askew.hosted import AZURE_VERSION_VARIABLE, OPENAI_URL, AzureServer, Server, is_azure
 from askew.models.base import REPORT, Request, Setting, report_message
 from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
@@ -53,7 +54,7 @@ REFUSALS = re.compile(
 )
 """Codes of errors of servers whose filter refuses a prompt or an image."""
 
-SETTINGS = ("concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
+SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
 """Settings that are not sent as fields of a request."""
 
 SEED_BITS = 63
@@ -231,6 +232,7 @@ def create(
     seed_bits: int = SEED_BITS,
     concurrency: int = CONCURRENCY,
     timeout: float = TIMEOUT,
+    api_version: str = "",
     **fields: Setting,
 ) -> HostedModel:
     """Return the model of `--model openai/MODEL`.
@@ -251,6 +253,9 @@ def create(
         Number of calls at once.
     timeout
         Seconds to wait for the server.
+    api_version
+        Version of the interface of Azure OpenAI. With it, the name is that of a deployment. By
+        default $OPENAI_API_VERSION for addresses of Azure, else none.
     **fields
         Further fields of each request, such as size=1024x1024. `field_NAME` sets any field NAME.
 
@@ -276,9 +281,19 @@ def create(
             UnknownName.unless_known("setting", field, known)
     return HostedModel(
         name=name,
-        server=Server(url or os.environ.get(URL_VARIABLE) or OPENAI_URL, timeout=timeout),
+        server=_server(url or os.environ.get(URL_VARIABLE) or OPENAI_URL, timeout, api_version),
         revision=str(revision) or f"{datetime.now(UTC):%Y-%m}",
         seed_bits=seed_bits if seeded else 0,
         concurrency=concurrency,
         fields=fields,
     )
+
+
+def _server(url: str, timeout: float, api_version: str) -> Server:
+    """Return the server at an address. An API version means the interface of Azure OpenAI."""
+    version = str(api_version)
+    if not version and is_azure(url) and not urlsplit(url).path.startswith("/openai/v1"):
+        version = os.environ.get(AZURE_VERSION_VARIABLE, "")
+    if version:
+        return AzureServer(url, version, timeout=timeout)
+    return Server(url, timeout=timeout)
