@@ -256,7 +256,7 @@ class Server:
             names.append("Authorization")
         if not self._is_openai:
             names += ["OpenAI-Organization", "OpenAI-Project"]
-        return dict.fromkeys(names, openai.omit)  # type: ignore[arg-type]
+        return dict.fromkeys(names, openai.omit)
 
     def _failure(self, error: BaseException) -> str:
         """Return the reason why a request failed for good."""
@@ -333,7 +333,7 @@ class AzureServer(Server):
     def _headers(self) -> dict[str, str | openai.Omit]:
         """Return the header with the key, and headers that must not be sent."""
         omitted = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
-        headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)  # type: ignore[arg-type]
+        headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)
         headers["api-key"] = self._key or openai.omit
         return headers
 
