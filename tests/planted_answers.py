@@ -90,7 +90,15 @@ def scored(
     return score(
         plan,
         InteractionGathered(
-            beginning.model, None, beginning.instruments, (), sets, (), errors or {}, {}
+            model=beginning.model,
+            device=None,
+            instruments=beginning.instruments,
+            sets=(),
+            observed=sets,
+            confusion=(),
+            errors=errors or {},
+            following=(),
+            mitigated={},
         ),
         beginning,
     )

@@ -79,7 +79,7 @@ def test_every_registered_mitigation_has_a_case() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) -> None:
-    technique = load(name)
+    technique = load(name).with_digest()
     file = tmp_path / "m.toml"
     file.write_text(technique.to_toml())
     again = mitigation.load_mitigation(file)

@@ -104,6 +104,7 @@ def technique_findings(
         observed=observed,
         confusion=(),
         errors={},
+        following=(),
         predictions={},
         selection=None,
         deviations=None,

@@ -67,7 +67,7 @@ class ITIGen(TargetSteering):
         Width of the text encoder.
     encoder
         Digest of the embeddings of the text encoder with which the tokens were learned.
-    digest
+    learned_digest
         Digest of the tokens with the values to which they belong. Empty in files of earlier
         versions, whose tokens cannot be checked.
     """
@@ -77,7 +77,7 @@ class ITIGen(TargetSteering):
     tokens: dict[str, str]
     width: int = Field(ge=1)
     encoder: str
-    digest: str = ""
+    learned_digest: str = ""
 
     @model_validator(mode="after")
     def _check_tokens(self) -> ITIGen:
@@ -91,7 +91,7 @@ class ITIGen(TargetSteering):
                 raise ValueError(
                     f"the tokens of {axis!r} are incomplete or damaged: {needed} bytes are needed"
                 )
-        if self.digest and self.digest != self.tokens_digest:
+        if self.learned_digest and self.learned_digest != self.tokens_digest:
             raise ValueError(
                 "the tokens are not those that were learned for these values: the digest differs. "
                 "Tokens, and names and order of the values, must not be edited; shares may. "
@@ -109,11 +109,11 @@ class ITIGen(TargetSteering):
     @property
     def fingerprint(self) -> str:
         """Digest of everything in the mitigation that affects images."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))[:16]
+        return digest_of(self.model_dump(mode="json", exclude={"learned_digest"}))[:16]
 
     def with_digest(self) -> Self:
         """Return the mitigation with the digest of its tokens."""
-        return self.model_copy(update={"digest": self.tokens_digest})
+        return self.model_copy(update={"learned_digest": self.tokens_digest})
 
     def table(self, axis: str) -> NDArray[np.float32]:
         """Return the tokens of an axis, (values, 3, width)."""
