@@ -56,15 +56,7 @@ class PlannedTest:
         """Check whether the verdict on a simulated set, or on two, is significant."""
         if self.power_of is fit_power:
             return reference_test(counts, self.reference).p < self.level
-        return exchange_test(unpaired(first, counts)).p < self.level
-
-
-def unpaired(first: Floats, second: Floats) -> PairedSets:
-    """Return two sets of images with so many labels of each value, without partners."""
-    labels = np.eye(len(first))
-    of_first = np.repeat(labels, first.astype(int), axis=0)
-    of_second = np.repeat(labels, second.astype(int), axis=0)
-    return PairedSets.of(of_first, of_second)
+        return exchange_test(PairedSets.of_counts(first, counts)).p < self.level
 
 
 def simulated(test: PlannedTest, shares: Floats, images: int, draws: int) -> float:

@@ -73,18 +73,11 @@ def test_the_power_of_a_comparison_is_that_of_simulated_verdicts(
             rng.multinomial(images, truth, 400),
             strict=True,
         ):
-            detected += exchange_test(_unpaired(first, second)).p < 0.05
+            detected += exchange_test(PairedSets.of_counts(first, second)).p < 0.05
         powers.append(detected / 400)
     assert exchange_power(images, reference, deviation, 0.05) == pytest.approx(
         min(powers), abs=0.06
     )
-
-
-def _unpaired(first: np.ndarray, second: np.ndarray) -> PairedSets:
-    labels = np.eye(len(first))
-    of_first = np.repeat(labels, first, axis=0)
-    of_second = np.repeat(labels, second, axis=0)
-    return PairedSets.of(of_first, of_second)
 
 
 @pytest.mark.parametrize("images", [12, 31, 48])

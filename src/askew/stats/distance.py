@@ -167,6 +167,21 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
+def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
+    """Return shares (K,) between a target and a single value, (1 - step) target + step e_value.
+
+    Parameters
+    ----------
+    target : array, (K,)
+        Shares at step 0.
+    value
+        Place of the value that has all images at step 1.
+    step : float
+        Part of the way, in [0, 1].
+    """
+    return np.asarray((1 - step) * target + step * np.eye(len(target))[value])
+
+
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
     """Compute the mean distance from the reference of n images drawn from it, exactly.
 

@@ -206,9 +206,30 @@ def distance_of_sets(
     draws
         Number of exchanges.
     """
+    images = len(sets.first) + len(sets.second)
+    return tested_distance(sets.means, sets.exchanged(draws, rng), images, test, distance)
+
+
+def tested_distance(
+    shares: tuple[Floats, Floats],
+    exchanged: tuple[Floats, Floats],
+    images: int,
+    test: FitTest,
+    distance: str | Distance,
+) -> Estimate:
+    """Estimate the distance between the shares of two sets from their exchanges.
+
+    Parameters
+    ----------
+    shares : tuple of array, (K,)
+        Shares of both sets.
+    exchanged : tuple of array, (draws, K)
+        Shares after exchanges, whose mean distance is the null.
+    images
+        Number of images of both sets.
+    test, distance
+        As in `distance_of_sets`.
+    """
     measure = distance_named(distance)
-    estimate = Estimate(
-        value=float(measure(*sets.means)), n=len(sets.first) + len(sets.second), max=1.0
-    )
-    null = float(measure(*sets.exchanged(draws, rng)).mean())
-    return corrected(estimate, null, test.p)
+    estimate = Estimate(value=float(measure(*shares)), n=images, max=1.0)
+    return corrected(estimate, float(measure(*exchanged).mean()), test.p)

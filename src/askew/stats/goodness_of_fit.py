@@ -174,9 +174,15 @@ def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
         rng = np.random.default_rng([n, len(q)])
         return NullLaw.simulated(pearson(rng.multinomial(n, q, size=DRAWS), n * q))
     outcomes = possible_counts(n, len(q))
-    logs = scipy.special.gammaln(n + 1) - scipy.special.gammaln(outcomes + 1).sum(axis=1)
-    logs = logs + scipy.special.xlogy(outcomes, q).sum(axis=1)
-    return NullLaw.of(pearson(outcomes, n * q), np.exp(logs))
+    return NullLaw.of(pearson(outcomes, n * q), multinomial_probabilities(outcomes, q))
+
+
+def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
+    """Return the probabilities (outcomes,) of counts (outcomes, K) of images with shares (K,)."""
+    images = counts.sum(axis=1)
+    logs = scipy.special.gammaln(images + 1) - scipy.special.gammaln(counts + 1).sum(axis=1)
+    logs = logs + scipy.special.xlogy(counts, shares).sum(axis=1)
+    return np.asarray(np.exp(logs))
 
 
 def counts_are_listed(n: int, values: int) -> bool:

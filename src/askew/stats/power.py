@@ -22,10 +22,11 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from askew.stats.distance import normalised
+from askew.stats.distance import normalised, towards_value
 from askew.stats.goodness_of_fit import (
     counts_are_listed,
     exact_law,
+    multinomial_probabilities,
     pearson,
     possible_counts,
 )
@@ -68,7 +69,7 @@ def alternatives(reference: tuple[float, ...], deviation: float) -> list[Floats]
         if gained >= 1 or deviation > 1 - gained:
             continue
         step = deviation / (1 - gained)
-        shares.append(np.asarray((1 - step) * target + step * np.eye(len(target))[place]))
+        shares.append(towards_value(target, place, step))
     return shares
 
 
@@ -104,7 +105,7 @@ def fit_power(images: int, reference: tuple[float, ...], deviation: float, level
         counts = possible_counts(images, len(reference))
         mid_p, _ = law.p(pearson(counts, images * target))
         detected = counts[mid_p < level]
-        powers = [float(_probabilities(detected, truth).sum()) for truth in shares]
+        powers = [float(multinomial_probabilities(detected, truth).sum()) for truth in shares]
         return min(1.0, *powers)
     rng = np.random.default_rng([images, len(reference)])
     powers = []
@@ -219,14 +220,6 @@ def _possible_alternatives(reference: tuple[float, ...], deviation: float) -> li
         most = largest_deviation(reference)
         raise ValueError(f"a deviation of {deviation:g} is not above 0 and at most {most:g}")
     return shares
-
-
-def _probabilities(counts: Floats, shares: Floats) -> Floats:
-    """Return the multinomial probabilities of counts (N, K)."""
-    images = counts.sum(axis=1)
-    logs = scipy.special.gammaln(images + 1) - scipy.special.gammaln(counts + 1).sum(axis=1)
-    logs = logs + scipy.special.xlogy(counts, shares).sum(axis=1)
-    return np.asarray(np.exp(logs))
 
 
 def _exact_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:

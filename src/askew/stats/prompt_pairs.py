@@ -28,10 +28,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
 from askew.stats.clustered import cluster_correlation
-from askew.stats.distance import Distance, distance_named
-from askew.stats.exchange import FIRST_DRAWS, MORE_DRAWS, SMALL_P, ExchangeTest
+from askew.stats.distance import Distance
+from askew.stats.exchange import (
+    FIRST_DRAWS,
+    MORE_DRAWS,
+    SMALL_P,
+    ExchangeTest,
+    tested_distance,
+)
 from askew.stats.goodness_of_fit import FitTest, NullLaw
-from askew.stats.intervals import Floats, corrected, ends, mover, student_stretch
+from askew.stats.intervals import Floats, ends, mover, student_stretch
 from askew.stats.shares import wilson
 from askew.types import Estimate
 
@@ -228,10 +234,8 @@ class PromptPairs:
         draws
             Number of exchanges.
         """
-        measure = distance_named(distance)
-        estimate = Estimate(value=float(measure(*self.shares)), n=self.images, max=1.0)
-        null = float(measure(*self.exchanged(draws, rng)).mean())
-        return corrected(estimate, null, test.p)
+        exchanged = self.exchanged(draws, rng)
+        return tested_distance(self.shares, exchanged, self.images, test, distance)
 
     def _weighted(self) -> tuple[Floats, Floats]:
         """Return the weighted shares (prompts, K) of both conditions."""

@@ -20,6 +20,7 @@ from askew.stats.distance import (
     distance_max,
     distance_named,
     normalised,
+    towards_value,
 )
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
 from askew.stats.goodness_of_fit import (
@@ -249,11 +250,8 @@ def detectable_distance(
         rates = errors.rates
         expected, law = law_with_errors(n, reference, errors)
 
-    def towards(k: int, t: Floats | float) -> Floats:
-        return np.asarray((1 - t) * target + t * np.eye(len(target))[k])
-
     def is_detected(k: int, t: Floats | float) -> bool:
-        labels = normalised(towards(k, t) @ rates)
+        labels = normalised(towards_value(target, k, t) @ rates)
         drawn = np.random.default_rng(1).multinomial(n, labels, DETECTION_DRAWS)
         mid_p, _ = law.p(pearson(drawn, expected))
         return float(np.mean(mid_p < level)) >= POWER
@@ -263,7 +261,7 @@ def detectable_distance(
     for k in range(len(reference)):
         if is_detected(k, 1.0):
             t = first_accepted(partial(is_detected, k), 0.0, 1.0, steps=8)
-            detected = max(detected, float(measure(towards(k, t), target)))
+            detected = max(detected, float(measure(towards_value(target, k, t), target)))
         else:
-            undetected = max(undetected, float(measure(towards(k, 1.0), target)))
+            undetected = max(undetected, float(measure(towards_value(target, k, 1.0), target)))
     return detected if detected > undetected else None
