@@ -59,6 +59,26 @@ _PASSWORD = re.compile(r"(?<=//)[^/?#]*@")
 T = TypeVar("T")
 
 
+def check_model_name(option: str, name: str) -> None:
+    """Raise UsageError if an option such as "--vqa" names the provider openai without a model."""
+    if not name:
+        raise UsageError(
+            f"{option} openai does not name a model; write {option} openai/MODEL, with the "
+            "server's name for the model"
+        )
+
+
+def check_concurrency(concurrency: int) -> None:
+    """Raise UsageError if the number of calls at once is not positive."""
+    if concurrency < 1:
+        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+
+
+def revision_or_month(revision: str) -> str:
+    """Return a given revision of a hosted model, else the present month, such as 2026-11."""
+    return str(revision) or f"{datetime.now(UTC):%Y-%m}"
+
+
 def _never(error: ServerError) -> bool:
     """Return False: a temporary failure is not final."""
     return False

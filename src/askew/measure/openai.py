@@ -7,11 +7,16 @@ the server is on it.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from askew.errors import ServerError, UsageError
-from askew.hosted import OPENAI_URL, Server
+from askew.hosted import (
+    OPENAI_URL,
+    Server,
+    check_concurrency,
+    check_model_name,
+    revision_or_month,
+)
 from askew.measure.base import LoggedAnswers
 from askew.measure.labeling import image_part, messages_of, read_answers, schema_of, shuffled
 from askew.models.base import report_message
@@ -237,15 +242,10 @@ def create(
     UsageError
         For a missing name, a bad address, and impossible settings.
     """
-    if not name:
-        raise UsageError(
-            "--vqa openai does not name a model; write --vqa openai/MODEL, with the server's name "
-            "for the model"
-        )
-    if concurrency < 1:
-        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    check_model_name("--vqa", name)
+    check_concurrency(concurrency)
     settings = LabelingSettings(
-        revision=str(revision) or f"{datetime.now(UTC):%Y-%m}",
+        revision=revision_or_month(revision),
         size=size,
         detail=detail,  # type: ignore[arg-type]
         together=together,

@@ -9,14 +9,21 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from PIL import Image
 
 from askew.errors import MissingPackage, ServerError, UnknownName, UsageError
-from askew.hosted import ATTEMPTS, FIRST_PAUSE, KEY_VARIABLE, LONGEST_PAUSE, stated_pause
+from askew.hosted import (
+    ATTEMPTS,
+    FIRST_PAUSE,
+    KEY_VARIABLE,
+    LONGEST_PAUSE,
+    check_concurrency,
+    revision_or_month,
+    stated_pause,
+)
 from askew.models.base import Request, Setting, report_message
 from askew.store.imagefile import as_rgb
 from askew.types import Missing
@@ -217,8 +224,7 @@ def create(
             "as hf/fal-ai/black-forest-labs/FLUX.1-schnell"
         )
     MissingPackage.unless_installed("huggingface_hub", "models", f"the model 'hf/{name}'")
-    if concurrency < 1:
-        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    check_concurrency(concurrency)
     for field in fields:
         if not field.startswith(FIELD_PREFIX):
             UnknownName.unless_known("setting", field, (*FIELDS, *SETTINGS))
@@ -226,7 +232,7 @@ def create(
         provider,
         model,
         url=url,
-        revision=str(revision) or f"{datetime.now(UTC):%Y-%m}",
+        revision=revision_or_month(revision),
         seeded=seeded,
         concurrency=concurrency,
         timeout=timeout,

@@ -11,7 +11,6 @@ import io
 import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,16 @@ from openai.types import ImagesResponse
 from PIL import Image, UnidentifiedImageError
 
 from askew.errors import ServerError, UnknownName, UsageError
-from askew.hosted import AZURE_VERSION_VARIABLE, OPENAI_URL, AzureServer, Server, is_azure
+from askew.hosted import (
+    AZURE_VERSION_VARIABLE,
+    OPENAI_URL,
+    AzureServer,
+    Server,
+    check_concurrency,
+    check_model_name,
+    is_azure,
+    revision_or_month,
+)
 from askew.models.base import REPORT, Request, Setting, report_message
 from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
@@ -266,13 +274,8 @@ def create(
     UsageError
         For a missing name, a bad address, and impossible settings.
     """
-    if not name:
-        raise UsageError(
-            "--model openai does not name a model; write --model openai/MODEL, with the server's "
-            "name for the model"
-        )
-    if concurrency < 1:
-        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    check_model_name("--model", name)
+    check_concurrency(concurrency)
     if not 1 <= seed_bits <= SEED_BITS:
         raise UsageError(f"seed_bits is {seed_bits}; it must be from 1 to {SEED_BITS}")
     for field in fields:
@@ -282,7 +285,7 @@ def create(
     return HostedModel(
         name=name,
         server=_server(url or os.environ.get(URL_VARIABLE) or OPENAI_URL, timeout, api_version),
-        revision=str(revision) or f"{datetime.now(UTC):%Y-%m}",
+        revision=revision_or_month(revision),
         seed_bits=seed_bits if seeded else 0,
         concurrency=concurrency,
         fields=fields,

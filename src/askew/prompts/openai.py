@@ -6,8 +6,7 @@ Such servers are vLLM, Ollama, llama.cpp and hosted services.
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from askew.errors import UsageError
-from askew.hosted import OPENAI_URL, Server
+from askew.hosted import OPENAI_URL, Server, check_concurrency, check_model_name
 from askew.prompts.base import AxesOn
 from askew.prompts.chat import ChatClient
 from askew.prompts.llm import CachingLLM, Completion, CompletionCache, Message, Schema
@@ -97,12 +96,8 @@ def create(
     UsageError
         For a missing name, a bad address, and impossible settings.
     """
-    if not name:
-        raise UsageError(
-            "--llm openai does not name a model; write --llm openai/MODEL, with the server's name for the model"
-        )
-    if concurrency < 1:
-        raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
+    check_model_name("--llm", name)
+    check_concurrency(concurrency)
     llm = OpenAILLM(
         model=name,
         server=Server(url, timeout=timeout),
