@@ -186,11 +186,13 @@ class Method(Generic[P, G, F, R_co]):
                 with counted_run(plan, folder, store, *prices) as counted:
                     self.gather(plan, counted)
                 return cast("R_co", counted)
-            scored = self._finished(plan, folder, store)
+            finished = self._finished(plan, folder, store)
+            scored = finished
             if scored is None:
                 scored = self._carry_out(plan, folder, store, options)
         result = self.result(self, plan, folder, store, scored)
-        result.restore_files()
+        if finished is not None:
+            result.restore_files()
         conditions.check(wanted, scored, result)
         return result
 
