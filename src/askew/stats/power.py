@@ -1,4 +1,4 @@
-"""Power of the tests of shares, for planning: which deviations so many images can detect.
+"""Power of the tests of shares, for planning: which deviations an image set can detect.
 
 A design has K values with reference shares. Under the alternative one value k gains: the shares are
 (1 - t) reference + t e_k. Their total variation distance from the reference, t (1 - reference_k), is
@@ -192,7 +192,7 @@ def detectable_deviation(
     power: float = 0.9,
     level: float = 0.05,
 ) -> float | None:
-    """Return the smallest deviation that so many images detect with a power.
+    """Return the smallest deviation that a number of images detects with a power.
 
     Parameters are those of `images_needed`.
 

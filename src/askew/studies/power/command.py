@@ -1,4 +1,4 @@
-"""Command `power`: images that a test needs, or deviations that so many images detect."""
+"""Command `power`: images that a test needs, or deviations that given images detect."""
 
 import json as jsons
 import math
@@ -42,7 +42,7 @@ def power(
     price: float | None = None,
     json: Flag = False,
 ) -> RenderableType | None:
-    """Show how many images a verdict needs, or which deviations so many images detect.
+    """Show how many images a verdict needs, or which deviation given images detect.
 
     The tests are those of the verdicts: Pearson's test by its mid-p, and with --compare the exchange
     test of two runs. Each test has the level .05 divided by the number of tests in its family, so
@@ -76,7 +76,7 @@ def power(
     prompts
         Number of prompts, which are all tested.
     compare
-        Compare two runs of so many images, instead of a run with its reference.
+        Plan the comparison of two runs, instead of the test of a run against its reference.
     seconds_per_image
         Seconds that the model takes per image, for the duration.
     megabytes_per_image

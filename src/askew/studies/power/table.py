@@ -149,7 +149,7 @@ def _answer(row: PowerRow, question: PowerQuestion) -> Content:
 def _caption(question: PowerQuestion, design: Design) -> str:
     subject = "an image set with its reference"
     if design.kind == "comparison":
-        subject = "two runs, for images without partners"
+        subject = "two runs, for images that are not paired"
     quantity = "Images per prompt that are needed"
     if question.images:
         quantity = "Power" if question.effects else "Smallest deviation that is detected"
