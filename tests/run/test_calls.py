@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -112,6 +112,15 @@ def test_a_stop_waits_for_the_calls_in_progress(tmp_path: Path, store: Store) ->
     assert images_in(store) == model.calls < 16
 
 
+@pytest.fixture
+def heeded_interrupts() -> Iterator[None]:
+    """Handle Ctrl-C in a test process that a shell has started in the background, too."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
+
+
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_ctrl_c_waits_for_the_calls_in_progress(tmp_path: Path, store: Store) -> None:
     sentences: list[str] = []
     model = CalledModel(at_fifth=lambda: os.kill(os.getpid(), signal.SIGINT))
