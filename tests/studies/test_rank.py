@@ -478,6 +478,7 @@ def test_prompts_whose_images_show_nobody_have_no_score(tmp_path: Path, vqa: str
         assert prompt.score.reason == "no_person"
         assert prompt.shares is None
     text = " ".join(answer(result.findings))
+    assert "Bias is significant in 1 of 1 prompt on studio/planted." in text
     assert "2 prompts could not be scored" in text
     assert "no person detected (gender could be labeled in fewer than 10 of 12 images)" in text
 

@@ -211,7 +211,7 @@ _PROMPTS: Mapping[str, Phrase] = {
         condition="the interval of this difference contains 0",
     ),
     "ranked_bias": Phrase(
-        text="{counts} show significant bias.",
+        text="Bias is significant in {counts}.",
         condition="the number of prompts with q < 0.05, by Benjamini-Hochberg over all prompts of a "
         "model",
     ),

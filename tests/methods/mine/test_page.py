@@ -132,7 +132,7 @@ def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
     assert text.startswith("“a <script>nurse")
     assert "shows the largest bias of 5 prompts" in text
     assert "leave out “a male one”" in text
-    assert "1 of the 2 best prompts show significant bias" in text
+    assert "bias is significant for 1 of the 2 best prompts." in text
 
 
 def test_no_bias_is_reported_without_significance() -> None:

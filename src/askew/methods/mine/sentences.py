@@ -39,7 +39,7 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
     )
     sentences = [headline]
     if biased and len(scored) > 1:
-        sentences.append(f"{_part_of(biased, scored)} show significant bias.")
+        sentences.append(f"Bias is significant in {_part_of(biased, scored)}.")
     together = [("", entry) for entry in findings.minethegap.shares_over_prompts]
     return sentences + bias_of_all_prompts(together, "All best prompts together")
 
@@ -58,7 +58,7 @@ def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[st
         missed = [w.quote(concept, 60) for concept in first.missed_visual_concepts[:2]]
         sentences.append(f"Its images leave out {w.listing(missed)}.")
     if len(scored) > 1:
-        sentences.append(f"{_part_of(biased, scored)} show significant bias in held-out images.")
+        sentences.append(f"In held-out images, bias is significant for {_part_of(biased, scored)}.")
     return sentences
 
 
