@@ -11,7 +11,7 @@ import pytest
 
 from askew.pages import figures, media
 from askew.pages.elements import RUNS
-from askew.pages.html import SHADES
+from askew.pages.panels import SHADES
 
 STYLE = resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 LIGHT, DARK = (
@@ -96,10 +96,10 @@ def test_marks_are_visible(scheme: str, name: str) -> None:
 def test_numbers_on_shades_are_readable(scheme: str, fill: str) -> None:
     colors = SCHEMES[scheme]
     color = FILLS[scheme][fill]
-    assert f".up-{SHADES}, .down-{SHADES} {{ --much: 40%; }}" in STYLE
-    assert ".over-4 { background: rgb(var(--over-fill) / .56)" in STYLE
-    for share in (0.4, 0.56):
-        assert contrast(mixed(color, colors["--paper"], share), colors["--ink"]) >= 4.5
+    shades = re.findall(rf"\.\w+-(\d) {{ background: rgb\(var\({fill}\) / ([.\d]+)\)", STYLE)
+    assert [int(step) for step, _ in shades] == list(range(1, SHADES + 1))
+    for _, share in shades:
+        assert contrast(mixed(color, colors["--paper"], float(share)), colors["--ink"]) >= 4.5
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

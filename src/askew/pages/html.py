@@ -46,8 +46,7 @@ from askew.types import Estimate
 
 LONG_HEADLINE = 140
 LONG = 26
-SHADES = 5
-"""Lengths from which a headline is smaller and a column breaks lines; shades on each side of zero."""
+"""Lengths from which a headline is smaller and a column breaks lines."""
 
 TOP = "top"
 RESULT = "Result"
@@ -453,7 +452,7 @@ def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content
     classes = (
         "strong" if words.is_bold(content) else "",
         "own" if diagonal else "",
-        _shade(_level(scale, content, row)),
+        panels.shade(_level(scale, content, row)),
     )
     kind = " ".join(filter(None, classes))
     return tag("td", tag("span", text, class_="value"), note(small), class_=kind)
@@ -470,11 +469,3 @@ def _level(scale: LinearScale, content: Content, row: Sequence[Content]) -> floa
         cells = (cell.value if isinstance(cell, TableCell) else cell for cell in row)
         return value / (sum(cell for cell in cells if isinstance(cell, int)) or 1)
     return 0.0
-
-
-def _shade(level: float) -> str:
-    """Return the class of a shading from -1 to 1."""
-    steps = round(SHADES * min(abs(level), 1.0))
-    if not steps:
-        return ""
-    return f"up-{steps}" if level > 0 else f"down-{steps}"
