@@ -1,4 +1,4 @@
-"""The page in a real browser at four widths: nothing overflows, no text or column is too small."""
+"""The page in a real browser at several widths: nothing overflows or overlaps, no text is too small."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from askew.pages import html
+from askew.pages.blocks import Page
 from pages.gallery import gallery
 
 CHROMIUM = (
@@ -27,7 +28,51 @@ SWITCHES = (
     "--disable-background-networking --disable-component-update --disable-sync --hide-scrollbars "
     "--enable-logging=stderr"
 )
-MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load", () => {
+OVERLAPS = """
+const clipped = (e, box) => {
+  let { left, right, top, bottom } = box;
+  const shown = e.parentElement.closest(".wide, pre")?.getBoundingClientRect();
+  if (shown) { left = Math.max(left, shown.left); right = Math.min(right, shown.right); }
+  return { e, left, right, top, bottom };
+};
+const textBoxes = (page, e) => [...e.childNodes].filter(n => n.nodeType == 3 && n.data.trim())
+  .flatMap(node => {
+    const range = page.createRange(); range.selectNodeContents(node);
+    return [...range.getClientRects()].map(r => clipped(e, { left: r.left, right: r.right,
+      top: r.top + r.height * .2, bottom: r.bottom - r.height * .2 }));
+  });
+const overlaps = page => {
+  const boxes = [];
+  for (const e of page.body.querySelectorAll("*")) {
+    if (e.closest(".hidden, .skip, title, desc, style, script")) continue;
+    if (e.matches("img, image")) boxes.push(clipped(e, e.getBoundingClientRect()));
+    else boxes.push(...textBoxes(page, e));
+  }
+  const shown = boxes.filter(b => b.right - b.left > 1 && b.bottom - b.top > 1)
+    .sort((a, b) => a.top - b.top);
+  const pairs = [], plane = e => e.matches("image") && e.closest(".plane");
+  shown.forEach((a, k) => {
+    for (let j = k + 1; j < shown.length && shown[j].top < a.bottom - 1; j++) {
+      const b = shown[j];
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) <= 1) continue;
+      if (Math.min(a.bottom, b.bottom) - b.top <= 1) continue;
+      if (a.e.contains(b.e) || b.e.contains(a.e)) continue;
+      if (plane(a.e) && plane(a.e) == plane(b.e)) continue;
+      pairs.push([a, b].map(box => box.e.outerHTML.slice(0, 120)));
+    }
+  });
+  return pairs.slice(0, 5);
+};
+"""
+"""Function of a page to pairs of texts or images that overlap.
+
+The box of a line of text is the middle 60 % of its height, which excludes the space for accents and
+descenders. The part of a wide table beyond its region is not visible. Images that are the marks of
+a plane may cover each other.
+"""
+
+MEASURE = """<!DOCTYPE html><title>measure</title><script>{overlaps}
+addEventListener("load", () => {
  const found = [...document.querySelectorAll("iframe")].map(frame => {
   const inner = frame.contentWindow, page = inner.document, width = inner.innerWidth;
   page.querySelectorAll("details").forEach(e => { e.open = true; });
@@ -60,20 +105,24 @@ MEASURE = """<!DOCTYPE html><title>measure</title><script>addEventListener("load
     e.getBoundingClientRect().right > width + 1);
   return {
     width: page.documentElement.scrollWidth, window: width, small, narrow, cut, outside,
-    scrolled,
+    scrolled, overlaps: overlaps(page),
     sticking: sticking.map(e => e.outerHTML.slice(0, 80)).slice(0, 3),
     fetched: inner.performance.getEntriesByType("resource").map(r => r.name)
       .filter(n => !n.startsWith("data:")),
     broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length,
     images: page.images.length,
-    styled: inner.getComputedStyle(page.querySelector(".facts")).display,
+    styled: page.querySelector(".facts") && inner.getComputedStyle(page.querySelector(".facts")).display,
     chart: top(".first .values, .first .grid, .first .plot-table"), image: top("img"),
     warnings: page.querySelector(".warnings")?.getBoundingClientRect().height ?? 0,
     background: inner.getComputedStyle(page.body).backgroundColor };
  });
  document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify(found))));
-});</script>"""
+});</script>""".replace("{overlaps}", OVERLAPS)
 FRAME = '<iframe style="width: {width}px; height: 800px; border: 0" srcdoc="{page}"></iframe>'
+
+
+FAULTS = ("sticking", "small", "narrow", "cut", "outside", "overlaps", "fetched", "broken")
+"""Measured lists of faults, and number of broken images."""
 
 
 def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list[dict[str, Any]]:
@@ -91,15 +140,14 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
     return measured
 
 
-def sound(framed: Sequence[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
-    """Measure pages; assert that nothing overflows, is small, narrow, cut, outside, fetched or broken."""
-    measured = measure(framed, folder)
+def sound(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list[dict[str, Any]]:
+    """Measure pages, and assert that they have no sideways scroll and none of the faults."""
+    measured = measure(framed, folder, *more)
     for k, ((_, width), page) in enumerate(zip(framed, measured, strict=True)):
         assert page["window"] == width
         assert page["width"] <= width, f"page {k} at {width}"
-        names = ("sticking", "small", "narrow", "cut", "outside", "fetched", "broken")
-        faults = [page[name] for name in names]
-        assert faults == [[], [], [], [], [], [], 0], f"page {k} at {width}"
+        faults = {name: page[name] for name in FAULTS if page[name]}
+        assert faults == {}, f"page {k} at {width}"
     return measured
 
 
@@ -110,6 +158,21 @@ def test_fits(tmp_path: Path) -> None:
         assert measured["scrolled"] == 0, measured["window"]  # plots are stacked before they scroll
         assert measured["images"] > 40
         assert measured["styled"] == "grid"  # the content policy allows the style
+
+
+def test_texts_and_images_that_overlap_are_found(tmp_path: Path) -> None:
+    page = html.page(Page(kicker="audit", title="nurse", answer="A headline", meta="", sections=()))
+    texts = '<svg><text x="0" y="20">first</text><text x="4" y="24">second</text></svg>'
+    image = '<svg><text x="0" y="20">third</text><image x="9" y="9" width="30" height="30"/></svg>'
+    apart = '<svg><text x="0" y="20">fourth</text><text x="0" y="40">fifth</text></svg>'
+    (measured,) = measure(
+        [(page.replace("</main>", f"{texts}{image}{apart}</main>"), 390)], tmp_path
+    )
+    pairs = [
+        re.findall("first|second|third|<image|fourth|fifth", "".join(pair))
+        for pair in measured["overlaps"]
+    ]
+    assert sorted(map(sorted, pairs)) == [["<image", "third"], ["first", "second"]]
 
 
 @pytest.mark.parametrize(
