@@ -14,7 +14,7 @@ import pytest
 from askew.cli import run
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
-from processes import start, wait_for_line
+from processes import fork, start, wait_for_line
 
 GOES_ON = "Repeat the command to continue"
 
@@ -55,7 +55,7 @@ def undisturbed(command: Sequence[str], place: Path) -> dict[str, Any]:
 
 def completed(command: Sequence[str], place: Path) -> dict[str, Any]:
     """Return the results of the same command when it resumes an interrupted run."""
-    process = start([*command, "--run", str(place / "run")])
+    process = fork([*command, "--run", str(place / "run")])
     output = process.communicate()
     assert process.returncode == 0, output
     return results(place)
@@ -115,8 +115,9 @@ def test_while_images_are_made(tmp_path: Path) -> None:
         "--bootstrap-samples",
         "100",
     ]
+    expected = undisturbed(command, tmp_path / "undisturbed")
     for by in (signal.SIGTERM, signal.SIGHUP):
-        process = start([*command, "--run", str(tmp_path / "run")])
+        process = fork([*command, "--run", str(tmp_path / "run")])
         wait_for_line(process, "batch", "pictures")
         assert GOES_ON in interrupted(process, by=by)
-    assert completed(command, tmp_path) == undisturbed(command, tmp_path / "undisturbed")
+    assert completed(command, tmp_path) == expected

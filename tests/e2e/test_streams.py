@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from processes import start
+from askew.cli import run
+from processes import fork, start
 
 if not Path("/dev/full").exists():
     pytest.skip("this system has no /dev/full", allow_module_level=True)
@@ -29,18 +30,18 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def audit(pictures: Path) -> list[str]:
+    """Return an audit of these images that ran once: three batches, two stages, no network."""
+    arguments = ["audit", "--model", f"folder/{pictures}", "--bootstrap-samples", "100", "--run"]
+    assert run([*arguments, str(pictures.parent / "imported")]) == 0
+    return arguments
+
+
 @pytest.fixture
-def command(pictures: Path, tmp_path: Path) -> list[str]:
-    """Return an audit of these images: three batches, two stages, no network."""
-    return [
-        "audit",
-        "--model",
-        f"folder/{pictures}",
-        "--bootstrap-samples",
-        "100",
-        "--run",
-        str(tmp_path / "run"),
-    ]
+def command(audit: list[str], tmp_path: Path) -> list[str]:
+    """Return this audit in a folder without a run."""
+    return [*audit, str(tmp_path / "run")]
 
 
 def whole(place: Path) -> bool:
@@ -57,7 +58,7 @@ def full() -> Iterator[int]:
 
 
 def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_path: Path) -> None:
-    process = start(command, stderr=full)
+    process = fork(command, stderr=full)
     output, _ = process.communicate()
     assert process.returncode == 0
     assert "report:" in output
@@ -67,7 +68,7 @@ def test_progress_on_a_full_disk_is_dropped(command: list[str], full: int, tmp_p
 def test_an_answer_on_a_full_disk_is_an_error_of_one_sentence(
     command: list[str], full: int, tmp_path: Path
 ) -> None:
-    process = start(command, stdout=full)
+    process = fork(command, stdout=full)
     _, errors = process.communicate()
     assert process.returncode == 1
     assert (
@@ -79,7 +80,7 @@ def test_an_answer_on_a_full_disk_is_an_error_of_one_sentence(
 
 @pytest.mark.parametrize("arguments", [["--help"], ["models"], ["--version"], ["audit", "--help"]])
 def test_every_command_reports_a_full_disk(arguments: list[str], full: int) -> None:
-    process = start(arguments, stdout=full)
+    process = (start if arguments == ["--version"] else fork)(arguments, stdout=full)
     assert (
         process.communicate()[1]
         == "askew: cannot write to standard output: No space left on device\n"
@@ -88,7 +89,7 @@ def test_every_command_reports_a_full_disk(arguments: list[str], full: int) -> N
 
 
 def test_answer_and_progress_on_a_full_disk(command: list[str], full: int, tmp_path: Path) -> None:
-    process = start(command, stdout=full, stderr=full)
+    process = fork(command, stdout=full, stderr=full)
     assert process.wait() == 1
     assert whole(tmp_path)
 
@@ -96,7 +97,7 @@ def test_answer_and_progress_on_a_full_disk(command: list[str], full: int, tmp_p
 def test_a_condition_that_holds_sets_the_exit_code_nevertheless(
     command: list[str], full: int
 ) -> None:
-    process = start([*command, "--fail-if", "distance > 0"], stdout=full)
+    process = fork([*command, "--fail-if", "distance > 0"], stdout=full)
     _, errors = process.communicate()
     assert process.returncode == 3, errors
 
@@ -106,7 +107,7 @@ def test_a_reader_that_closes_after_a_line_does_not_end_the_run(
 ) -> None:
     """The reader is like that of `askew … 2>&1 | head -1`."""
     reading, writing = os.pipe()
-    process = start(command, stdout=writing, stderr=writing)
+    process = fork(command, stdout=writing, stderr=writing)
     os.close(writing)
     with os.fdopen(reading) as stream:
         assert '"started"' in stream.readline()
@@ -118,7 +119,7 @@ def test_a_reader_that_closes_before_the_answer_is_not_an_error(
     command: list[str], tmp_path: Path
 ) -> None:
     """The reader is like that of `askew … | head -1`."""
-    process = start(command)
+    process = fork(command)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
@@ -128,8 +129,15 @@ def test_a_reader_that_closes_before_the_answer_is_not_an_error(
     assert whole(tmp_path)
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed",
+    [
+        *(pytest.param(text, marks=pytest.mark.slow) for text in ("<&-", ">&-", "2>&-")),
+        "<&- >&- 2>&-",
+    ],
+)
 def test_streams_that_are_closed(command: list[str], closed: str, tmp_path: Path) -> None:
+    """A new interpreter has to find its streams closed."""
     line = f'"{sys.executable}" -m askew "$@" {closed}'
     done = subprocess.run(
         ["sh", "-c", line, "sh", *command], capture_output=True, text=True, timeout=120
@@ -142,7 +150,7 @@ def test_streams_that_are_closed(command: list[str], closed: str, tmp_path: Path
 def test_a_terminal_that_is_closed(command: list[str], tmp_path: Path) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    process = start(command, stderr=theirs)
+    process = fork(command, stderr=theirs)
     os.close(theirs)
     assert os.read(ours, 1)
     os.close(ours)

@@ -10,17 +10,18 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-import askew.types
 from askew.errors import StoreError
 from askew.run.check import check
 from askew.store.store import Store
+from faults.worker import run as run_worker
+from processes import SOURCE, fork_call
 
-WORKER = Path(__file__).parent / "worker.py"
-SOURCE = Path(askew.types.__file__).parents[1]
+TESTS = Path(__file__).parents[1]
 IMAGES = 16  # of each of three prompts: 12 batches of 4
 BATCH = 4
 
@@ -28,21 +29,9 @@ BATCH = 4
 def start(
     folder: Path, store: Path, log: Path, delay: float = 0.0, *more: object
 ) -> subprocess.Popen[str]:
-    command = [sys.executable, WORKER, folder, store, log, IMAGES, delay, *more]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.Popen(
-        [str(part) for part in command],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=_heed_interrupts,
-    )
-
-
-def _heed_interrupts() -> None:
-    """Reset Ctrl-C, which a process in the background of a shell ignores by inheritance."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Run the worker in a copy of this process, which has imported its modules."""
+    arguments = [str(part) for part in (folder, store, log, IMAGES, delay, *more)]
+    return fork_call(partial(run_worker, arguments))
 
 
 def wait_for_batches(log: Path, batches: int) -> None:
@@ -151,12 +140,13 @@ def test_no_room_for_a_file(tmp_path: Path, uninterrupted: bytes) -> None:
     assert (run / "results.json").read_bytes() == uninterrupted
 
 
+@pytest.mark.slow
 def test_full_disk(tmp_path: Path) -> None:
     """A file system of half a megabyte fills up; with more space, the same command continues."""
     place = tmp_path / "small"
     log = tmp_path / "log"
     place.mkdir()
-    command = f"{sys.executable} {WORKER} {place}/run {place}/store {log} 120 0"
+    command = f"{sys.executable} -m faults.worker {place}/run {place}/store {log} 120 0"
     script = f"""
         mount -t tmpfs -o size=512k tmpfs {place} || exit 77
         {command} && exit 1
@@ -164,7 +154,7 @@ def test_full_disk(tmp_path: Path) -> None:
         {command} || exit 2
         cp {place}/run/results.json {tmp_path}
     """
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{TESTS}"}
     done = subprocess.run(
         ["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True
     )

@@ -1,6 +1,6 @@
 """A run in a separate process, to be killed, interrupted, or run twice at once.
 
-Usage: worker.py RUN STORE LOG IMAGES DELAY [BYTES]. BYTES limits the size of any file, as a full
+Usage: python -m faults.worker RUN STORE LOG IMAGES DELAY [BYTES]. BYTES limits the size of any file, as a full
 disk does.
 """
 
@@ -9,15 +9,23 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-
-from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan, write
 
 from askew.errors import AskewError
 from askew.run.live import LiveRun
 from askew.run.progress import JsonLines
 from askew.store.store import Store
 from askew.types import Picture
+from faults.doubles import (
+    BRIGHT,
+    OPEN,
+    BrightVQA,
+    MeanEmbedder,
+    PatternModel,
+    small_plan,
+    write,
+)
 
 
 def main(folder: str, store: str, log: str, images: str, delay: str, limit: str = "") -> None:
@@ -39,9 +47,14 @@ def main(folder: str, store: str, log: str, images: str, delay: str, limit: str 
         write(run, {"plan_hash": plan.hash, "sets": sets, "answers": answers, "vectors": vectors})
 
 
-if __name__ == "__main__":
+def run(arguments: Sequence[str]) -> None:
+    """Call `main`, and print an error as JSON."""
     try:
-        main(*sys.argv[1:])
+        main(*arguments)
     except AskewError as error:
         print(json.dumps({"error": type(error).__name__, "message": str(error)}))
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])
