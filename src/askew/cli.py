@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from askew.addresses import without_logins
 from askew.console import NeutralConsole, write
 from askew.errors import STOPPED, AskewError, CheckFailed, RunError, UsageError
 
@@ -242,5 +243,5 @@ def _show_document(document: Any, as_json: bool) -> None:
 def _fail(message: str, code: int) -> int:
     """Print an error in red, or an interruption (code 130) in no color, and return the code."""
     style = "red" if code != 130 else None
-    err.print(f"askew: {message}", style=style, soft_wrap=True, highlight=False)
+    err.print(f"askew: {without_logins(message)}", style=style, soft_wrap=True, highlight=False)
     return code

@@ -24,6 +24,7 @@ import openai
 from openai.types import ImagesResponse
 from openai.types.chat import ChatCompletion
 
+from askew.addresses import secrets_of, shown
 from askew.errors import ServerError, UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -52,9 +53,6 @@ FIRST_PAUSE = 0.5
 
 _USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
 """Codes of errors for which another attempt is pointless, although the status is 429."""
-
-_PASSWORD = re.compile(r"(?<=//)[^/?#]*@")
-"""Name and password in an address."""
 
 T = TypeVar("T")
 
@@ -117,8 +115,8 @@ class Server:
         address = urlsplit(url)
         self._address = urlunsplit((*address[:2], address.path.rstrip("/"), "", ""))
         self._query = dict(parse_qsl(address.query))
-        self._password = address.password or ""
-        self.url = _without_password(self._address)
+        self._secrets = secrets_of(url)
+        self.url = shown(url).rstrip("/")
         self._timeout = timeout
         self._attempts = attempts
         self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self._is_openai else "")
@@ -258,7 +256,7 @@ class Server:
             raise ServerError(f"{self.url} {self._failure(error)}") from error
         except openai.APIConnectionError as error:
             raise ServerError(
-                f"{self.url} cannot be reached ({error.__cause__ or error}); "
+                f"{self.url} cannot be reached ({self._quoted(str(error.__cause__ or error))}); "
                 "is the server running, and is the address right?"
             ) from error
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -303,7 +301,7 @@ class Server:
 
     def _quoted(self, text: str) -> str:
         """Return a server's message in one line, without the secrets that it may repeat."""
-        for secret in filter(None, (self._key, self._password)):
+        for secret in filter(None, (self._key, *self._secrets)):
             text = text.replace(secret, "***")
         text = " ".join(text.split())
         return text if len(text) <= 300 else text[:299] + "…"
@@ -417,18 +415,14 @@ def _host(url: str) -> str:
     """Return the host of an address. Raises UsageError for a bad address."""
     try:
         address = urlsplit(url)
-        if address.scheme in ("http", "https") and address.hostname:
+        is_port = address.port is None or address.port > 0
+        if address.scheme in ("http", "https") and address.hostname and is_port:
             return address.hostname
-    except ValueError:
+    except ValueError:  # such as a port that is not a number, or a bad IPv6 address
         pass
     raise UsageError(
-        f"{_without_password(url)!r} is not an address of a server; write it like http://localhost:11434/v1"
+        f"{shown(url)!r} is not an address of a server; write it like http://localhost:11434/v1"
     )
-
-
-def _without_password(url: str) -> str:
-    """Return an address without its name and password."""
-    return _PASSWORD.sub("***@", url)
 
 
 class _PermanentFailure(BaseException):

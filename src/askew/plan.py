@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from askew import registry
+from askew.addresses import check_addresses
 from askew.errors import UsageError
 from askew.models.base import Setting
 from askew.store.files import read_text, sha256
@@ -20,8 +21,18 @@ PLAN_FILE = "plan.toml"
 DEFAULT_MODEL = "studio"
 
 NonEmptyText = Annotated[str, Field(min_length=1)]
-Settings = dict[str, Setting]
 
+
+def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
+    """Return settings of a plan. Raises ValueError for an address with a password or a key."""
+    try:
+        check_addresses(settings)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return settings
+
+
+Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
 """Settings of instruments and language models behind servers that change no answer."""

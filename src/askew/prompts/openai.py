@@ -3,6 +3,7 @@
 Such servers are vLLM, Ollama, llama.cpp and hosted services.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -11,6 +12,9 @@ from askew.prompts.base import AxesOn
 from askew.prompts.chat import ChatClient
 from askew.prompts.llm import CachingLLM, Completion, CompletionCache, Message, Schema
 from askew.prompts.llm_writer import LLMWriter
+
+URL_VARIABLE = "ASKEW_LLM_URL"
+"""Environment variable with the address of the server."""
 
 
 class OpenAILLM:
@@ -57,7 +61,7 @@ class OpenAILLM:
 def create(
     name: str = "",
     *,
-    url: str = OPENAI_URL,
+    url: str = "",
     cache: CompletionCache | None = None,
     temperature: float = 0.8,
     max_tokens: int = 2048,
@@ -74,7 +78,7 @@ def create(
     name
         Name of the model on the server.
     url
-        Address of the server.
+        Address of the server; by default $ASKEW_LLM_URL, else OpenAI's.
     cache
         Cache of answers; None for no cache.
     temperature, max_tokens, concurrency
@@ -100,7 +104,7 @@ def create(
     check_concurrency(concurrency)
     llm = OpenAILLM(
         model=name,
-        server=Server(url, timeout=timeout),
+        server=Server(url or os.environ.get(URL_VARIABLE) or OPENAI_URL, timeout=timeout),
         temperature=temperature,
         max_tokens=max_tokens,
         concurrency=concurrency,

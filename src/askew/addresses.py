@@ -1,0 +1,101 @@
+"""Addresses of servers, whose names, passwords and keys are written nowhere.
+
+Settings are stored in plans, results and reports, and an option stays in the history of a shell. So
+a setting must not contain a secret. The environment variable of an address may contain secrets.
+"""
+
+import base64
+import re
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from askew.errors import UsageError
+
+HARMLESS = ("api-version", "api_version", "version")
+"""Names in the query of an address whose values are no secrets."""
+
+KEYS_IN_ENVIRONMENT = (
+    "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
+    "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and leave "
+    "out the option"
+)
+"""Remedy for an address with a secret."""
+
+_LOGIN = re.compile(r"(?<=//)[^\s\"'<>]*@")
+"""Name and password of an address in a text. A password may contain a slash."""
+
+
+def check_address(name: str, value: object) -> None:
+    """Check that a setting is not an address with a name, a password or a key.
+
+    Parameters
+    ----------
+    name
+        Name of the setting. A setting called `url` is an address, whatever its value.
+    value
+        Value of the setting.
+
+    Raises
+    ------
+    UsageError
+        If the value is an address with a login, a fragment, or a query other than `HARMLESS`.
+        The message does not contain the value.
+    """
+    if not isinstance(value, str):
+        return
+    is_address = value.startswith(("http://", "https://")) or name.rpartition(":")[2] == "url"
+    if not is_address:
+        return
+    part = _secret_part(value)
+    if part:
+        raise UsageError(
+            f"the address in {name} contains {part}, which plans and reports would show; "
+            f"{KEYS_IN_ENVIRONMENT}"
+        )
+
+
+def check_addresses(settings: Mapping[str, object]) -> None:
+    """Check all settings by `check_address`."""
+    for name, value in settings.items():
+        check_address(name, value)
+
+
+def _secret_part(address: str) -> str:
+    """Return the part of an address that may be a secret, in words; "" for none."""
+    if "@" in address:
+        return "a name or a password"
+    _, _, query = address.partition("?")
+    query, _, fragment = query.partition("#")
+    if fragment or "#" in address:
+        return "a fragment (#)"
+    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    if query and not (names and set(names) <= {*HARMLESS}):
+        return "a query (?) that may be a key"
+    return ""
+
+
+def shown(address: str) -> str:
+    """Return an address without its login, query and fragment, to be displayed."""
+    scheme, separator, rest = address.partition("//")
+    if not separator:
+        scheme, rest = "", address
+    if "@" in rest:
+        rest = f"***@{rest.rpartition('@')[2]}"
+    return f"{scheme}{separator}{re.split('[?#]', rest)[0]}"
+
+
+def without_logins(text: str) -> str:
+    """Return a text in which *** replaces names and passwords of addresses."""
+    return _LOGIN.sub("***@", text)
+
+
+def secrets_of(address: str) -> list[str]:
+    """Return the texts in an address that a server's message must not show, the longest first."""
+    parts = urlsplit(address)
+    login = parts.netloc.rpartition("@")[0]
+    name, _, password = login.partition(":")
+    texts = {login, name, password, unquote(login), unquote(name), unquote(password)}
+    if login:
+        texts.add(base64.b64encode(unquote(login).encode()).decode())
+    texts |= {value for key, value in parse_qsl(parts.query) if key not in HARMLESS}
+    return sorted(texts - {""}, key=len, reverse=True)
