@@ -26,6 +26,7 @@ from openai.types.chat import ChatCompletion
 
 from askew.addresses import secrets_of, shown
 from askew.errors import ServerError, UsageError
+from askew.messages import report_message
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ASKEW_API_KEY"
@@ -51,8 +52,8 @@ LONGEST_PAUSE = 120.0
 FIRST_PAUSE = 0.5
 """Seconds before the second attempt of a paid request. Each further pause is twice as long."""
 
-_USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
-"""Codes of errors for which another attempt is pointless, although the status is 429."""
+USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
+"""Codes and types of errors for which another attempt is pointless, although the status is 429."""
 
 T = TypeVar("T")
 
@@ -87,7 +88,9 @@ class Server:
 
     A request is sent again after a lost connection, status 429 (too many requests) and errors of
     the server. The pause grows from attempt to attempt, unless the server states a pause
-    (Retry-After, up to two minutes). After a timeout a request is sent once more.
+    (Retry-After, up to two minutes). After a timeout a request is sent once more, and may be paid
+    twice. A request is not sent again if the key is wrong or the account has no money left. Each
+    pause is reported by `askew.messages`.
 
     Parameters
     ----------
@@ -128,7 +131,7 @@ class Server:
             default_query=self._query,
             api_key=self._key or "none",
             timeout=self._timeout,
-            max_retries=self._attempts - 1,
+            max_retries=0,
             http_client=self._bounded_client(),
         )
 
@@ -139,20 +142,14 @@ class Server:
         return client
 
     def chat(
-        self,
-        notify: Callable[[str], None] | None = None,
-        is_final: Callable[[ServerError], bool] = _never,
-        **fields: Any,
+        self, is_final: Callable[[ServerError], bool] = _never, **fields: Any
     ) -> ChatCompletion:
         """Send a conversation and return the answer of the server.
 
         Parameters
         ----------
-        notify
-            Receives a sentence about each pause before another attempt. With it, a request is not
-            sent again if the account has no money left. None lets OpenAI's client repeat requests.
         is_final
-            With `notify`, errors for which a request is not sent again.
+            Errors for which a request is not sent again.
         **fields
             Fields of the request.
 
@@ -166,23 +163,16 @@ class Server:
         ServerError
             If the request fails; with the server's message, the status and the number of attempts.
         """
-        if notify is None:
-            answer: ChatCompletion = self._checked(self._client.chat.completions.create, fields)
-            return answer
-        create = self._client.with_options(max_retries=0).chat.completions.create
-        answer = self._repeated(create, fields, notify, is_final)
+        answer: ChatCompletion = self._repeated(
+            self._client.chat.completions.create, fields, is_final
+        )
         return answer
 
-    def image(self, notify: Callable[[str], None], **fields: Any) -> ImagesResponse:
+    def image(self, **fields: Any) -> ImagesResponse:
         """Request one image and return the answer of the server.
-
-        The request is sent again as described for the class, but not if the account has no money
-        left. A request after a timeout may be paid twice.
 
         Parameters
         ----------
-        notify
-            Receives a sentence about each pause before another attempt.
         **fields
             Fields of the request.
 
@@ -196,14 +186,12 @@ class Server:
         ServerError
             If the request fails; with the server's message, the status and the number of attempts.
         """
-        create = self._client.with_options(max_retries=0).images.generate
-        return self._repeated(create, fields, notify)
+        return self._repeated(self._client.images.generate, fields)
 
     def _repeated(
         self,
         create: Callable[..., T | str],
         fields: dict[str, Any],
-        notify: Callable[[str], None],
         is_final: Callable[[ServerError], bool] = _never,
     ) -> T:
         """Return the answer to a request that is sent again after a temporary failure."""
@@ -216,7 +204,7 @@ class Server:
                 if pause is None:
                     raise
                 status = error.status or "nothing"
-                notify(
+                report_message(
                     f"{self.url} answered {status}; attempt {attempt + 1} of {self._attempts} "
                     f"follows in {pause:.1f} s"
                 )
@@ -233,7 +221,7 @@ class Server:
         if isinstance(cause, openai.APIStatusError):
             status = cause.status_code
             is_temporary = status in (408, 409, 429) or status >= 500
-            if not is_temporary or _USED_UP.search(error.server_code):
+            if not is_temporary or _is_used_up(cause):
                 return None
             stated = stated_pause(cause.response.headers)
             pause = pause if stated is None else stated
@@ -241,13 +229,8 @@ class Server:
             return None
         return pause if pause <= LONGEST_PAUSE else None
 
-    def _checked(
-        self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int = 0
-    ) -> T:
-        """Return the answer to a request. Raises ServerError if there is none.
-
-        `attempt` is the number of the attempt if the client does not count attempts.
-        """
+    def _checked(self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int) -> T:
+        """Return the answer to a request, at an attempt. Raises ServerError if there is none."""
         try:
             answer = create(**fields, extra_headers=self._headers())
         except openai.APIStatusError as error:
@@ -278,12 +261,12 @@ class Server:
 
     def _failure(self, error: BaseException) -> str:
         """Return the reason why a request failed for good."""
-        if isinstance(error, _PermanentFailure) and error.args:
+        if isinstance(error, _PermanentFailure):
             return str(error)
         attempts = min(self._attempts, SILENCES)
         return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
 
-    def _status_error(self, error: openai.APIStatusError, attempt: int = 0) -> ServerError:
+    def _status_error(self, error: openai.APIStatusError, attempt: int) -> ServerError:
         """Return the error for a failure status, with a hint for the user."""
         status = error.status_code
         response = error.response
@@ -344,7 +327,7 @@ class AzureServer(Server):
             default_query=self._query,
             api_key=self._key or "none",
             timeout=self._timeout,
-            max_retries=self._attempts - 1,
+            max_retries=0,
             http_client=self._bounded_client(),
         )
 
@@ -359,6 +342,12 @@ class AzureServer(Server):
 def is_azure(url: str) -> bool:
     """Check whether an address is a resource of Azure OpenAI."""
     return _host(url).endswith(AZURE_DOMAIN)
+
+
+def _is_used_up(error: openai.APIStatusError) -> bool:
+    """Check whether a server says that the account has no money left."""
+    kind = error.body.get("type") if isinstance(error.body, dict) else ""
+    return bool(USED_UP.search(f"{_code(error.body)} {kind}"))
 
 
 def _code(body: object) -> str:
@@ -384,19 +373,18 @@ def stated_pause(headers: Mapping[str, str]) -> float | None:
     return max(seconds, 0.0)
 
 
-def _hint(error: openai.APIStatusError, attempt: int = 0) -> str:
+def _hint(error: openai.APIStatusError, attempt: int) -> str:
     """Return what a user can do about an error of a server."""
     status = error.status_code
-    if _USED_UP.search(_code(error.body)):
+    if status == 402 or _is_used_up(error):
         return "the account has no money left; add credit, then repeat the command to continue"
     if status in (401, 403):
         return f"put a valid key into the environment variable {KEY_VARIABLE}"
     if status == 404:
         return "check the model's name, and that the address ends like /v1"
     if status in (408, 409, 429) or status >= 500:
-        attempts = attempt or int(error.request.headers["x-stainless-retry-count"]) + 1
-        unit = "attempt" if attempts == 1 else "attempts"
-        return f"{attempts} {unit}; repeat the command later to continue"
+        unit = "attempt" if attempt == 1 else "attempts"
+        return f"{attempt} {unit}; repeat the command later to continue"
     return "the server does not accept this request"
 
 
@@ -467,10 +455,6 @@ class _BoundedClient(openai.DefaultHttpxClient):
         try:
             response = super().send(request, **{**options, "stream": True})
             content = _bounded_content(response, begun, self.deadline)
-        except httpx2.TimeoutException as error:
-            if int(request.headers.get("x-stainless-retry-count", 0)) + 1 < SILENCES:
-                raise
-            raise _PermanentFailure from error
         except httpx2.ConnectError as error:
             reason = _certificate_fault(error)
             if reason is None:

@@ -16,7 +16,7 @@ from askew.hosted import KEY_VARIABLE, OPENAI_KEY_VARIABLE
 from askew.measure.base import CAPTION, PERSON
 from askew.measure.labeling import UNDECIDED
 from askew.measure.openai import URL_VARIABLE, HostedVQA, create
-from askew.models.base import message_listener
+from askew.messages import message_listener
 from askew.prompts.axes import find_axis
 from askew.store.files import sha256
 from askew.studio.drawing import draw

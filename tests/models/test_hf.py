@@ -9,7 +9,8 @@ from PIL import Image
 
 from askew.errors import ServerError, UsageError
 from askew.hosted import KEY_VARIABLE
-from askew.models.base import Request, message_listener
+from askew.messages import message_listener
+from askew.models.base import Request
 from askew.models.hf import TOKEN_VARIABLE, InferenceModel, create
 from askew.models.planted import PlantedModel
 from askew.types import Missing

@@ -12,7 +12,8 @@ from PIL import Image
 
 from askew.errors import ServerError, UsageError
 from askew.hosted import KEY_VARIABLE, OPENAI_KEY_VARIABLE
-from askew.models.base import REPORT, Request, message_listener
+from askew.messages import message_listener
+from askew.models.base import REPORT, Request
 from askew.models.openai import HostedModel, create
 from askew.models.planted import PlantedModel
 from askew.types import Missing

@@ -12,6 +12,9 @@ import pytest
 
 from askew import registry
 from askew.errors import LanguageModelError, RunError, ServerError, UsageError
+from askew.options import ProposalContext
+from askew.parts.survey.propose import survey_plan
+from askew.plan import Plan
 from askew.prompts.answers import tidy
 from askew.prompts.base import Writer
 from askew.prompts.llm import ATTEMPTS, AnswerTally
@@ -627,3 +630,35 @@ def test_half_a_character_in_the_answer_itself_can_be_sent_back() -> None:
 def test_a_setting_of_the_wrong_kind_is_named(name: str, value: Any, needed: str) -> None:
     with pytest.raises(UsageError, match=f"{name} is {value!r}; it must be {needed}"):
         registry.writer("openai/m", **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words"),
+    [
+        (429, {"message": "no", "code": "insufficient_quota"}, "no money left"),
+        (429, {"message": "no", "type": "insufficient_quota"}, "no money left"),
+        (402, {"message": "no"}, "no money left"),
+        (401, {"message": "no"}, "valid key"),
+    ],
+)
+def test_a_used_up_quota_and_a_wrong_key_end_at_the_first_answer(
+    status: int, error: dict[str, str], words: str
+) -> None:
+    body = json.dumps({"error": error}).encode()
+    with serving(lambda number, content: Reply(body, status)) as server:
+        with pytest.raises(ServerError, match=words):
+            create("m", url=server.url).propose("a nurse at work", None, 0)
+        assert len(server.requests) == 1
+
+
+def test_a_pause_of_the_server_is_reported_while_axes_are_proposed() -> None:
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        if number == 0:
+            return fails(429, "slow down", Retry_After="0.01")
+        return steps(axes_answer(GENDER))(number - 1, content)
+
+    sentences: list[str] = []
+    with serving(answer) as server:
+        desk = ProposalContext(settings={"url": server.url}, tell=sentences.append)
+        survey_plan(Plan, ["a nurse at work"], desk=desk, llm="openai/m", model="studio/planted")
+    assert any("attempt 2 of 6 follows" in sentence for sentence in sentences)

@@ -19,7 +19,6 @@ from askew.hosted import (
 )
 from askew.measure.base import LoggedAnswers
 from askew.measure.labeling import image_part, messages_of, read_answers, schema_of, shuffled
-from askew.models.base import report_message
 from askew.prompts.chat import ChatClient
 from askew.prompts.llm import Completion, attempt_seed
 from askew.store.files import digest_of
@@ -189,7 +188,7 @@ class HostedVQA:
             "seed": seed,
         }
         messages = messages_of(questions, image)
-        return record, self._client.complete(messages, schema, seed, report_message)
+        return record, self._client.complete(messages, schema, seed)
 
     def _check_readable(self, answers: Sequence[str | Missing]) -> None:
         """Raise ServerError if none of the first answers of the model can be read."""

@@ -249,21 +249,3 @@ def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
-
-
-_SPEAKER: ContextVar[Callable[[str], None]] = ContextVar("speaker", default=lambda sentence: None)
-
-
-def report_message(sentence: str) -> None:
-    """Report a sentence about the work on a batch, such as a pause that a server asks for."""
-    _SPEAKER.get()(sentence)
-
-
-@contextmanager
-def message_listener(listener: Callable[[str], None]) -> Iterator[None]:
-    """Call `listener` with each sentence that a model of this process reports meanwhile."""
-    token = _SPEAKER.set(listener)
-    try:
-        yield
-    finally:
-        _SPEAKER.reset(token)

@@ -20,11 +20,13 @@ from askew.hosted import (
     FIRST_PAUSE,
     KEY_VARIABLE,
     LONGEST_PAUSE,
+    USED_UP,
     check_concurrency,
     revision_or_month,
     stated_pause,
 )
-from askew.models.base import Request, Setting, report_message
+from askew.messages import report_message
+from askew.models.base import Request, Setting
 from askew.store.imagefile import as_rgb
 from askew.types import Missing
 
@@ -148,7 +150,7 @@ class InferenceModel:
                 words = self._message(error)
                 if status in (400, 403, 422, 451) and REFUSALS.search(words):
                     return Missing("refused", words)
-                pause = _pause(error, status, attempt)
+                pause = None if USED_UP.search(words) else _pause(error, status, attempt)
                 if pause is None:
                     raise ServerError(f"{self.name}: {words}", status=status) from error
             report_message(

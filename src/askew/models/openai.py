@@ -28,7 +28,7 @@ from askew.hosted import (
     is_azure,
     revision_or_month,
 )
-from askew.models.base import REPORT, Request, Setting, report_message
+from askew.models.base import REPORT, Request, Setting
 from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
 from askew.types import Missing
@@ -140,9 +140,7 @@ class HostedModel:
         if self.seeded:
             extra["seed"] = request.seed % 2**self._seed_bits
         try:
-            answer = self._server.image(
-                report_message, prompt=request.prompt, extra_body=extra, **self._fields
-            )
+            answer = self._server.image(prompt=request.prompt, extra_body=extra, **self._fields)
         except ServerError as error:
             if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
                 return Missing("refused", error.words)

@@ -5,7 +5,7 @@ out in all later requests.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,6 @@ class ChatClient:
         messages: Sequence[Turn],
         schema: Schema | None,
         seed: int,
-        notify: Callable[[str], None] | None = None,
     ) -> Completion:
         """Return the next message of a conversation.
 
@@ -65,8 +64,6 @@ class ChatClient:
             JSON schema of the answer.
         seed
             Seed of the answer.
-        notify
-            Receives a sentence about each pause before another attempt, as `Server.chat` takes it.
 
         Returns
         -------
@@ -81,11 +78,7 @@ class ChatClient:
         while True:
             content = self._content(messages, schema, seed, self._left_out)
             try:
-                answer = self._server.chat(
-                    notify=notify,
-                    is_final=partial(_is_rejection, content),
-                    **content,
-                )
+                answer = self._server.chat(is_final=partial(_is_rejection, content), **content)
                 return _completion(answer, self._server.url)
             except ServerError as error:
                 if _FILTERS.search(error.server_code):

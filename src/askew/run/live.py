@@ -17,7 +17,8 @@ from askew.engine.local import LocalEngine
 from askew.engine.threads import ThreadEngine
 from askew.errors import RESUME, AskewError, Interrupted, RunError, UsageError
 from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
-from askew.models.base import Collection, FiledPicture, message_listener
+from askew.messages import message_listener
+from askew.models.base import Collection, FiledPicture
 from askew.models.file_memory import file_memory
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan

@@ -11,6 +11,7 @@ from askew import mitigations, registry
 from askew.errors import LanguageModelError, UsageError
 from askew.findings import GatheredData, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
+from askew.messages import message_listener
 from askew.methods.mine import objectives, skew
 from askew.methods.mine.evidence import PromptEvidence, count_details
 from askew.methods.mine.objectives import Objective, ObjectiveReading
@@ -115,7 +116,10 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     miner = Miner.prepare(plan, run)
     model = miner.model
     try:
-        results = run.decide("the search", miner.search, search_work(plan, model), SearchResults())
+        with message_listener(run.tell):
+            results = run.decide(
+                "the search", miner.search, search_work(plan, model), SearchResults()
+            )
     finally:
         report_usage(miner.writer, run.tell)
     instruments = miner.instruments()

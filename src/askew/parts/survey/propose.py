@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from askew import registry
 from askew.errors import LanguageModelError, UsageError
 from askew.measure.labels import LabelVQA
+from askew.messages import message_listener
 from askew.mitigations import open_model, open_model_if_fast
 from askew.models.base import Collection
 from askew.options import ProposalContext
@@ -178,7 +180,8 @@ def _plan_prompts(
     writer = registry.writer(chosen["llm"], cache=context.cache, **context.settings)
     notes.writer = writer
     try:
-        proposals = _proposals(writer, prompts, axes, chosen["seed"])
+        with message_listener(context.tell):
+            proposals = _proposals(writer, prompts, axes, chosen["seed"])
     finally:
         report_usage(writer, context.tell)
     planned = []
@@ -231,7 +234,9 @@ def _proposals(
     if writer.concurrency == 1:
         return [_propose(writer, text, axes, seed) for text in prompts]
     with ThreadPoolExecutor(writer.concurrency) as pool:
-        futures = [pool.submit(_propose, writer, text, axes, seed) for text in prompts]
+        futures = [
+            pool.submit(copy_context().run, _propose, writer, text, axes, seed) for text in prompts
+        ]
         try:
             return [future.result() for future in futures]
         except BaseException:

@@ -1,0 +1,27 @@
+"""Sentences that a model or an instrument reports during its work, such as a pause of a server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_LISTENER: ContextVar[Callable[[str], object]] = ContextVar(
+    "listener", default=lambda sentence: None
+)
+
+
+def report_message(sentence: str) -> None:
+    """Report a sentence about the work, such as a pause that a server asks for."""
+    _LISTENER.get()(sentence)
+
+
+@contextmanager
+def message_listener(listener: Callable[[str], object] | None) -> Iterator[None]:
+    """Call `listener` with each sentence that is reported meanwhile. None ignores the sentences.
+
+    Another thread has the listener only if it runs in a copy of the context.
+    """
+    token = _LISTENER.set(listener or (lambda sentence: None))
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
