@@ -76,12 +76,11 @@ def _secret_part(address: str) -> str:
 
 def shown(address: str) -> str:
     """Return an address without its login, query and fragment, to be displayed."""
-    scheme, separator, rest = address.partition("//")
-    if not separator:
-        scheme, rest = "", address
+    start = address.find("//") + 2 if "//" in address else 0
+    rest = address[start:]
     if "@" in rest:
         rest = f"***@{rest.rpartition('@')[2]}"
-    return f"{scheme}{separator}{re.split('[?#]', rest)[0]}"
+    return address[:start] + re.split("[?#]", rest)[0]
 
 
 def without_logins(text: str) -> str:
