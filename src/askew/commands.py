@@ -342,6 +342,11 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
     lines = []
     for folder in runs:
         plan_hash = plan_hash_in(folder) if folder.is_dir() else None
+        if plan_hash is None and _is_empty(folder):  # the same command was interrupted
+            lines.append(f"{action} {folder}, which is empty")
+            if yes:
+                folder.absolute().rmdir()
+            continue
         if plan_hash is None:
             raise UsageError(
                 f"{folder} is not a run folder: it contains neither {HASH_FILE} nor {PLAN_FILE}"
@@ -352,6 +357,10 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
     if not yes:
         lines.append("nothing was removed. Add --yes to remove it")
     return "\n".join(lines)
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
 
 
 def _removal(folder: Path, action: str) -> list[str]:

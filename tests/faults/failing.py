@@ -20,6 +20,8 @@ from contextlib import redirect_stdout
 from itertools import product
 from pathlib import Path
 
+from askew.cli import run
+
 COUNT = 1
 shim = ctypes.CDLL(None)
 shim.shim_arm.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -104,6 +106,4 @@ def main(place: str, faults: str, points: str, seed: str, *arguments: str) -> No
 
 
 if __name__ == "__main__":
-    from askew.cli import run
-
     main(*sys.argv[1:])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -174,40 +172,3 @@ def test_a_run_beside_housekeeping_waits_and_says_why(tmp_path: Path) -> None:
     Store(tmp_path).close()
     with StoreLock(tmp_path, exclusive=True), pytest.raises(StoreError, match="has ended"):
         Store(tmp_path, timeout=0.1)
-
-
-KILLED = """
-import random, os, signal, sys, threading, time
-from askew.cli import run
-signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
-signal.signal(signal.SIGALRM, signal.SIG_DFL)
-run(sys.argv[2:])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("k", range(40))
-def test_housekeeping_that_is_killed_loses_no_image(k: int, tmp_path: Path) -> None:
-    place = tmp_path / ".askew"
-    with Store(place) as store:
-        fill(store, requests(0), "a")
-        fill(store, requests(COUNT), "b")
-    folder = tmp_path / "run"
-    folder.mkdir()
-    (folder / "plan.hash").write_text("a\n")
-    commands = (
-        ["runs", "rm", str(folder), "--yes"],
-        ["check", str(place), "--rebuild"],
-        ["store", "gc", str(place), "--yes"],
-    )
-    if k % 3 == 2:
-        run(commands[0])
-    command = [sys.executable, "-c", KILLED, str(1.0 + k * 0.02), *commands[k % 3]]
-    subprocess.run(command, check=False)
-    with Store(place) as store:
-        assert not store.index_faults()
-        assert None not in ids(store, "b")
-        assert len(ids(store, "b")) == COUNT
-        assert not store.file_faults(p.path for p in store.planned("b") if p.path)
-    assert run(["check", str(place), "--rebuild"]) == 0
-    assert run(["check", str(place)]) == 0

@@ -189,3 +189,14 @@ def test_a_link_in_a_run_is_removed_and_its_target_stays(place: Path, tmp_path: 
     assert run(["runs", "rm", str(place / "audit"), "--yes"]) == 0
     assert target.read_text() == "mine"
     assert not (place / "audit").exists()
+
+
+def test_an_interrupted_removal_is_completed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process ended after it had removed the files, before it removed the folder."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    assert run(["runs", "rm", str(folder), "--yes"]) == 0
+    assert "which is empty" in " ".join(capsys.readouterr().out.split())
+    assert not folder.exists()

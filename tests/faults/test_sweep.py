@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -88,18 +87,6 @@ FAULTS = {
     "a full disk": (FAIL_ON, errno.ENOSPC, {0, 1}),
     "an error of the disk": (FAIL, errno.EIO, {0, 1}),
 }
-
-
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("this needs Linux and a C compiler")
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O2", "-o", library, HERE / "shim.c", "-ldl"], check=True
-    )
-    return library
 
 
 def disturbed(

@@ -444,7 +444,8 @@ def salvaged(path: Path) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]
     end = None
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
         check_schema(damaged, f"the store {path.parent}")
-        (end,) = damaged.execute("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,)).fetchone()
+        row = damaged.execute("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,)).fetchone()
+        end = row[0] if row else None
     return end if isinstance(end, int) else None, _salvaged_rows(path)
 
 

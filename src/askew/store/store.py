@@ -15,6 +15,7 @@ Layout of the folder:
 import errno
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -640,22 +641,34 @@ class Store:
 
 
 def _rebuild_index(path: Path, journal: Journal) -> list[str]:
-    """Rebuild the index of a store, and return the numbers of its rows in words."""
+    """Rebuild the index of a store, and return the numbers of its rows in words.
+
+    The journal takes the rows that only the index had before the new index replaces it. At no
+    moment does the store lack an index, so that an interruption loses nothing.
+    """
     index = path / INDEX_FILE
     new_index = path / f"{INDEX_FILE}.new"
-    aside = path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}"
     for file in path.glob(f"{INDEX_FILE}.new*"):
         file.unlink()
-    new = Index(new_index, 30.0, known=lambda: _known_rows(index, journal))
+    new = Index(new_index, 30.0, journal, known=lambda: _known_rows(index, journal))
     counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
     new.close()
-    aside.parent.mkdir(exist_ok=True)
     if index.exists():
-        index.replace(aside)
+        _keep_aside(index, path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}")
     for suffix in ("-wal", "-shm"):
         Path(f"{index}{suffix}").unlink(missing_ok=True)
     new_index.replace(index)
     return counts
+
+
+def _keep_aside(file: Path, aside: Path) -> None:
+    """Give a file a second name, or copy it where the file system has no links."""
+    aside.parent.mkdir(exist_ok=True)
+    aside.unlink(missing_ok=True)
+    try:
+        os.link(file, aside)
+    except OSError:
+        shutil.copyfile(file, aside)
 
 
 def _known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[IndexRow]]]:
