@@ -108,7 +108,8 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
     named = place / f"a {RUNS} <svg onload={RUNS}>".replace("/", "")
     given = pictures(named, texts)
     prompts = place / "prompts.txt"
-    prompts.write_text("\n".join(f"{text} nurse" for text in texts), encoding="utf-8")
+    of_each_place = texts[:: len(SCRIPTS) + 1]
+    prompts.write_text("\n".join(f"{text} nurse" for text in of_each_place), encoding="utf-8")
     planted = ["--model", "studio/planted"]
     two = [*(f"{text} nurse" for text in texts[:2])]
     audit = ["audit", *given, "--vqa", "labels", "--label", "probe=gender", *small]
@@ -176,6 +177,8 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
                 "nurse",
                 "--images",
                 "2",
+                "-M",
+                "num_inference_steps=2",
                 *small,
             ]
         ],
@@ -191,6 +194,8 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
                 "0.5",
                 "--edit-prompts",
                 "<script>0</script>=nurse,chef",
+                "--edit-arg",
+                "num_inference_steps=2",
                 *small,
             ]
         ],

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import subprocess
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,7 @@ def test_axe_finds_nothing_serious(tmp_path: Path, scheme: int) -> None:
 
 
 def test_a_fault_is_found(tmp_path: Path) -> None:
-    page = html.page(gallery()).replace("</main>", '<img src="data:,"></main>', 1)
+    page = html.page(replace(gallery(), sections=()))
+    page = page.replace("</main>", '<img src="data:,"></main>', 1)
     names = [fault["id"] for fault in faults(page, tmp_path)]
     assert "image-alt" in names

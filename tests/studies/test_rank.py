@@ -27,6 +27,8 @@ from askew.studio.planted import female_share
 from askew.types import Missing, Picture
 
 NAMES = ("nurse", "plumber", "secretary", "carpenter", "chef", "lawyer")
+IMAGES = 12
+"""Number of images of a prompt in the ranking that several tests read."""
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,8 @@ def ranked(table: Path) -> askew.RankResult:
         table=table,
         model="studio/planted",
         vary={"bias": [1, 0]},
-        images=24,
-        bootstrap_samples=200,
+        images=IMAGES,
+        bootstrap_samples=100,
         run=table.parent / "run",
         store=table.parent / "store",
     )
@@ -56,7 +58,7 @@ def test_shares_agree_with_the_table_only_where_it_was_planted(ranked: askew.Ran
     assert isinstance(planted.share, askew.Estimate)
     assert planted.share.value > 0.8
     prompts = [prompt for prompt in findings.ranked if prompt.model == "bias=1"]
-    shown = [prompt.shares.counts["female"] / 24 for prompt in prompts if prompt.shares]
+    shown = [prompt.shares.counts["female"] / IMAGES for prompt in prompts if prompt.shares]
     correlation = stats.spearmanr(shown, [prompt.share for prompt in prompts])[0]
     assert planted.share.value == pytest.approx(correlation)
     sizes = [bias_size(prompt) for prompt in prompts]
@@ -85,16 +87,24 @@ def test_all_models_get_the_same_seeds_and_share_a_plane(ranked: askew.RankResul
         seeds.setdefault(image_set.prompt, set()).add(tuple(image_set.seeds))
     assert {len(different) for different in seeds.values()} == {1}
     for plane in ranked.findings.maps:
-        assert {len(places) for places in plane.places.values()} == {24}
+        assert {len(places) for places in plane.places.values()} == {IMAGES}
     page = load(ranked.folder, ranked.store).write_report().read_text(encoding="utf-8")
     assert "All images in one plane" in page
     assert "Agreement with the table" in page
 
 
-def test_models_labeled_by_a_vqa_model_share_a_plane_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "models",
+    [
+        {"model": "studio/planted", "vary": {"bias": [1, 0]}},
+        pytest.param({"model": ["studio/planted", "studio/balanced"]}, marks=pytest.mark.slow),
+    ],
+    ids=["settings", "models"],
+)
+def test_models_labeled_by_a_vqa_model_share_a_plane_too(models: Any, tmp_path: Path) -> None:
     findings = askew.rank(
         "a photo of a nurse",
-        model=["studio/planted", "studio/balanced"],
+        **models,
         vqa="studio",
         images=2,
         bootstrap_samples=100,
@@ -102,10 +112,8 @@ def test_models_labeled_by_a_vqa_model_share_a_plane_too(tmp_path: Path) -> None
         store=tmp_path / "store",
     ).findings
     (plane,) = findings.maps
-    assert {name: len(places) for name, places in plane.places.items()} == {
-        "studio/planted": 2,
-        "studio/balanced": 2,
-    }
+    names = models["model"] if "vary" not in models else ["bias=1", "bias=0"]
+    assert {name: len(places) for name, places in plane.places.items()} == dict.fromkeys(names, 2)
     instruments = findings.instruments
     assert set(instruments.vqa or ()) == set(instruments.embedder or ()) == {"studio"}
 
@@ -149,8 +157,10 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
     assert entry.difference.value < -0.3
     assert entry.difference.low is not None
     assert entry.difference.low >= -1
+    # the mid-p-value counts half of the permutations with the same difference
+    same = np.isclose(np.abs(oracle.null_distribution), abs(oracle.statistic)).mean()
     assert (entry.difference.p, entry.difference.n) == (
-        pytest.approx(oracle.pvalue - 1 / 2 ** len(NAMES)),
+        pytest.approx(oracle.pvalue - same / 2),
         len(NAMES),
     )
     assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
@@ -166,7 +176,7 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "selected": 1,
         "images": 6,
         "variations": 6,
-        "top": 3,
+        "top": 2,
         "random_search": False,
         "topic": "people",
         "objective": "eq1",
@@ -197,7 +207,7 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
     findings = result.findings
     names = [model.name for model in findings.models]
     assert names == ["studio/planted", "studio/planted bias=0.0"]
-    assert len(findings.ranked) == 2 * 6
+    assert len(findings.ranked) == 2 * 4
     scores = {
         ranked.prompt: ranked.score.value
         for ranked in findings.ranked
@@ -209,7 +219,7 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
     assert [entry.mined_for for entry in findings.differences] == [None, *map(str, searches)]
     differences = [entry.difference for entry in findings.differences]
     estimates = [estimate for estimate in differences if isinstance(estimate, askew.Estimate)]
-    assert {estimate.n for estimate in estimates} == {3, 6}
+    assert {estimate.n for estimate in estimates} == {2, 4}
 
 
 def test_given_settings_apply_to_the_models_of_searches(
@@ -489,7 +499,7 @@ def test_two_prompts_never_show_a_difference_of_models(tmp_path: Path) -> None:
         "a photo of a plumber",
         model="studio/planted",
         vary={"bias": [0, 1]},
-        images=24,
+        images=12,
         bootstrap_samples=100,
         run=tmp_path / "run",
         store=tmp_path / "store",
