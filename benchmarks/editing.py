@@ -24,8 +24,8 @@ from askew import registry
 from askew.methods.edit.edits import EditPictureRequest, FunctionMaker, edited, wanted_edit
 from askew.methods.edit.plan import EditPlan, plan_editing
 from askew.models.base import Model
-from askew.models.diffusers import editor_of
-from askew.models.pipeline import Editor
+from askew.models.editors import editor_of
+from askew.models.pipeline import PipelineEditor
 from askew.run.live import LiveRun
 from askew.store.imagefile import opened
 from askew.store.store import Store
@@ -49,6 +49,7 @@ def main() -> None:
     model = registry.model(options.model)
     assert isinstance(model, Model)
     editor = editor_of(model, {})
+    assert isinstance(editor, PipelineEditor)
     plan = plan_editing(
         GROUP, model=options.model, sources="studio/planted", images=options.pictures
     )
@@ -82,7 +83,7 @@ def _sources(run: LiveRun, plan: EditPlan) -> list[Picture]:
     return sources
 
 
-def _requests(editor: Editor, sources: list[Picture]) -> list[EditPictureRequest]:
+def _requests(editor: PipelineEditor, sources: list[Picture]) -> list[EditPictureRequest]:
     return [wanted_edit(editor, source, k, WORD, STRENGTH, 0) for k, source in enumerate(sources)]
 
 
@@ -110,7 +111,7 @@ class Clock:
         return Spent(wall=wall, cpu=time.process_time() - self._cpu)
 
 
-def _bare(editor: Editor, sources: list[Picture]) -> Spent:
+def _bare(editor: PipelineEditor, sources: list[Picture]) -> Spent:
     """Return the time of a loop over the pipeline."""
     edits = _requests(editor, sources)
     images = [opened(source.path) for source in sources]
@@ -128,7 +129,7 @@ def _bare(editor: Editor, sources: list[Picture]) -> Spent:
     return clock.spent()
 
 
-def _askew(editor: Editor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
+def _askew(editor: PipelineEditor, sources: list[Picture], folder: Path, plan: EditPlan) -> Spent:
     """Return the time of the same edits by a run with an empty store."""
     maker = FunctionMaker(editor.name, editor.batch_size, partial(edited, editor))
     wanted = _requests(editor, sources)

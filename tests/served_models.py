@@ -42,8 +42,14 @@ class ServedModel:
 @contextmanager
 def served(name: str = "studio/planted", *faults: str, **settings: Any) -> Iterator[ServedModel]:
     """Serve a model until the context ends."""
-    model = registry.model(name, **settings)
-    server = ImageServer(name, model, [Fault.parse(text) for text in faults])  # type: ignore[arg-type]
+    with served_model(registry.model(name, **settings), *faults, name=name) as local:
+        yield local
+
+
+@contextmanager
+def served_model(model: Any, *faults: str, name: str = "m") -> Iterator[ServedModel]:
+    """Serve an opened model until the context ends."""
+    server = ImageServer(name, model, [Fault.parse(text) for text in faults])
     app = server.app()
     listener = socket.create_server(("127.0.0.1", 0))
     local = ServedModel(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")

@@ -188,6 +188,10 @@ class Server:
         """
         return self._repeated(self._client.images.generate, fields)
 
+    def edit(self, **fields: Any) -> ImagesResponse:
+        """Request one edit of an image and return the answer of the server, as `image` does."""
+        return self._repeated(self._client.images.edit, fields)
+
     def _repeated(
         self,
         create: Callable[..., T | str],

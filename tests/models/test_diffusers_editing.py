@@ -13,9 +13,10 @@ from PIL import Image
 
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, progress_listener
-from askew.models.diffusers import create, editor_of
+from askew.models.diffusers import create
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.editors import editor_of
 from askew.models.planted import PlantedModel
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene

@@ -230,6 +230,52 @@ class EditRequest:
     seed: int
 
 
+class Editor(Protocol):
+    """Model that edits images toward prompts.
+
+    An edit depends on revision, settings and request only, not on its batch. An editor may have the
+    attributes `seeded` and `concurrency` of a model.
+
+    Attributes
+    ----------
+    name
+        Provider and name.
+    revision
+        Text that changes with every change of the model.
+    settings
+        Settings that affect edits.
+    batch_size
+        Number of edits that are made at a time.
+    """
+
+    name: str
+    revision: str
+    settings: Mapping[str, Setting]
+    batch_size: int
+
+    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
+        """Raise UsageError if images of a width and height cannot be edited at all strengths."""
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
+        """Return an RGB image of the same size, or the reason why there is none, per request."""
+
+
+@runtime_checkable
+class Restorer(Editor, Protocol):
+    """Editor whose autoencoder is accessible, so that its changes can be told from edits."""
+
+    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
+        """Return each image, encoded and decoded without an edit."""
+
+
+@runtime_checkable
+class EditingModel(Protocol):
+    """Model that can also edit images."""
+
+    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+        """Return the model as an editor. `settings` override the model's settings."""
+
+
 _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)
 
 

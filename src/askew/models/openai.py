@@ -6,16 +6,14 @@ ignore seeds. Their images are kept and never made again. With the setting `seed
 image is sent, for servers that honor it.
 """
 
-import base64
-import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from openai.types import ImagesResponse
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from askew.errors import ServerError, UnknownName, UsageError
 from askew.hosted import (
@@ -28,9 +26,8 @@ from askew.hosted import (
     is_azure,
     revision_or_month,
 )
-from askew.models.base import REPORT, Request, Setting
-from askew.store.files import sha256
-from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
+from askew.models.base import EditRequest, Request, Setting
+from askew.models.openai_images import as_large_as, image_of, png
 from askew.types import Missing
 
 URL_VARIABLE = "ASKEW_MODEL_URL"
@@ -54,6 +51,12 @@ ADDITIONAL = (
 )
 """Further known fields, of compatible servers and of older models."""
 
+FOR_EDITS = ("input_fidelity",)
+"""Further known fields of requests of edits."""
+
+SEND_STRENGTH = "send_strength"
+"""Setting of edits that sends their strength."""
+
 FIELD_PREFIX = "field_"
 """Beginning of settings for all other fields: `field_cfg=3` adds `cfg` to each request."""
 
@@ -68,8 +71,26 @@ SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "ti
 SEED_BITS = 63
 """Number of bits of a seed, unless the setting `seed_bits` says otherwise."""
 
-LONGEST_TEXT = 4000
-"""Largest number of characters of a reported text."""
+
+@dataclass(frozen=True, slots=True)
+class SeedBits:
+    """The seeds that are sent to a server.
+
+    Attributes
+    ----------
+    count
+        Number of bits of a seed; 0 sends no seed.
+    """
+
+    count: int
+
+    def fields(self, seed: int) -> dict[str, Setting]:
+        """Return the fields of a request with this seed."""
+        return {"seed": seed % 2**self.count} if self.count else {}
+
+    def settings(self) -> dict[str, Setting]:
+        """Return the settings that decide an image."""
+        return {"seed_bits": self.count} if self.count else {}
 
 
 class HostedModel:
@@ -109,19 +130,13 @@ class HostedModel:
         self.revision = revision
         self.seeded = seed_bits > 0
         self.concurrency = concurrency
-        settings = dict(fields)
-        if self.seeded:
-            settings["seed_bits"] = seed_bits
-        self.settings: Mapping[str, Setting] = settings
-        self._seed_bits = seed_bits
-        self._server = server
+        self.server = server
+        self.seed_bits = SeedBits(seed_bits)
+        self.given_fields = fields
+        self.settings: Mapping[str, Setting] = {**fields, **self.seed_bits.settings()}
         self._fields: dict[str, Any] = {"model": name, "n": 1}
         self._fields |= {field: fields[field] for field in OFFICIAL if field in fields}
-        self._extra = {
-            field.removeprefix(FIELD_PREFIX): value
-            for field, value in fields.items()
-            if field not in OFFICIAL
-        }
+        self._extra = _named_in_request(fields, omitted=OFFICIAL)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """Return one image per request, or `Missing` where the server refuses the prompt.
@@ -136,97 +151,122 @@ class HostedModel:
         return [self._image(request) for request in requests]
 
     def _image(self, request: Request) -> Image.Image | Missing:
-        extra: dict[str, Setting] = dict(self._extra)
-        if self.seeded:
-            extra["seed"] = request.seed % 2**self._seed_bits
+        extra = self._extra | self.seed_bits.fields(request.seed)
         try:
-            answer = self._server.image(prompt=request.prompt, extra_body=extra, **self._fields)
+            answer = self.server.image(prompt=request.prompt, extra_body=extra, **self._fields)
         except ServerError as error:
-            if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
-                return Missing("refused", error.words)
-            raise
-        return image_of(answer, request.prompt, self._server.url)
+            return _refusal(error)
+        return image_of(answer, request.prompt, self.server.url)
+
+    def editor(self, settings: Mapping[str, Setting]) -> "HostedEditor":
+        """Return the model as an editor. `settings` override the model's fields of a request."""
+        return HostedEditor(self, settings)
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Return no words, since the words that a hosted model ignores are unknown."""
         return []
 
 
-def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
-    """Return the image of an answer, with the server's report in its `info`.
+class HostedEditor:
+    """Edits by one image model of one server.
 
     Parameters
     ----------
-    answer
-        The answer, unchecked.
-    prompt
-        The prompt that was sent.
-    url
-        Address of the server, for errors.
+    model
+        The model.
+    settings
+        Fields that override the model's fields of a request. With `send_strength`, the strength of
+        each edit is sent, for servers that honor it.
 
     Raises
     ------
-    ServerError
-        If the answer contains no image that can be opened safely.
+    UnknownName
+        For an unknown field.
     """
-    try:
-        (entry,) = answer.data or []
-        if not entry.b64_json and entry.url:
-            raise ValueError(
-                "an address in place of the image. askew does not open addresses in answers; ask "
-                "for the image with -M response_format=b64_json"
+
+    batch_size = 1
+
+    def __init__(self, model: HostedModel, settings: Mapping[str, Setting]) -> None:
+        _check_fields(settings, (SEND_STRENGTH, *FOR_EDITS))
+        fields = {**model.given_fields, **settings}
+        self.name = model.name
+        self.revision = model.revision
+        self.seeded = model.seeded
+        self.concurrency = model.concurrency
+        self.sends_strength = bool(fields.pop(SEND_STRENGTH, False))
+        self.settings: Mapping[str, Setting] = {
+            **fields,
+            **model.seed_bits.settings(),
+            **({SEND_STRENGTH: True} if self.sends_strength else {}),
+        }
+        self._model = model
+        self._fields = _named_in_request(fields)
+
+    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
+        """Check that the strengths can be told apart. A server decides about sizes.
+
+        Raises
+        ------
+        UsageError
+            If there are several strengths, or a strength below 1, and strengths are not sent.
+        """
+        if not self.sends_strength and tuple(strengths) != (1.0,):
+            raise UsageError(
+                f"{self.name} gets no strength of edits, since OpenAI's interface has none. Use "
+                f"--strengths 1, or --edit-arg {SEND_STRENGTH}=true for a server with this field"
             )
-        data = base64.b64decode(entry.b64_json or "", validate=True)
-        image = opened_safely(data)
-        image.info[REPORT] = _report(answer, entry.revised_prompt, prompt, data)
-    except UnidentifiedImageError as error:
-        formats = ", ".join(SUFFIXES)
-        raise ServerError(f"{url} sent no image in one of these formats: {formats}") from error
-    except Exception as error:  # decoders raise all kinds of exceptions on garbage
-        raise ServerError(f"{url} sent no image: {str(error) or repr(error)}") from error
-    return image
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
+        """Return an image of the input's size per request, or `Missing` for a refused prompt.
+
+        Raises
+        ------
+        ServerError
+            If the server gives no image, or an image of another shape.
+        """
+        return [self._edit(request) for request in requests]
+
+    def _edit(self, request: EditRequest) -> Image.Image | Missing:
+        extra = self._fields | self._model.seed_bits.fields(request.seed)
+        if self.sends_strength:
+            extra["strength"] = request.strength
+        server = self._model.server
+        try:
+            answer = server.edit(
+                model=self.name.partition("/")[2],
+                prompt=request.prompt,
+                image=("image.png", png(request.picture), "image/png"),
+                extra_body={"n": 1, **extra},
+            )
+        except ServerError as error:
+            return _refusal(error)
+        image = image_of(answer, request.prompt, server.url)
+        return as_large_as(image, request.picture.size, server.url)
 
 
-def opened_safely(data: bytes) -> Image.Image:
-    """Return an untrusted image file as RGB image.
-
-    Raises
-    ------
-    Exception
-        If it is not one PNG, JPEG or WebP image of at most `MOST_PIXELS` pixels.
-    """
-    with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as file:
-        if file.width * file.height > MOST_PIXELS:
-            raise ValueError(f"{file.width}×{file.height} pixels are more than {MOST_PIXELS}")
-        if getattr(file, "n_frames", 1) > 1:
-            raise ValueError("an animation, not one image")
-        return as_rgb(file)
+def _refusal(error: ServerError) -> Missing:
+    """Return the words of a filter that refused a request. Raises all other errors."""
+    if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
+        return Missing("refused", error.words)
+    raise error
 
 
-def _report(
-    answer: ImagesResponse, revised: object, prompt: str, data: bytes
+def _named_in_request(
+    fields: Mapping[str, Setting], omitted: Sequence[str] = ()
 ) -> dict[str, Setting]:
-    """Return what the server reported about an image; fields of unexpected types are left out."""
-    report: dict[str, Setting] = {"original": sha256(data)}
-    if isinstance(revised, str) and revised.strip() and revised.strip() != prompt:
-        report["revised_prompt"] = _clean(revised)
-    if isinstance(answer.created, int):
-        report["created"] = answer.created
-    tokens = getattr(answer.usage, "total_tokens", None)
-    if isinstance(tokens, int):
-        report["tokens"] = tokens
-    request_id = getattr(answer, "_request_id", None)
-    if isinstance(request_id, str):
-        report["request_id"] = _clean(request_id)
-    if b"c2pa" in data:
-        report["c2pa"] = True
-    return report
+    """Return fields by their names in a request, without the omitted fields."""
+    return {
+        field.removeprefix(FIELD_PREFIX): value
+        for field, value in fields.items()
+        if field not in omitted
+    }
 
 
-def _clean(text: str) -> str:
-    """Return a text of a server in one bounded line of valid Unicode."""
-    line = " ".join(text.split())[:LONGEST_TEXT]
-    return line.encode(errors="replace").decode()
+def _check_fields(fields: Iterable[str], others: Sequence[str]) -> None:
+    """Raise UnknownName for an unknown field, unless it is among other known settings."""
+    for field in fields:
+        if not field.startswith(FIELD_PREFIX):
+            UnknownName.unless_known("setting", field, (*OFFICIAL, *ADDITIONAL, *others))
 
 
 def create(
@@ -276,10 +316,7 @@ def create(
     check_concurrency(concurrency)
     if not 1 <= seed_bits <= SEED_BITS:
         raise UsageError(f"seed_bits is {seed_bits}; it must be from 1 to {SEED_BITS}")
-    for field in fields:
-        if not field.startswith(FIELD_PREFIX):
-            known = (*OFFICIAL, *ADDITIONAL, *SETTINGS)
-            UnknownName.unless_known("setting", field, known)
+    _check_fields(fields, SETTINGS)
     return HostedModel(
         name=name,
         server=_server(url or os.environ.get(URL_VARIABLE) or OPENAI_URL, timeout, api_version),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from PIL import Image
 
 from askew.environment import package_versions
-from askew.models.base import Request, Setting
+from askew.models.base import EditRequest, Request, Setting
 from askew.models.facts import remembered_facts
 from askew.models.hub import file_state
 from askew.models.pipeline_constants import CAPTION_CLEANING, SHORT_PROMPT
@@ -138,12 +138,12 @@ class PipelineModel:
         """Return the words that no text encoder receives; see `DiffusersModel.unknown_words`."""
         return [] if len(prompt) <= SHORT_PROMPT else self.network.unknown_words(prompt)
 
-    def editor(self, settings: Mapping[str, Setting]) -> "Editor":
+    def editor(self, settings: Mapping[str, Setting]) -> "PipelineEditor":
         """Return the model as an editor. `settings` override the model's settings."""
-        return Editor(self, settings)
+        return PipelineEditor(self, settings)
 
 
-class Editor:
+class PipelineEditor:
     """Pipeline that starts from an image instead of pure noise, opened when it is needed.
 
     An edit depends on revision, settings and request only, not on its batch.
@@ -179,13 +179,27 @@ class Editor:
         model, settings, _ = self._arguments
         return DiffusersEditor(model.network, settings)
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a method of the opened pipeline, or the model's device or number format."""
-        if name in ("device", "dtype"):
-            return getattr(self._arguments[0], name)
-        if name in ("check", "edit", "encode_decode"):
-            return getattr(self.network, name)
-        raise AttributeError(name)
+    @property
+    def device(self) -> str | None:
+        """Device of the edits, or None if the pipeline was not opened."""
+        return self._arguments[0].device
+
+    @property
+    def dtype(self) -> str:
+        """Number format of the network."""
+        return self._arguments[0].dtype
+
+    def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
+        """Raise UsageError if images of a width and height cannot be edited at all strengths."""
+        self.network.check(size, strengths)
+
+    def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
+        """Return an RGB image of the same size, or `Missing("blank_image")`, per request."""
+        return self.network.edit(requests)
+
+    def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
+        """Return each image as the autoencoder decodes the mean of its latent distribution."""
+        return self.network.encode_decode(pictures)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments only, without the pipeline."""

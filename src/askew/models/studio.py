@@ -9,7 +9,7 @@ from typing import Any
 from askew.errors import MissingPackage, UnknownName
 from askew.models.base import Setting, Suggestion
 from askew.models.hub import find_pretrained
-from askew.models.pipeline import Editor, PipelineModel
+from askew.models.pipeline import PipelineEditor, PipelineModel
 from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
@@ -41,12 +41,12 @@ class StudioModel(PipelineModel):
         given = {"batch_size": BATCH_SIZE, "dtype": DTYPE, **settings}
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
-    def editor(self, settings: Mapping[str, Setting]) -> Editor:
+    def editor(self, settings: Mapping[str, Setting]) -> PipelineEditor:
         """Return the model as an editor. `settings` override the model's settings."""
         known = None
         if self._is_known and _need_no_check(settings):
             known = {"settings": {**self.settings, **settings}}
-        return Editor(self, settings, known)
+        return PipelineEditor(self, settings, known)
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Return the words of a prompt that the caption grammar does not know."""

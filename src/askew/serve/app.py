@@ -1,4 +1,4 @@
-"""The server of one model as a Starlette app: OpenAI's endpoints for images, labels and models.
+"""The server of one model as a Starlette app: OpenAI's endpoints for images, edits, labels and models.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
 model makes from this seed.
@@ -9,8 +9,8 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,7 +22,9 @@ from starlette.routing import Route
 from askew.errors import AskewError
 from askew.models.base import Model, Request
 from askew.run.base import encoded
+from askew.serve.edits import EditForm, made_edit, served_editor
 from askew.serve.faults import DEFAULT_WORD, Fault, FaultDraws
+from askew.serve.forms import bounded_body
 from askew.serve.labels import LabelServer
 from askew.serve.replies import FAILURES, BadRequest, damaged, failure, fault_in_place
 from askew.store.imagefile import EncodedPicture
@@ -33,6 +35,9 @@ MOST_IMAGES = 10
 
 MOST_BYTES = 2**20
 """Greatest size of a request in bytes."""
+
+MOST_EDIT_BYTES = 2**25
+"""Greatest size of a request of an edit, which contains an image, in bytes."""
 
 OWNER = "askew"
 """Owner of the model in the list of models."""
@@ -105,12 +110,14 @@ class ImageServer:
         self._draws = FaultDraws(faults)
         self._labels = LabelServer(self._draws)
         self._turn = threading.Lock()
+        self._editor = served_editor(model)
 
     def app(self) -> Starlette:
         """Return the application."""
         return Starlette(
             routes=[
                 Route("/v1/images/generations", self.generate, methods=["POST"]),
+                Route("/v1/images/edits", self.edit, methods=["POST"]),
                 Route("/v1/chat/completions", self._labels.complete, methods=["POST"]),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.models),
@@ -126,28 +133,48 @@ class ImageServer:
 
     async def generate(self, request: HTTPRequest) -> Response:
         """Return images of a request."""
-        body = await request.body()
         try:
-            if len(body) > MOST_BYTES:
-                raise BadRequest(f"the request is larger than {MOST_BYTES // 2**20} MB")
-            wanted = ImageRequest.read(body)
+            wanted = ImageRequest.read(await bounded_body(request, MOST_BYTES))
         except BadRequest as error:
             return failure(400, str(error))
-        faults = {fault.kind: fault for fault in self._draws.draw(wanted.prompt, wanted.seeds[0])}
+
+        def images(prompt: str) -> list[EncodedPicture | Missing]:
+            return self._generate(prompt, wanted.seeds)
+
+        return await self._answer(wanted.prompt, wanted.seeds[0], images)
+
+    async def edit(self, request: HTTPRequest) -> Response:
+        """Return an edit of an image."""
+        editor = self._editor
+        if editor is None:
+            return failure(404, f"{self.name} cannot edit images")
+        try:
+            body = await bounded_body(request, MOST_EDIT_BYTES)
+            wanted = EditForm.read(request.headers.get("content-type", ""), body).request
+        except BadRequest as error:
+            return failure(400, str(error))
+
+        def images(prompt: str) -> list[EncodedPicture | Missing]:
+            with self._turn:
+                return [made_edit(editor, replace(wanted, prompt=prompt))]
+
+        return await self._answer(wanted.prompt, wanted.seed, images)
+
+    async def _answer(
+        self, prompt: str, seed: int, make: Callable[[str], list[EncodedPicture | Missing]]
+    ) -> Response:
+        """Return the answer with images of a prompt, damaged if a fault says so."""
+        faults = {fault.kind: fault for fault in self._draws.draw(prompt, seed)}
         reply = await fault_in_place(faults)
         if reply is not None:
             return reply
-        return await self._answer(wanted, faults)
-
-    async def _answer(self, wanted: ImageRequest, faults: Mapping[str, Fault]) -> Response:
-        """Return the answer with images, damaged if a fault says so."""
         rewritten = None
         if "rewrite" in faults:
-            rewritten = f"{wanted.prompt}, {faults['rewrite'].word or DEFAULT_WORD}"
+            rewritten = f"{prompt}, {faults['rewrite'].word or DEFAULT_WORD}"
         try:
-            images = await run_in_threadpool(
-                self._generate, rewritten or wanted.prompt, wanted.seeds
-            )
+            images = await run_in_threadpool(make, rewritten or prompt)
+        except BadRequest as error:
+            return failure(400, str(error))
         except AskewError as error:
             return failure(500, str(error))
         if any(isinstance(image, Missing) for image in images):

@@ -19,11 +19,12 @@ from starlette.responses import Response
 from askew.errors import AskewError
 from askew.measure.labeling import CANNOT_TELL
 from askew.measure.studio import StudioVQA, create_vqa
-from askew.models.openai import opened_safely
+from askew.models.openai_images import opened_safely
 from askew.prompts.answers import UnusableAnswer, parse
 from askew.prompts.axes import catalogue
 from askew.prompts.llm import Completion
 from askew.serve.faults import FaultDraws
+from askew.serve.forms import bounded_body
 from askew.serve.replies import BadRequest, damaged, failure, fault_in_place
 from askew.store.files import sha256
 from askew.types import Missing, Question
@@ -121,10 +122,8 @@ class LabelServer:
 
     async def complete(self, request: HTTPRequest) -> Response:
         """Return the labels of an image as a chat completion."""
-        body = await request.body()
         try:
-            if len(body) > MOST_BYTES:
-                raise BadRequest(f"the request is larger than {MOST_BYTES // 2**20} MB")
+            body = await bounded_body(request, MOST_BYTES)
             wanted = await run_in_threadpool(LabelRequest.read, body)
         except BadRequest as error:
             return failure(400, str(error))

@@ -34,7 +34,8 @@ class EditedGroup:
     sources : tuple of Outcome
         The input images.
     restored : tuple of Outcome
-        For each input image, the same image encoded and decoded without an edit.
+        For each input image, the same image encoded and decoded without an edit. Empty if the
+        autoencoder of the model is not accessible.
     edits : mapping of (word, strength) to tuple of Outcome
         For each input image, its edit toward a word at a strength.
     """

@@ -59,7 +59,7 @@ def edit(
         Social groups, separated by commas. [default: the paper's four groups; with a folder, all of
         its groups]
     model
-        Model that edits: studio, diffusers/ID-OR-PATH. [default: studio]
+        Model that edits: studio, diffusers/ID-OR-PATH, openai/MODEL. [default: studio]
     edit_prompts
         Set of words to edit toward, such as high-paid=doctor,CEO. May be repeated. [default: the
         paper's professions]

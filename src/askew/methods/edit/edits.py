@@ -10,11 +10,10 @@ from PIL import Image, ImageOps
 
 from askew.methods.edit.cells import EditedGroup
 from askew.methods.edit.plan import EditPlan
-from askew.models.base import EditRequest, Setting
-from askew.models.pipeline import Editor
+from askew.models.base import Editor, EditRequest, Restorer, Setting, is_seeded
 from askew.parts.sources.groups import Outcomes
 from askew.prompts.given import prompt_of
-from askew.run.base import MakerOutput, Outcome, Run, encoded, provider
+from askew.run.base import MakerOutput, Outcome, Run, encoded, provider, report_of
 from askew.store.imagefile import opened
 from askew.store.keys import picture_key, picture_seed
 from askew.store.requests import PictureRequest
@@ -55,11 +54,20 @@ class FunctionMaker(Generic[R]):
         Largest number of requests of a call.
     make : callable
         Returns one output per request.
+    seeded : bool
+        Whether an image can be made again.
+    concurrency : int
+        Number of calls at once.
+    is_called : bool
+        Whether the images are made behind a server.
     """
 
     name: str
     batch_size: int
     make: Callable[[Sequence[R]], list[MakerOutput]]
+    seeded: bool = True
+    concurrency: int = 1
+    is_called: bool = False
     sees = frozenset[str]()
 
 
@@ -130,7 +138,12 @@ def edited_groups(
         return wanted_edit(editor, source, number, word, strength, plan.seed)
 
     maker = FunctionMaker(
-        name=editor.name, batch_size=editor.batch_size, make=partial(edited, editor)
+        name=editor.name,
+        batch_size=editor.batch_size,
+        make=partial(edited, editor),
+        seeded=is_seeded(editor),
+        concurrency=int(getattr(editor, "concurrency", 1)),
+        is_called=hasattr(editor, "concurrency"),
     )
     edits = _made(run, maker, {place: sources[place[0]] for place in places}, request)
     cells = list(product(plan.words, plan.strengths))
@@ -147,7 +160,9 @@ def edited_groups(
 
 
 def _restored(run: Run, editor: Editor, sources: Outcomes) -> dict[str, tuple[Outcome, ...]]:
-    """Encode and decode all input images without an edit."""
+    """Encode and decode all input images without an edit, if the editor has an autoencoder."""
+    if not isinstance(editor, Restorer):
+        return dict.fromkeys(sources, ())
     settings = {name: value for name, value in editor.settings.items() if name == "variant"}
 
     def request(_: str, number: int, source: Picture) -> EditPictureRequest:
@@ -238,7 +253,7 @@ def resized(side: int, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput
     return outputs
 
 
-def restored(editor: Editor, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
+def restored(editor: Restorer, wanted: Sequence[EditPictureRequest]) -> list[MakerOutput]:
     """Return input images, encoded and decoded by the autoencoder of a model."""
     with provider(editor.name, "encoding and decoding images"):
         images = editor.encode_decode([opened(request.of.path) for request in wanted])
@@ -257,4 +272,5 @@ def edited(editor: Editor, wanted: Sequence[EditPictureRequest]) -> list[MakerOu
             )
             for request in wanted
         ]
-        return [MakerOutput(encoded(image)) for image in editor.edit(requests)]
+        images = editor.edit(requests)
+        return [MakerOutput(encoded(image), report=report_of(image)) for image in images]

@@ -15,9 +15,8 @@ from askew.methods.edit.edits import edited_groups, resized_sources
 from askew.methods.edit.findings import AverageFace, EditSet
 from askew.methods.edit.plan import NONE, EditPlan
 from askew.methods.edit.reading import read
-from askew.models.base import Model
-from askew.models.diffusers import editor_of
-from askew.models.pipeline import Editor
+from askew.models.base import Editor, Model, Restorer
+from askew.models.editors import editor_of
 from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.parts.sources.group_check import checked_pictures
 from askew.parts.sources.groups import (
@@ -223,6 +222,11 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
             "skin tone is not measured because no face detector is set. Add --landmarks faces, "
             "after pip install '.[faces]' in a clone of askew's repository"
         )
+    if not isinstance(tools.editor, Restorer):
+        warnings.append(
+            f"the autoencoder of {tools.editor.name} is not accessible, so changes of labels are not "
+            "compared with the changes after only encoding and decoding"
+        )
     unknown = [word for word in plan.words if tools.model.unknown_words(prompt_of(word))]
     if unknown:
         warnings.append(
@@ -237,7 +241,8 @@ def _sets(groups: Sequence[EditedGroup]) -> tuple[EditSet, ...]:
     sets: list[EditSet] = []
     for group in groups:
         sets.append(_set(group, group.sources))
-        sets.append(_set(group, group.restored, "encode-decode", "nothing"))
+        if group.restored:
+            sets.append(_set(group, group.restored, "encode-decode", "nothing"))
         for (word, strength), row in group.edits.items():
             edit_set = _set(group, row, "edit", f"{word} {strength:g}")
             sets.append(replace(edit_set, target=word, strength=strength))

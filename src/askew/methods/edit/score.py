@@ -27,6 +27,9 @@ from askew.types import Missing, Picture
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
 """Scores with a test. The tests of each score are corrected together, and the tests of other axes form a family."""
 
+NOT_RESTORED = Missing("not_asked", "the autoencoder of the model is not accessible")
+"""Floor of an editor behind a server."""
+
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
 
@@ -212,6 +215,10 @@ class CellScorer:
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
         """Estimate how often labels on an axis change with an edit and without an edit."""
+        if not self.cell.group.restored:
+            changes = self.cell.changes(labels)
+            rate_only = or_missing(clustered.clustered_rate, changes, level=self.scoring.level)
+            return RateAndFloor(rate=rate_only, floor=NOT_RESTORED)
         restored = self.cell.changes(labels, [self.cell.group.restored])
         try:
             rate, floor = clustered.rate_above_floor(

@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from askew.errors import MissingPackage, UsageError
-from askew.models.base import Collection, Model, Setting, is_mitigated
-from askew.models.pipeline import Editor, PipelineModel
+from askew.errors import MissingPackage
+from askew.models.base import Setting
+from askew.models.pipeline import PipelineModel
 from askew.models.pipeline_constants import INDEX
 from askew.store.files import read_json
 
@@ -139,38 +139,3 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     """
     MissingPackage.unless_installed("torch", "models", f"the model {f'diffusers/{name}'!r}")
     return PipelineModel(name, f"diffusers/{name}", recommended_settings(name), None, **settings)
-
-
-def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
-    """Return a model as an editor.
-
-    Parameters
-    ----------
-    model
-        The model.
-    settings
-        Settings that override the model's settings.
-
-    Raises
-    ------
-    UsageError
-        If the model cannot edit images. The message contains a command that would work.
-    """
-    works = "askew edit --model studio, or --model diffusers/ID-OR-PATH"
-    if is_mitigated(model):
-        raise UsageError(
-            f"a mitigation changes images that {model.name} makes from prompts, but editing starts "
-            "from an image; leave out -M mitigation"
-        )
-    if isinstance(model, Collection):
-        raise UsageError(
-            f"{model.name} is a collection of images and cannot edit; name the model that edits "
-            f"them, as in {works} --sources {model.name}"
-        )
-    if not isinstance(model, PipelineModel):
-        raise UsageError(
-            f"{model.name} makes images from prompts only, but editing starts from an image; use "
-            f"{works}. To measure {model.name} with the same words, use "
-            f'askew audit "a photo of a doctor" --model {model.name}'
-        )
-    return model.editor(settings)

@@ -1,0 +1,48 @@
+"""Editors of models, or the reason why a model cannot edit."""
+
+from collections.abc import Mapping
+
+from askew.errors import UsageError
+from askew.models.base import (
+    Collection,
+    EditingModel,
+    Editor,
+    Model,
+    Setting,
+    is_mitigated,
+)
+
+
+def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
+    """Return a model as an editor.
+
+    Parameters
+    ----------
+    model
+        The model.
+    settings
+        Settings that override the model's settings.
+
+    Raises
+    ------
+    UsageError
+        If the model cannot edit images. The message contains a command that would work.
+    """
+    works = "askew edit --model studio, --model diffusers/ID-OR-PATH, or --model openai/MODEL"
+    if is_mitigated(model):
+        raise UsageError(
+            f"a mitigation changes images that {model.name} makes from prompts, but editing starts "
+            "from an image; leave out -M mitigation"
+        )
+    if isinstance(model, Collection):
+        raise UsageError(
+            f"{model.name} is a collection of images and cannot edit; name the model that edits "
+            f"them, as in {works} --sources {model.name}"
+        )
+    if not isinstance(model, EditingModel):
+        raise UsageError(
+            f"{model.name} makes images from prompts only, but editing starts from an image; use "
+            f"{works}. To measure {model.name} with the same words, use "
+            f'askew audit "a photo of a doctor" --model {model.name}'
+        )
+    return model.editor(settings)

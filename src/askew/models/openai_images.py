@@ -1,0 +1,133 @@
+"""Images in answers of servers with OpenAI's interface: opened safely, with the server's report."""
+
+import base64
+import io
+
+from openai.types import ImagesResponse
+from PIL import Image, UnidentifiedImageError
+
+from askew.errors import ServerError
+from askew.models.base import REPORT, Setting
+from askew.store.files import sha256
+from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
+
+LONGEST_TEXT = 4000
+"""Largest number of characters of a reported text."""
+
+SHAPE_TOLERANCE = 0.02
+"""Largest relative difference of the ratios of width and height of an image and its edit."""
+
+
+def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
+    """Return the image of an answer, with the server's report in its `info`.
+
+    Parameters
+    ----------
+    answer
+        The answer, unchecked.
+    prompt
+        The prompt that was sent.
+    url
+        Address of the server, for errors.
+
+    Raises
+    ------
+    ServerError
+        If the answer contains no image that can be opened safely.
+    """
+    try:
+        (entry,) = answer.data or []
+        if not entry.b64_json and entry.url:
+            raise ValueError(
+                "an address in place of the image. askew does not open addresses in answers; ask "
+                "for the image with -M response_format=b64_json"
+            )
+        data = base64.b64decode(entry.b64_json or "", validate=True)
+        image = opened_safely(data)
+        image.info[REPORT] = _report(answer, entry.revised_prompt, prompt, data)
+    except UnidentifiedImageError as error:
+        formats = ", ".join(SUFFIXES)
+        raise ServerError(f"{url} sent no image in one of these formats: {formats}") from error
+    except Exception as error:  # decoders raise all kinds of exceptions on garbage
+        raise ServerError(f"{url} sent no image: {str(error) or repr(error)}") from error
+    return image
+
+
+def png(image: Image.Image) -> bytes:
+    """Return an image as a PNG file without metadata."""
+    file = io.BytesIO()
+    as_rgb(image).save(file, "PNG")
+    return file.getvalue()
+
+
+def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Image:
+    """Return an edit in the size of its input image, with the server's report.
+
+    Parameters
+    ----------
+    image
+        The edit. Servers choose its size.
+    size
+        Width and height of the input image in pixels.
+    url
+        Address of the server, for errors.
+
+    Raises
+    ------
+    ServerError
+        If the edit has another shape than the input image.
+    """
+    if image.size == size:
+        return image
+    ratio = image.width * size[1] / (image.height * size[0])
+    if abs(ratio - 1) > SHAPE_TOLERANCE:
+        raise ServerError(
+            f"{url} returned an edit of {image.width} x {image.height} pixels for an image of "
+            f"{size[0]} x {size[1]}, which has another shape. Use square images, as in --resize "
+            f"{min(image.size)}, or another --edit-arg size"
+        )
+    resized = image.resize(size, Image.Resampling.LANCZOS)
+    resized.info = dict(image.info)
+    return resized
+
+
+def opened_safely(data: bytes) -> Image.Image:
+    """Return an untrusted image file as RGB image.
+
+    Raises
+    ------
+    Exception
+        If it is not one PNG, JPEG or WebP image of at most `MOST_PIXELS` pixels.
+    """
+    with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as file:
+        if file.width * file.height > MOST_PIXELS:
+            raise ValueError(f"{file.width}×{file.height} pixels are more than {MOST_PIXELS}")
+        if getattr(file, "n_frames", 1) > 1:
+            raise ValueError("an animation, not one image")
+        return as_rgb(file)
+
+
+def _report(
+    answer: ImagesResponse, revised: object, prompt: str, data: bytes
+) -> dict[str, Setting]:
+    """Return what the server reported about an image; fields of unexpected types are left out."""
+    report: dict[str, Setting] = {"original": sha256(data)}
+    if isinstance(revised, str) and revised.strip() and revised.strip() != prompt:
+        report["revised_prompt"] = _clean(revised)
+    if isinstance(answer.created, int):
+        report["created"] = answer.created
+    tokens = getattr(answer.usage, "total_tokens", None)
+    if isinstance(tokens, int):
+        report["tokens"] = tokens
+    request_id = getattr(answer, "_request_id", None)
+    if isinstance(request_id, str):
+        report["request_id"] = _clean(request_id)
+    if b"c2pa" in data:
+        report["c2pa"] = True
+    return report
+
+
+def _clean(text: str) -> str:
+    """Return a text of a server in one bounded line of valid Unicode."""
+    line = " ".join(text.split())[:LONGEST_TEXT]
+    return line.encode(errors="replace").decode()
