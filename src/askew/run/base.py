@@ -243,6 +243,15 @@ class Run(Protocol):
         """Add warnings to the findings. A run that only counts ignores them."""
         return
 
+    def explain(self, *lines: str) -> None:
+        """Add lines to the preview of a run that only counts. Other runs ignore them."""
+        return
+
+    @property
+    def has_all(self) -> bool:
+        """True if all images and answers that were wanted so far exist, so that they decide."""
+        return True
+
     def tell(self, sentence: str) -> None:
         """Report a sentence as progress. It is not stored in the results."""
         return

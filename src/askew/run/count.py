@@ -46,6 +46,7 @@ class CountingRun(Run):
         self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
+        self._explanations: list[str] = []
         self._prompts = set[str]()
         self._wanted = set[str]()
         self._asked = set[tuple[str, str, str]]()
@@ -158,6 +159,15 @@ class CountingRun(Run):
         """Report nothing."""
         return nullcontext(Stage(silent, name, worker, 0, total))
 
+    def explain(self, *lines: str) -> None:
+        """Add lines to the preview."""
+        self._explanations += lines
+
+    @property
+    def has_all(self) -> bool:
+        """True if no work is left, apart from bounds."""
+        return not self.work.left
+
     @property
     def total(self) -> Work:
         """The exact work and the bounds."""
@@ -171,7 +181,7 @@ class CountingRun(Run):
             for task, work in self.bounds.items()
         ]
         lines = self.total.lines(at_most=bool(self.bounds))
-        return [*lines, *self._cost_lines(), *bounds]
+        return [*lines, *self._cost_lines(), *bounds, *self._explanations]
 
     def _cost_lines(self) -> list[str]:
         """Return the largest cost, if a price is known.

@@ -27,6 +27,8 @@ def audit(
     images: int | None = None,
     axes: shared.NamesOption = None,
     reference: shared.TextsOption = None,
+    counterfactuals: Literal["all", "significant", "none"] | None = None,
+    axes_in_depth: shared.NamesOption = None,
     concepts: Literal["all", "axis"] | None = None,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
@@ -40,6 +42,8 @@ def audit(
     `askew audit "a photo of a chef" --model studio/planted -M bias=0.5 --images 24`
 
     `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
+
+    `askew audit "a photo of a nurse" --counterfactuals significant`
 
     `askew audit --prompts prompts.txt --run runs/mine --dry-run`
 
@@ -64,6 +68,13 @@ def audit(
         Reference shares: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run, or
         gender=male:0.4,female:0.6. May be repeated; later references have priority. [default:
         uniform]
+    counterfactuals
+        Axes whose counterfactual images are generated, for TIBET's scores: all axes, axes with a
+        significant bias in the baseline images, or none. Verdicts need only the baseline images.
+        [default: all]
+    axes_in_depth
+        Further axes whose counterfactual images are generated, separated by commas, with
+        --counterfactuals significant or none.
     concepts
         Concepts used for CAS and MAD: all answers (as in the paper), or only those about the axis.
         [default: all]
@@ -90,6 +101,8 @@ def audit(
             axes=None if axes is None else shared.names(axes),
             desk=shared.ProposalContext.of(options),
             concepts=concepts or "all",
+            counterfactuals=counterfactuals or "all",
+            axes_in_depth=tuple(shared.names(axes_in_depth)),
             **shared.plan_fields(fields),
         )
 
@@ -103,6 +116,8 @@ def audit(
         images=images,
         axes=axes,
         reference=reference,
+        counterfactuals=counterfactuals,
+        axes_in_depth=axes_in_depth,
         concepts=concepts,
         variant=variant,
     )

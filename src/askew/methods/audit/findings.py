@@ -73,6 +73,8 @@ class AxisScores:
         Tests whether another axis changes with this axis.
     cas_apart : mapping of value to float
         Error of the debiased CAS that is common to all prompts (`stats.means.mean_cas`).
+    chosen_by_shares : bool
+        True if the axis was scored because its shares are biased. Its scores then have no tests.
     """
 
     kind: Kind
@@ -88,6 +90,7 @@ class AxisScores:
     second_axis: Mapping[str, Mapping[str, Frequencies]]
     second_tests: Mapping[str, SecondTest]
     cas_apart: Mapping[str, float] = field(default_factory=dict)
+    chosen_by_shares: bool = False
 
 
 @record

@@ -7,6 +7,7 @@ import numpy as np
 
 from askew import mitigations, registry
 from askew.measure.base import Embedder
+from askew.methods.audit.depth import cost_lines, plan_in_depth
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
@@ -50,22 +51,27 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     source = mitigations.open_model(plan.model, plan.model_args)
     instruments = instruments_of(plan, source)
     captioner = captioner_of(instruments)
-    embedder = _embedder(plan, source) if captioner else None
     reader = SurveyReader(run, instruments, captioner)
-    survey = surveyed(plan, source, reader, observed_sets(plan, source, reader), embedder)
+    if isinstance(source, Model):
+        run.explain(*cost_lines(plan))
+    in_depth = plan_in_depth(plan, source, reader)
+    embedder = _embedder(in_depth, source) if captioner else None
+    observed = observed_sets(in_depth, source, reader)
+    survey = surveyed(in_depth, source, reader, observed, embedder)
     vectors = None
     if captioner and embedder:
         scoring = Scoring.of(plan, captioner)
-        vectors = _vectors(plan, run, survey.observed, embedder, scoring)
+        vectors = _vectors(in_depth, run, survey.observed, embedder, scoring)
     return survey.into(AuditGathered, captioner=captioner, vectors=vectors)
 
 
 def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
     """Open the embedder of a plan if there are counterfactual images, which need vectors."""
     axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
-    has_counterfactuals = isinstance(source, Model) or any(
-        filed.axis in axes for filed in source.pictures()
-    )
+    if isinstance(source, Model):
+        has_counterfactuals = len(plan.texts()) > len(plan.prompts)
+    else:
+        has_counterfactuals = any(filed.axis in axes for filed in source.pictures())
     if not has_counterfactuals or plan.embedder == "none":
         return None
     return registry.embedder(plan.embedder, **plan.embedder_args)

@@ -62,7 +62,11 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
         ),
         sections=_sections(view),
         reading=texts.reading(findings),
-        notes=(*skeleton.notes(findings), *_note_on_intervals(view.tests)),
+        notes=(
+            *skeleton.notes(findings),
+            *_note_on_intervals(view.tests),
+            *texts.depth_notes(findings),
+        ),
         gaps=survey.gaps(findings.shares),
         uneven=missing_sentences(findings.missing_pictures),
     )

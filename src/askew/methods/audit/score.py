@@ -1,6 +1,7 @@
 """Findings of an audit from its data: shares, differences, labeling errors and TIBET's scores."""
 
 from askew.findings import Head
+from askew.methods.audit.depth import without_tests
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
@@ -35,7 +36,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
     for prompt in plan.prompts:
         of_prompt = _tibet(plan, gathered, prompt)
         if of_prompt is not None:
-            scores.append(of_prompt)
+            scores.append(without_tests(of_prompt, plan))
         changes += _differences(plan, gathered, prompt)
     scores_with_q = with_q(scores)
     judged = survey_shares(plan, gathered.observed, gathered.errors, counterfactuals=True)

@@ -31,6 +31,11 @@ from askew.stats.intervals import sure_ends
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
+CHOSEN_BY_SHARES = (
+    "The axis is scored because the shares of the same images are biased. So the score has no test: "
+    "it describes the bias, and is no further evidence for it."
+)
+
 MOST_NAMED = 3
 """Number of axes that the headline names before it counts the others."""
 
@@ -247,6 +252,21 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
     return f"in {count} pairs of an image set and an axis"
 
 
+def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
+    """Return a note on axes without counterfactual images, if the plan left some out."""
+    plan = findings.plan
+    if plan.counterfactuals == "all":
+        return ()
+    scored = list(dict.fromkeys(name for entry in findings.tibet for name in entry.axes))
+    axes = "no axis"
+    if scored:
+        axes = f"{listing([axis_label(name) for name in scored])} only"
+    return (
+        f"Counterfactual images were generated for {axes} (--counterfactuals "
+        f"{plan.counterfactuals}). The verdicts need only the baseline images.",
+    )
+
+
 def open_axes(findings: AuditFindings) -> str:
     """Return the result of MAD on axes with open answers, which have no shares."""
     counted = {(entry.prompt, entry.axis) for entry in findings.shares}
@@ -292,6 +312,8 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
             low=measured(axis.cas[extreme.least_similar]),
         )
         similar = f"By concepts, the images are {values}. "
+    if axis.chosen_by_shares:
+        return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
         " MAD tests whether the images are equally similar to all values. It has no part in the "
         "verdict, which tests the shares."

@@ -1,0 +1,145 @@
+"""Axes whose counterfactual images an audit generates.
+
+Verdicts need only the baseline images. Counterfactual images, which TIBET's scores need, are most of
+the images of an audit. With `--counterfactuals significant`, they are generated only for axes on
+which the baseline images are biased. That choice depends on the labels of the same baseline images,
+so the tests of these scores are no evidence for the bias and are left out (`without_tests`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from askew.errors import UsageError
+from askew.methods.audit.findings import Alternatives, AxisScores, Tibet
+from askew.methods.audit.plan import AuditPlan
+from askew.models.base import Collection, Model
+from askew.parts.survey.confusion import calibrations
+from askew.parts.survey.instruments import Source
+from askew.parts.survey.reader import SurveyReader, observed_sets
+from askew.parts.survey.verdicts import JudgedShares, is_biased, survey_shares
+from askew.plan import AxisPlan, PromptPlan
+from askew.run.work import Work, unmade
+from askew.types import Estimate, Missing
+
+E = Estimate | Missing
+
+
+def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> AuditPlan:
+    """Return the plan with the counterfactual prompts whose images are generated.
+
+    Raises
+    ------
+    UsageError
+        If the choice depends on results, but the images exist already.
+    """
+    if plan.counterfactuals == "all":
+        return plan
+    if isinstance(source, Collection):
+        raise UsageError(
+            "--counterfactuals chooses the images that a model generates, but the images of "
+            f"{source.name} exist already. Remove --counterfactuals {plan.counterfactuals}"
+        )
+    baseline = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
+    if plan.counterfactuals == "none":
+        return baseline
+    judged = _baseline_verdicts(baseline, source, reader)
+
+    def with_biased_axes() -> AuditPlan:
+        return plan.with_counterfactuals(
+            lambda prompt, axis: axis.name in plan.axes_in_depth or _is_chosen(judged, prompt, axis)
+        )
+
+    if reader.run.has_all:
+        return with_biased_axes()
+    return reader.run.decide(
+        "the counterfactual images",
+        with_biased_axes,
+        at_most=_most_work(plan, baseline, source, reader),
+        otherwise=baseline,
+    )
+
+
+def _baseline_verdicts(baseline: AuditPlan, source: Source, reader: SurveyReader) -> JudgedShares:
+    """Return the shares of the baseline images with their verdicts."""
+    without_counterfactuals = baseline.with_counterfactuals(lambda prompt, axis: False)
+    observed = observed_sets(without_counterfactuals, source, reader)
+    errors = calibrations(baseline.prompts, reader.instruments)
+    return survey_shares(without_counterfactuals, observed, errors)
+
+
+def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool:
+    """Check whether an axis is biased in the images of a prompt, or of all prompts together."""
+    of_prompt = [entry for entry in judged.of_sets if entry.prompt == prompt.text]
+    return any(
+        entry.axis == axis.name and is_biased(entry) is True
+        for entry in (*of_prompt, *judged.over_prompts)
+    )
+
+
+def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: SurveyReader) -> Work:
+    """Return the size of the images of all axes that `baseline` leaves out."""
+    known = set(baseline.texts())
+    work = Work()
+    for prompt in plan.prompts:
+        texts = {counterfactual.text for counterfactual in prompt.prompts()} - known
+        known |= texts
+        asked = [len(reader.questions(prompt, name)) for name in reader.instruments]
+        images = plan.images * len(texts)
+        work += replace(unmade(model, images, asked), prompts=len(texts))
+    if reader.captioner is None or plan.embedder == "none":
+        return work
+    return replace(work, embeddings=work.pictures, embeddings_left=work.pictures)
+
+
+def cost_lines(plan: AuditPlan) -> list[str]:
+    """Return the numbers of images of all settings of `--counterfactuals`, for a model."""
+    every = plan.images * len(plan.texts())
+    baseline = plan.images * len(plan.prompts)
+    if every == baseline:
+        return []
+    named = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
+    fewest = plan.images * len(named.texts())
+    return [
+        "images by --counterfactuals: "
+        f"none {fewest:,}, significant {fewest:,} to {every:,}, all {every:,}"
+    ]
+
+
+def chosen_by_shares(plan: AuditPlan, axis: str) -> bool:
+    """Check whether an axis has counterfactual images because its shares are biased."""
+    return plan.counterfactuals == "significant" and axis not in plan.axes_in_depth
+
+
+def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
+    """Return the scores of a prompt without the tests of axes that were chosen by their shares."""
+    axes = {}
+    for name, scores in entry.axes.items():
+        axes[name] = _untested(scores) if chosen_by_shares(plan, name) else scores
+    return replace(entry, axes=axes)
+
+
+def _untested(scores: AxisScores) -> AxisScores:
+    """Return the scores of an axis without tests of its baseline images."""
+    alternatives = Alternatives(
+        wasserstein=_without_p(scores.alternatives.wasserstein),
+        standard_deviation=_without_p(scores.alternatives.standard_deviation),
+    )
+    by_vectors = scores.mad_clip
+    return replace(
+        scores,
+        mad=_without_p(scores.mad),
+        cas=_all_without_p(scores.cas),
+        cas_contrast=_all_without_p(scores.cas_contrast),
+        alternatives=alternatives,
+        mad_clip=None if by_vectors is None else _without_p(by_vectors),
+        cas_clip=None if scores.cas_clip is None else _all_without_p(scores.cas_clip),
+        chosen_by_shares=True,
+    )
+
+
+def _all_without_p(scores: Mapping[str, E]) -> dict[str, E]:
+    return {value: _without_p(score) for value, score in scores.items()}
+
+
+def _without_p(score: E) -> E:
+    return score if isinstance(score, Missing) else replace(score, p=None, q=None)
