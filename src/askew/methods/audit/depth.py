@@ -93,15 +93,15 @@ def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: Surve
 
 def cost_lines(plan: AuditPlan) -> list[str]:
     """Return the numbers of images of all settings of `--counterfactuals`, for a model."""
-    every = plan.images * len(plan.texts())
+    most = plan.images * len(plan.texts())
     baseline = plan.images * len(plan.prompts)
-    if every == baseline:
+    if most == baseline:
         return []
     named = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
     fewest = plan.images * len(named.texts())
     return [
         "images by --counterfactuals: "
-        f"none {fewest:,}, significant {fewest:,} to {every:,}, all {every:,}"
+        f"none {fewest:,}, significant {fewest:,} to {most:,}, all {most:,}"
     ]
 
 

@@ -59,9 +59,9 @@ class AuditPlan(Plan):
         for prompt in self.prompts:
             axes = []
             for axis in prompt.axes:
-                kept = axis
+                planned = axis
                 if not wanted(prompt, axis):
-                    kept = axis.model_copy(update={"counterfactuals": {}})
-                axes.append(kept)
+                    planned = axis.model_copy(update={"counterfactuals": {}})
+                axes.append(planned)
             prompts.append(prompt.model_copy(update={"axes": tuple(axes)}))
         return self.model_copy(update={"prompts": tuple(prompts)})
