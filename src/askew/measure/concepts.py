@@ -211,7 +211,7 @@ def merge_synonyms(
         return aligned
     vocabulary = aligned[0].vocabulary
     totals = np.sum([concept_set.counts.sum(axis=0) for concept_set in aligned], axis=0)
-    groups = _groups(vocabulary, variant)
+    groups = synonym_groups(vocabulary, variant)
     group_names = dict[int, str]()
     for k in sorted(range(len(vocabulary)), key=lambda k: (-totals[k], vocabulary[k])):
         group_names.setdefault(groups[k], vocabulary[k])
@@ -236,8 +236,11 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
     return sorted(present, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
-def _groups(vocabulary: Sequence[str], variant: Variant) -> list[int]:
-    """Return the group of each concept: components of the graph of words and senses."""
+def synonym_groups(vocabulary: Sequence[str], variant: Variant = "paper") -> list[int]:
+    """Return the number of the group of each concept, from 0, as joined by `merge_synonyms`.
+
+    Groups are the components of the graph of words and senses.
+    """
     nodes: dict[str, int] = {}
     rows = []
     columns = []

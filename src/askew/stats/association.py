@@ -1,13 +1,13 @@
 """Association scores of TIBET: similarity of the baseline set to counterfactual sets, and spread.
 
-`score_change` simulates errors of the instrument that answers questions (TIBET, section 5.3,
-Fig. 5c). Intervals and p-values are in `association_intervals`. Functions raise NotEnoughData for
+`corrupt` simulates errors of the instrument that answers questions (TIBET, section 5.3, Fig. 5c).
+Intervals and p-values are in `association_intervals`. Functions raise NotEnoughData for
 a set without an image or a concept and for fewer than two counterfactual sets. They raise
 ValueError for negative or infinite numbers, and for shapes that do not match.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -221,76 +221,8 @@ def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 
 
-def score_change(
-    initial: ArrayLike,
-    counterfactuals: Sequence[ArrayLike],
-    vocabulary_sizes: ArrayLike,
-    rate: float,
-    *,
-    rng: np.random.Generator,
-    runs: int = 10,
-    variant: Variant = "paper",
-) -> dict[str, float]:
-    """Compute the mean change of CAS, MAD and its alternatives over corruptions of all sets.
-
-    Each possible answer is a concept (TIBET, section 5.3, Fig. 5c).
-
-    Parameters
-    ----------
-    initial : array, (images, questions)
-        Codes of answers of the baseline set.
-    counterfactuals : sequence of array, (images, questions)
-        Codes of answers of K >= 2 counterfactual sets.
-    vocabulary_sizes : array, (questions,)
-        Numbers of possible answers.
-    rate
-        Probability of a wrong answer, in [0, 1].
-    rng
-        Generator of the corruptions.
-    runs
-        Number of corruptions.
-    variant
-        Variant of the scores.
-
-    Returns
-    -------
-    dict
-        Mean change by score. "cas" is also the mean over counterfactuals. The other names are the
-        keys of `SPREADS`.
-    """
-    sets = [np.asarray(codes, dtype=np.int64) for codes in (initial, *counterfactuals)]
-    if not all(codes.size for codes in sets):
-        raise NotEnoughData("an image set has no answers")
-    sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
-    noisy = [
-        corrupt(np.broadcast_to(codes, (runs, *codes.shape)), sizes, rate, rng=rng)
-        for codes in sets
-    ]
-    before = _scores_of_answers(sets, sizes, variant)
-    after = _scores_of_answers(noisy, sizes, variant)
-    changes = {"cas": float(np.mean(after - before))}
-    for name, spread in SPREADS.items():
-        changes[name] = float(np.mean(spread(after, variant) - spread(before, variant)))
-    return changes
-
-
-def _scores_of_answers(sets: Sequence[Codes], sizes: Codes, variant: Variant) -> Floats:
-    """Compute CAS of the first set with each other set: (..., K)."""
-    initial, *counterfactuals = (_answer_frequencies(codes, sizes) for codes in sets)
-    return cas(initial, np.stack(counterfactuals), variant).T
-
-
-def _answer_frequencies(codes: Codes, sizes: Codes) -> Floats:
-    """Return the frequencies of all possible answers of all questions: (..., answers)."""
-    of_questions = [
-        (codes[..., question, None] == np.arange(size)).mean(axis=-2)
-        for question, size in enumerate(sizes)
-    ]
-    return np.concatenate(of_questions, axis=-1)
-
-
 def corrupt(
-    answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: float, *, rng: np.random.Generator
+    answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: ArrayLike, *, rng: np.random.Generator
 ) -> Codes:
     """Replace each answer with probability `rate` by another answer, chosen uniformly.
 
@@ -300,7 +232,7 @@ def corrupt(
         Codes of answers; for question j from 0 to vocabulary_sizes[j] - 1.
     vocabulary_sizes : array, (questions,)
         Numbers of possible answers. A question with a single answer is not changed.
-    rate
+    rate : float or array, (questions,)
         Probability of a replacement, in [0, 1].
     rng
         Generator of the replacements.
@@ -311,6 +243,7 @@ def corrupt(
     """
     codes = np.asarray(answers, dtype=np.int64)
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)
+    rates = np.asarray(rate, dtype=float)
     if codes.shape[-1:] != sizes.shape:
         raise ValueError(
             f"answers of shape {codes.shape} do not fit {sizes.size} questions "
@@ -318,8 +251,8 @@ def corrupt(
         )
     if np.any(codes < 0) or np.any(codes >= sizes):
         raise ValueError("an answer is not in its question's vocabulary")
-    if not 0 <= rate <= 1:
-        raise ValueError(f"rate is {rate}; it must be in [0, 1]")
+    if not np.all((rates >= 0) & (rates <= 1)):
+        raise ValueError(f"rate is {rate!r}; it must be in [0, 1]")
     step = 1 + np.floor(rng.random(codes.shape) * np.maximum(sizes - 1, 1)).astype(np.int64)
-    replaced = (rng.random(codes.shape) < rate) & (sizes > 1)
+    replaced = (rng.random(codes.shape) < rates) & (sizes > 1)
     return np.where(replaced, (codes + step) % sizes, codes)

@@ -82,3 +82,30 @@ def standard_ranks(x: ArrayLike) -> Floats:
         )
     centered = scipy.stats.rankdata(values) - (len(values) + 1) / 2
     return np.asarray(centered / np.linalg.norm(centered))
+
+
+def rank_correlations(x: ArrayLike, rows: ArrayLike) -> Floats:
+    """Compute Spearman's rank correlation of a list with each of several lists.
+
+    Parameters
+    ----------
+    x : array, (n,)
+        Numbers.
+    rows : array, (..., n)
+        Lists of paired numbers.
+
+    Returns
+    -------
+    array, (...)
+        In [-1, 1]. NaN for fewer than three pairs, and where all numbers of a list are equal.
+    """
+    values = np.asarray(x, dtype=float)
+    lists = np.asarray(rows, dtype=float)
+    undefined = np.full(lists.shape[:-1], np.nan)
+    if len(values) < 3:
+        return undefined
+    middle = (len(values) + 1) / 2
+    a = scipy.stats.rankdata(values) - middle
+    b = scipy.stats.rankdata(lists, axis=-1) - middle
+    scale = np.linalg.norm(a) * np.linalg.norm(b, axis=-1)
+    return np.asarray(np.divide(b @ a, scale, out=undefined, where=scale > 0))

@@ -5,7 +5,6 @@ The graph is computed again after images of all sets are left out, or answers ar
 Known labeling errors are not corrected.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import scipy
 from rich.console import RenderableType
 
 from askew.errors import NotEnoughData, UsageError
@@ -31,8 +29,8 @@ from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed, seen_again
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
 from askew.stats.interaction_graph import AxisPair
-from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
+from askew.stats.rank import rank_correlations
 from askew.store.keys import derived_seed
 from askew.store.store import default_store
 from askew.types import Estimate, Missing, record
@@ -356,16 +354,9 @@ def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Ch
     return {
         "edges_kept": float(np.mean(remaining)) if remaining else np.nan,
         "sensitivity_change": float(differences.mean()) if len(x) else np.nan,
-        "rank_correlation": _rank_correlation(x, y),
+        "rank_correlation": float(rank_correlations(x, y)),
         "paper_change": relative,
     }
-
-
-def _rank_correlation(x: Floats, y: Floats) -> float:
-    """Return Spearman's correlation; NaN for fewer than three pairs, or equal values."""
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return math.nan
-    return float(scipy.stats.spearmanr(x, y).statistic)
 
 
 def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:

@@ -15,7 +15,7 @@ from askew.methods.audit.findings import AuditFindings
 from askew.parts.survey import blocks as survey
 from askew.parts.survey.sentences import difference_sentence, sentence, verdict
 from askew.stats.significance import is_significant
-from askew.studies.reading_errors import WITHIN, ErrorRate, ErrorRates
+from askew.studies.reading_errors import SCORES, WITHIN, ErrorRate, ErrorRates
 from askew.types import Estimate, Missing
 
 Results = dict[str, Any]
@@ -186,7 +186,9 @@ def test_q_takes_precedence_over_p() -> None:
 
 
 def test_without_a_significant_mad_error_rates_are_a_sentence_instead_of_an_empty_table() -> None:
-    described = ErrorRates((ErrorRate(0.05, 0, WITHIN, WITHIN, WITHIN, WITHIN),)).__rich__()
+    names = (*SCORES, "nearest_kept", "largest_kept", "rank_correlation")
+    row = ErrorRate(errors="answers", rate=0.05, axes=0, **dict.fromkeys(names, WITHIN))
+    described = ErrorRates((row,)).__rich__()
     assert (
         str(described)
         == "No axis of this run has a significant MAD. The scores of other axes are noise, so their "

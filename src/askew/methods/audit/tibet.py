@@ -63,6 +63,25 @@ class Concepts:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTexts:
+    """Answers and captions about the images of a set from which its concepts come.
+
+    Attributes
+    ----------
+    columns : sequence of int
+        Columns of `rows`: numbers of the axes, and the number of axes for the caption.
+    rows : sequence of sequence of str
+        Texts about each image that has answers to all questions.
+    complete : array of bool, (pictures,)
+        True for these images.
+    """
+
+    columns: Sequence[int]
+    rows: Sequence[Sequence[str]]
+    complete: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Vectors:
     """Unit vectors of one embedder.
 
@@ -326,26 +345,39 @@ def extract_concepts(
 ) -> list[Concepts]:
     """Turn the answers and captions of several sets into concepts (appendix 9.3).
 
-    Synonyms are merged over all sets. An image counts only if it has answers to all questions,
-    so that a missing answer cannot look like a difference. A question without any answer is left
-    out for all sets.
+    Synonyms are merged over all sets. `texts_of_sets` selects the images.
+    """
+    phrases = phrases_of(axes, scoring)
+    texts_by_set = texts_of_sets(sets, axes, scoring)
+    tables = [concept_counts(texts.rows, phrases=phrases) for texts in texts_by_set]
+    merged = merge_synonyms(tables, scoring.variant)
+    return [
+        Concepts(counts=table, complete=texts.complete)
+        for table, texts in zip(merged, texts_by_set, strict=True)
+    ]
+
+
+def texts_of_sets(
+    sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
+) -> list[SetTexts]:
+    """Return the answers and captions of several sets, with the same columns.
+
+    An image counts only if it has answers to all questions, so that a missing answer cannot look
+    like a difference. A question without any answer is left out for all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
     answered = _answered_columns(rows_of_sets)
-    phrases = _phrases(axes, scoring)
-
-    tables: list[ConceptCounts] = []
-    masks: list[NDArray[np.bool_]] = []
+    texts = []
     for rows in rows_of_sets:
         usable = [_columns_of(row, answered) for row in rows]
-        texts = [_as_texts(row) for row in usable if _is_complete(row)]
-        tables.append(concept_counts(texts, phrases=phrases))
-        masks.append(np.array([_is_complete(row) for row in usable], dtype=bool))
-
-    merged = merge_synonyms(tables, scoring.variant)
-    return [
-        Concepts(counts=table, complete=mask) for table, mask in zip(merged, masks, strict=True)
-    ]
+        texts.append(
+            SetTexts(
+                columns=answered,
+                rows=[_as_texts(row) for row in usable if _is_complete(row)],
+                complete=np.array([_is_complete(row) for row in usable], dtype=bool),
+            )
+        )
+    return texts
 
 
 def _texts_of_pictures(
@@ -381,11 +413,16 @@ def _as_texts(row: Sequence[Answer]) -> list[str]:
 
 def concepts_of_axis(sets: Sequence[ObservedSet], axis: Axis, scoring: Scoring) -> list[Concepts]:
     """Turn the answers about an axis into concepts, without captions."""
-    without_captions = []
+    return extract_concepts(without_captions(sets), [axis], scoring)
+
+
+def without_captions(sets: Sequence[ObservedSet]) -> list[ObservedSet]:
+    """Return the sets, with all captions missing."""
+    uncaptioned = []
     for observed in sets:
         no_captions = (Missing("not_asked"),) * len(observed.captions)
-        without_captions.append(replace(observed, captions=no_captions))
-    return extract_concepts(without_captions, [axis], scoring)
+        uncaptioned.append(replace(observed, captions=no_captions))
+    return uncaptioned
 
 
 def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
@@ -394,7 +431,7 @@ def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Freque
     known = [[answer] for answer in answers if not isinstance(answer, Missing)]
     if not known:
         return ()
-    counts = concept_counts(known, phrases=_phrases([axis], scoring))
+    counts = concept_counts(known, phrases=phrases_of([axis], scoring))
     return tuple(top_concepts(counts, TOP_K))
 
 
@@ -406,7 +443,7 @@ def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequen
     return concepts
 
 
-def _phrases(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
+def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
     """Return the values that count as single concepts, even if they have several words.
 
     The variant "code" splits them into words, as the authors' code does.
