@@ -20,7 +20,7 @@ ROOT = Path(askew.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "types", "environment", "console", "addresses", "messages"),
     ("stats",),
-    ("store.entries", "store.files", "store.imagefile", "prompts.base", "hosted"),
+    ("store.entries", "store.files", "store.foreign", "store.imagefile", "prompts.base", "hosted"),
     ("prompts",),
     ("store.rows", "store.locks"),
     ("store.journal",),

@@ -86,5 +86,5 @@ def test_errors_name_the_field(changes: dict[str, Any], message: str) -> None:
 
 def test_a_file_that_is_not_a_plan_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.toml").write_text("prompts = [")
-    with pytest.raises(UsageError, match=r"broken\.toml is not valid TOML"):
+    with pytest.raises(UsageError, match=r"broken\.toml cannot be read as TOML"):
         read_plan(tmp_path / "broken.toml")

@@ -21,7 +21,7 @@ from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE, Head
 from askew.method import load, method_of
 from askew.options import Flag
-from askew.plan import PLAN_FILE, read_toml
+from askew.plan import PLAN_FILE, plan_head
 from askew.presets import Preset, presets
 from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
@@ -284,9 +284,7 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     """
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}")
-    changes = {
-        run: _last_change(run) for run in sorted(folder.iterdir()) if (run / PLAN_FILE).is_file()
-    }
+    changes = {run: _last_change(run) for run in sorted(folder.iterdir()) if _has_plan(run)}
     table = _table("run", "method", "model", "state", "size", "last change")
     # a run is named on the command line by its folder: long names go on in the next line
     table.columns[0].overflow = "fold"
@@ -299,17 +297,31 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
     return table
 
 
+def _has_plan(folder: Path) -> bool:
+    """Check whether a folder contains a plan, also one that may not be read."""
+    try:
+        return (folder / PLAN_FILE).is_file()
+    except PermissionError:
+        return folder.is_dir()
+
+
 def _last_change(folder: Path) -> float:
-    return max(file.lstat().st_mtime for file in run_files(folder))
+    """Return the time when a run was last changed, in seconds; that of its folder if unreadable."""
+    try:
+        return max(file.lstat().st_mtime for file in run_files(folder))
+    except OSError:
+        return folder.lstat().st_mtime
 
 
 def _description(folder: Path, store: Store) -> tuple[str, str, str]:
     """Return the method of a run, its model and its state."""
     try:
-        plan = read_toml(folder / PLAN_FILE)
+        plan = plan_head(folder / PLAN_FILE)
         planned = store.planned(str(plan_hash_in(folder)))
     except AskewError:
         return "?", "?", "damaged plan"
+    except OSError:
+        return "?", "?", "cannot be read"
     done = sum(image.id is not None or image.reason is not None for image in planned)
     state = f"{done} of {len(planned)} images"
     if changed_run_files(folder):
@@ -490,7 +502,11 @@ def _truth_lines(prompt: str, axis: str, bias: float) -> list[str]:
 
 
 def _size(folder: Path) -> str:
-    return decimal(sum(file.lstat().st_size for file in run_files(folder)))
+    """Return the size of the files of a run in words; "?" if they cannot be read."""
+    try:
+        return decimal(sum(file.lstat().st_size for file in run_files(folder)))
+    except OSError:
+        return "?"
 
 
 def _table(*columns: str) -> Table:

@@ -18,6 +18,7 @@ from askew.models.base import Setting
 from askew.plan import RunPlan
 from askew.stats.intervals import benjamini_hochberg
 from askew.store.files import read_text, write_file
+from askew.store.foreign import json_value
 from askew.types import (
     Estimate,
     Missing,
@@ -370,14 +371,7 @@ def read(kind: type[T], path: Path) -> T:
         If the file does not fit this version of askew; the message names the place and the remedy.
     """
     text = results_text(path)
-    try:
-        data = json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
-        raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
-    if not isinstance(data, dict):
-        raise UsageError(
-            f"{path} must contain a JSON object, but contains a {type(data).__name__}: {AGAIN}"
-        )
+    data = _strict_object(text, path)
     file_format = data.get("format")
     if isinstance(file_format, int) and file_format > FORMAT:
         raise UsageError(
@@ -386,17 +380,63 @@ def read(kind: type[T], path: Path) -> T:
         )
     if file_format != FORMAT:
         raise UsageError(f"{path} was written by an older askew: {AGAIN}")
-    return valid(kind, text, path)
+    return _validated(kind, text, path)
 
 
-def valid(kind: type[T], text: str, path: Path) -> T:
-    """Return records of a kind from the text of a file.
+def read_records(kind: type[T], path: Path) -> T:
+    """Read records without a head from a file.
 
     Raises
     ------
     UsageError
-        If the text is invalid; the message names the first fault and its place.
+        If the file is absent or invalid; the message names the first fault and its place.
     """
+    text = results_text(path)
+    _strict_json(text, path)
+    return _validated(kind, text, path)
+
+
+def read_field(kind: type[T], path: Path, name: str) -> T:
+    """Read a list of the results of any method; an absent list is empty.
+
+    Parameters
+    ----------
+    kind
+        Type of the list, a tuple of records.
+    path
+        The results.
+    name
+        Name of the field with the list.
+
+    Raises
+    ------
+    UsageError
+        If the file is absent or invalid; the message names the first fault and its place.
+    """
+    content = _strict_object(results_text(path), path)
+    return _validated(kind, json.dumps(content.get(name) or []), path)
+
+
+def _strict_object(text: str, path: Path) -> dict[str, Any]:
+    """Return the object of a text. Raises UsageError if it is not an object in strict JSON."""
+    data = _strict_json(text, path)
+    if not isinstance(data, dict):
+        raise UsageError(
+            f"{path} must contain a JSON object, but contains a {type(data).__name__}: {AGAIN}"
+        )
+    return data
+
+
+def _strict_json(text: str, path: Path) -> Any:
+    """Return the value of a text. Raises UsageError if it is not strict JSON."""
+    try:
+        return json_value(text, _refuse)
+    except ValueError as error:
+        raise UsageError(f"{path} is not strict JSON ({error}): {AGAIN}") from error
+
+
+def _validated(kind: type[T], text: str, path: Path) -> T:
+    """Return the records in a text. Raises UsageError, which names the first fault."""
     try:
         records: T = adapter(kind).validate_json(text)
     except ValidationError as error:

@@ -27,6 +27,7 @@ from openai.types.chat import ChatCompletion
 from askew.addresses import secrets_of, shown
 from askew.errors import ServerError, UsageError
 from askew.messages import report_message
+from askew.store.foreign import LimitError, json_value
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ASKEW_API_KEY"
@@ -246,7 +247,7 @@ class Server:
                 f"{self.url} cannot be reached ({self._quoted(str(error.__cause__ or error))}); "
                 "is the server running, and is the address right?"
             ) from error
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ServerError(f"{self.url} sent an answer that is not JSON ({error})") from error
         if isinstance(answer, str):
             raise ServerError(
@@ -468,7 +469,10 @@ class _BoundedClient(openai.DefaultHttpxClient):
                 "the server's authority in the environment variable SSL_CERT_FILE"
             ) from error
         return httpx2.Response(
-            response.status_code, headers=response.headers, content=content, request=request
+            response.status_code,
+            headers=response.headers,
+            content=_readable(content, response.is_success),
+            request=request,
         )
 
 
@@ -479,6 +483,22 @@ def _certificate_fault(error: BaseException | None) -> str | None:
             return error.verify_message
         error = error.__cause__ or error.__context__
     return None
+
+
+def _readable(content: bytes, is_success: bool) -> bytes:
+    """Return an answer that OpenAI's client can parse; nothing in place of an unreadable error.
+
+    Raises _PermanentFailure for a successful answer that nests too deep or has too long integers.
+    """
+    try:
+        json_value(content)
+    except LimitError as error:
+        if is_success:
+            raise _PermanentFailure(f"sent an answer that askew does not read: {error}") from error
+        return b""
+    except ValueError:  # the caller quotes an answer that is not JSON
+        pass
+    return content
 
 
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:

@@ -1,7 +1,6 @@
 """The validated plan of a run: everything that decides its results, from TOML or a command."""
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
@@ -15,6 +14,7 @@ from askew.addresses import check_addresses
 from askew.errors import UsageError
 from askew.models.base import Setting
 from askew.store.files import read_text, sha256
+from askew.store.foreign import toml_head, toml_table
 from askew.types import Axis, Kind, Prompt, Question, Scale
 
 PLAN_FILE = "plan.toml"
@@ -294,9 +294,18 @@ def read_toml(path: Path, title: str = "the plan") -> dict[str, object]:
 def parse_toml(text: str, source: str) -> dict[str, object]:
     """Return the content of a TOML text, or raise UsageError, which names its `source`."""
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{source} is not valid TOML: {error}") from error
+        return toml_table(text)
+    except ValueError as error:
+        raise UsageError(f"{source} cannot be read as TOML: {error}") from error
+
+
+def plan_head(path: Path) -> dict[str, object]:
+    """Return the fields before the first table of a plan, unchecked, or raise UsageError."""
+    text = read_text(path, "the plan")
+    try:
+        return toml_head(text)
+    except ValueError as error:
+        raise UsageError(f"the plan {path} cannot be read as TOML: {error}") from error
 
 
 def read_plan(path: str | Path) -> RunPlan:

@@ -130,7 +130,7 @@ def test_a_deeply_nested_plan_is_an_error_of_one_sentence(
     assert (
         run([command, "--plan", str(tmp_path / "plan.toml"), "--run", str(tmp_path / "run")]) == 2
     )
-    assert "is not valid TOML" in capsys.readouterr().err
+    assert "cannot be read as TOML" in capsys.readouterr().err
 
 
 ODD = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from safetensors.torch import load_file, save_file
 from askew import registry
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
+from askew.models.diffusers.loading import weights_bytes
 from askew.models.diffusers.model import DiffusersModel
 from askew.types import Missing
+from hostile_text import VALUES, at_most_a_second, is_one_sentence
 
 Saved = Callable[[str], Path]
 Weights = dict[str, torch.Tensor]
@@ -272,3 +275,33 @@ def test_a_tokenizer_without_its_length_is_found_before_weights_are_loaded(
     last.write_text(json.dumps(config))
     with pytest.raises(UsageError, match=rf"{last.parent.name}/.* has no model_max_length"):
         DiffusersModel(folder).generate([Request("a photo of a nurse", 1)])
+
+
+@pytest.mark.parametrize("value", ["nested lists", "nested objects", "open lists", "5,000 digits"])
+@pytest.mark.parametrize(
+    "file",
+    ["model_index.json", "unet/config.json", "tokenizer/tokenizer_config.json"],
+)
+def test_hostile_configurations_are_refused(copy: Path, file: str, value: str) -> None:
+    entries = json.loads((copy / file).read_text())
+    entries["added"] = "PLACE"
+    (copy / file).write_text(json.dumps(entries).replace('"PLACE"', VALUES[value]))
+    with at_most_a_second(), pytest.raises((UsageError, ModelError)) as caught:
+        DiffusersModel(copy).pipeline  # noqa: B018
+    assert is_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_hostile_headers_of_weights_are_refused(copy: Path, value: str) -> None:
+    header = f'{{"a": {VALUES[value]}}}'.encode()
+    (copy / UNET).write_bytes(struct.pack("<Q", len(header)) + header)
+    with at_most_a_second(), pytest.raises(ModelError, match="header cannot be read") as caught:
+        weights_bytes(copy / UNET, torch.float32)
+    assert is_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("size", [4, 50, 1000])
+def test_cut_weights_are_named_before_they_are_loaded(copy: Path, size: int) -> None:
+    (copy / UNET).write_bytes((copy / UNET).read_bytes()[:size])
+    with pytest.raises(ModelError, match=r"unet.*\.safetensors are damaged.*Delete the file"):
+        DiffusersModel(copy).generate([Request("a nurse", 1)])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from askew.errors import ManifestError, UnknownName
 from askew.store.files import read_text
+from askew.store.foreign import json_value
 
 DELIMITERS = ",;\t"
 JSON_LINES = ".jsonl"
@@ -197,8 +198,8 @@ def _read_json_lines(path: Path) -> Manifest:
 def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
     """Return the cells of a line of JSON."""
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = json_value(text)
+    except ValueError as error:
         raise ManifestError(f"manifest {path}, line {line}: not valid JSON ({error})") from error
     if not isinstance(content, dict):
         raise ManifestError(f"manifest {path}, line {line}: not a JSON object")

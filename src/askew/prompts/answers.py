@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any, NamedTuple
 
 from askew.prompts.axes import catalogue
@@ -26,9 +27,15 @@ from askew.prompts.statements import (
     states,
 )
 from askew.prompts.vocabulary import nouns
+from askew.store.foreign import MOST_LEVELS, check_limits
 
+_SIGN = re.compile(r"""["'\\\[\]{}]""")
+_SEPARATORS = re.compile(r"[, \n\r\t]*")
 _MAX_STARTS = 40
 """Number of opening brackets that are tried before an answer is rejected."""
+
+_LONGEST = 2**19
+"""Largest number of characters of an answer."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
@@ -122,6 +129,8 @@ def parse(answer: Completion) -> Any:
 def _answer_text(answer: Completion) -> str:
     if answer.refused:
         raise UnusableAnswer("it was refused")
+    if len(answer.text) > _LONGEST:
+        raise UnusableAnswer(f"it is longer than {_LONGEST} characters")
     text = _THOUGHTS.sub("", answer.text)
     return _END_OF_THOUGHTS.split(text)[-1].strip()  # a chat template may have written the opening
 
@@ -152,8 +161,14 @@ def _complete_items(text: str) -> tuple[list[Any], bool]:
             return items, True
         position, item = parsed
         items.append(item)
-        position += len(text[position:]) - len(text[position:].lstrip(", \n\r\t"))
+        position = _end_of_separators(text, position)
     return items, False
+
+
+def _end_of_separators(text: str, position: int) -> int:
+    """Return the position of the first character that is neither a comma nor a space."""
+    separators = _SEPARATORS.match(text, position)
+    return separators.end() if separators else position
 
 
 def _largest_value(text: str) -> Any:
@@ -161,7 +176,7 @@ def _largest_value(text: str) -> Any:
     largest: Any = None
     largest_size = 0
     end = 0
-    for match in list(re.finditer(r"[\[{]", text))[:_MAX_STARTS]:
+    for match in islice(re.finditer(r"[\[{]", text), _MAX_STARTS):
         start = match.start()
         parsed = _value_at(text, start) if start >= end else None
         if parsed is None:
@@ -180,6 +195,7 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
     """
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        check_limits(value)
     except (ValueError, RecursionError):
         end = _bracket_end(text, start)
     else:
@@ -188,6 +204,7 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
     for read in (json.loads, ast.literal_eval):
         try:
             value = read(part)
+            check_limits(value)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
         return (end, value) if isinstance(value, list | dict) else None
@@ -195,25 +212,31 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
 
 
 def _bracket_end(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the bracket at `start`, ignoring quoted text."""
+    """Return the position after the bracket that closes the bracket at `start`, ignoring quoted text.
+
+    It is `start` if too many brackets are open.
+    """
     depth = 0
     quote = ""
-    position = start
-    while position < len(text):
-        sign = text[position]
+    escaped = -1
+    for match in _SIGN.finditer(text, start):
+        position = match.start()
+        sign = match[0]
+        if position == escaped:
+            continue
         if quote:
             if sign == "\\":
-                position += 1
+                escaped = position + 1
             if sign == quote:
                 quote = ""
         elif sign in "\"'" and not text[position - 1].isalnum():  # not an apostrophe
             quote = sign
-        if not quote:
-            depth += _depth_change(sign)
-        position += 1
+        depth += 0 if quote else _depth_change(sign)
+        if depth > MOST_LEVELS:
+            return start
         if depth == 0:
-            break
-    return position
+            return position + 1
+    return len(text)
 
 
 def _depth_change(sign: str) -> int:

@@ -27,6 +27,7 @@ from askew.serve.faults import DEFAULT_WORD, Fault, FaultDraws
 from askew.serve.forms import bounded_body
 from askew.serve.labels import LabelServer
 from askew.serve.replies import FAILURES, BadRequest, damaged, failure, fault_in_place
+from askew.store.foreign import json_value
 from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
@@ -68,12 +69,12 @@ class ImageRequest:
             If it cannot be read, or asks for something that is not served.
         """
         try:
-            content = json.loads(body)
+            content = json_value(body)
             prompt = str(content["prompt"])
             count = int(content.get("n") or 1)
             seed = content.get("seed")
             seeds = _seeds(None if seed is None else int(seed), count)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRequest(f"the request cannot be read: {error!r}") from error
         if content.get("response_format") == "url" or content.get("stream"):
             raise BadRequest("this server answers with complete images as b64_json only")

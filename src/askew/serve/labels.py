@@ -27,6 +27,7 @@ from askew.serve.faults import FaultDraws
 from askew.serve.forms import bounded_body
 from askew.serve.replies import BadRequest, damaged, failure, fault_in_place
 from askew.store.files import sha256
+from askew.store.foreign import json_value
 from askew.types import Missing, Question
 
 MOST_BYTES = 2**25
@@ -66,7 +67,7 @@ class LabelRequest:
             If it contains no image as data URI, or no questions as JSON.
         """
         try:
-            content = json.loads(body)
+            content = json_value(body)
             parts = content["messages"][-1]["content"]
             text = " ".join(part["text"] for part in parts if part["type"] == "text")
             (address,) = [part["image_url"]["url"] for part in parts if "image_url" in part]

@@ -7,6 +7,7 @@ from typing import Any
 
 from askew.store.entries import check_store, read_bytes, regular_files
 from askew.store.files import digest_of, write_whole
+from askew.store.foreign import json_value
 from askew.store.index import faults
 
 
@@ -66,8 +67,8 @@ def damaged_completions(store: Path) -> Iterator[Path]:
 def _record_in(file: Path) -> Mapping[str, Any] | None:
     """Return the record in a file; None if it is absent or damaged."""
     try:
-        record = json.loads(read_bytes(file, follow=False))
-    except (OSError, ValueError, RecursionError):
+        record = json_value(read_bytes(file, follow=False))
+    except (OSError, ValueError):
         return None
     if not isinstance(record, dict):
         return None

@@ -18,6 +18,9 @@ FOLDERS = ("pictures", "quarantine", "incoming", "completions", "iti-gen")
 SORTED = ("pictures", "completions", "iti-gen")
 """Folders that contain a folder for each beginning of a hash."""
 
+MOST_BYTES = 2**31
+"""Largest size of a file that is read into memory: 2 GB."""
+
 FILES = ("index.sqlite", "journal.jsonl", "turns.lock", "users.lock")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
@@ -46,7 +49,7 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be read, or is a special file.
+        If it cannot be read, is a special file, or is larger than `MOST_BYTES`.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if not follow:
@@ -55,9 +58,12 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
             raise OSError(errno.ELOOP, "it is a link", str(path))
     file = os.open(path, flags)
     with open(file, "rb") as stream:
-        mode = os.fstat(file).st_mode
-        if not stat.S_ISREG(mode):
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if status.st_size > MOST_BYTES:
+            size = f"it is larger than {MOST_BYTES // 2**30} GB"
+            raise OSError(errno.EFBIG, size, str(path))
         return stream.read()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from askew.errors import RunError, UsageError
 from askew.store.entries import read_bytes
+from askew.store.foreign import json_value
 
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
@@ -233,7 +234,7 @@ def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> s
 def read_json(file: Path) -> dict[str, Any]:
     """Return the object in a JSON file; an empty object if it cannot be read."""
     try:
-        content = json.loads(read_bytes(file).decode("utf-8"))
+        content = json_value(read_bytes(file).decode("utf-8"))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from askew.store.files import write_whole
+from askew.store.foreign import json_value
 from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, is_valid
 from askew.types import slices
 
@@ -195,8 +196,8 @@ def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
     if digest != _sum_of(text):
         return damaged
     try:
-        table, rows, about = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
+        table, rows, about = json_value(text)
+    except (ValueError, TypeError):
         return damaged
     if not (isinstance(rows, list) and isinstance(about, dict) and _are_valid(table, rows)):
         return damaged

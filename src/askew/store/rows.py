@@ -4,12 +4,12 @@ A row may come from another person's store. A row that askew would not have writ
 damaged, even if its checksum is right. This keeps paths out of the names of files.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from askew.store.foreign import json_value
 from askew.store.imagefile import SUFFIXES
 from askew.types import MISSING_REASONS
 
@@ -111,8 +111,8 @@ def _is_report(key: Any, report: Any) -> bool:
     if not _are_texts(key, report) or len(report) > MOST_REPORT:
         return False
     try:
-        return isinstance(json.loads(report), dict)
-    except (ValueError, RecursionError):
+        return isinstance(json_value(report), dict)
+    except ValueError:
         return False
 
 

@@ -35,6 +35,7 @@ from askew.store import entries, locks
 from askew.store.blobs import Blobs, LocalBlobs, is_intact
 from askew.store.completions import damaged_completions
 from askew.store.files import digest_of, sha256
+from askew.store.foreign import json_value
 from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import Index, faults, salvaged
 from askew.store.journal import Journal
@@ -323,7 +324,7 @@ class Store:
         """Return the facts that servers reported about images, by the key of the image."""
         if not self.index.has_table("reports"):
             return {}
-        return {key: json.loads(report) for key, report in self.index.rows("reports", "key", keys)}
+        return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
         """Return the remembered digests of files of a collection, by path."""

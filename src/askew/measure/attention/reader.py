@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from askew.errors import ModelError
+from askew.errors import ModelError, StoreError
 from askew.measure.attention.base import AttentionRecorder, Maps
 from askew.measure.attention.choice import AttentionMaps
 from askew.models.base import Request, WhiteBox
 from askew.store.files import digest_of
+from askew.store.foreign import json_value
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, slices
 
@@ -218,13 +219,21 @@ def decode_maps(rows: Maps) -> dict[str, Maps]:
     ----------
     rows
         Vectors (images, numbers) of `encode_maps`, all with the same layers and shapes.
+
+    Raises
+    ------
+    StoreError
+        If the vectors are damaged.
     """
-    length = int(rows[0, 0])
-    header = json.loads(bytes(rows[0, 1 : 1 + length].astype(np.uint8)).decode())
     layers = {}
-    start = 1 + length
-    for name, words, height, width in header:
-        stop = start + words * height * width
-        layers[name] = rows[:, start:stop].reshape(-1, words, height, width)
-        start = stop
+    try:
+        length = int(rows[0, 0])
+        header = json_value(bytes(rows[0, 1 : 1 + length].astype(np.uint8)))
+        start = 1 + length
+        for name, words, height, width in header:
+            stop = start + words * height * width
+            layers[name] = rows[:, start:stop].reshape(-1, words, height, width)
+            start = stop
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StoreError(f"the store contains damaged attention maps: {error}") from error
     return layers

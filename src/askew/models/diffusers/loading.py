@@ -1,6 +1,5 @@
 """Loading of pipelines into memory: from safetensors, onto a device, if memory suffices."""
 
-import json
 import math
 import os
 import re
@@ -22,6 +21,7 @@ from askew.models.diffusers.repository import LIBRARY, Repository, find_reposito
 from askew.models.diffusers.settings import loader
 from askew.models.hub import ANOTHER, CARD, explain_errors
 from askew.store.files import read_json
+from askew.store.foreign import json_value
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 PRIOR = "prior"
@@ -33,6 +33,9 @@ OFFLOADS = ("none", "model", "sequential")
 GB = 1e9
 FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
 """Formats that are converted when loaded. Other formats keep their width."""
+
+MOST_HEADER_BYTES = 100_000_000
+"""Largest size of the header of a safetensors file, as in its library."""
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
@@ -304,19 +307,37 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
     """Return the memory of the weights in a safetensors file once they are loaded as `dtype`.
 
     Only the header of the file is read.
+
+    Raises
+    ------
+    ModelError
+        If the header is damaged.
     """
+    total = 0
+    try:
+        for tensor in _weights_header(file).values():
+            if tensor["dtype"] in FLOATS:
+                total += math.prod(tensor["shape"]) * dtype.itemsize
+            else:
+                start, end = tensor["data_offsets"]
+                total += end - start
+    except (ValueError, TypeError, KeyError, AttributeError, struct.error) as error:
+        raise ModelError(
+            f"the weights {file} are damaged: their header cannot be read ({error}). Delete the "
+            "file and download it again"
+        ) from error
+    return total
+
+
+def _weights_header(file: Path) -> Mapping[str, Any]:
+    """Return the description of each tensor of a safetensors file, by name."""
     with file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
-        header = json.loads(stream.read(length))
+        if length > MOST_HEADER_BYTES:
+            raise ValueError(f"it states {length} bytes")
+        header: dict[str, Any] = json_value(stream.read(length))
     header.pop("__metadata__", None)
-    total = 0
-    for tensor in header.values():
-        if tensor["dtype"] in FLOATS:
-            total += math.prod(tensor["shape"]) * dtype.itemsize
-        else:
-            start, end = tensor["data_offsets"]
-            total += end - start
-    return total
+    return header
 
 
 def free_bytes(device: torch.device) -> float:

@@ -1,6 +1,5 @@
 """Pipelines in the diffusers layout, before they are loaded, and checks of their files."""
 
-import json
 import re
 import warnings
 from collections import Counter
@@ -26,7 +25,9 @@ from askew.models.hub import (
     find_pretrained,
 )
 from askew.models.pipeline_constants import INDEX
+from askew.store.entries import read_bytes
 from askew.store.files import read_json
+from askew.store.foreign import json_value
 
 LIBRARY = f"diffusers {__version__}"
 SHARD = re.compile(r"-\d+-of-(\d+)\.")
@@ -260,8 +261,8 @@ def _read_index(network: Pretrained) -> dict[str, Any]:
         )
     fault = "it names no pipeline class"
     try:
-        index = json.loads((network.folder / INDEX).read_text(encoding="utf-8"))
-    except ValueError as error:
+        index = json_value(read_bytes(network.folder / INDEX))
+    except (OSError, ValueError) as error:
         index = None
         fault = str(error)
     if not isinstance(index, dict) or "_class_name" not in index:

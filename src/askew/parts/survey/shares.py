@@ -1,6 +1,5 @@
 """Shares of perceived values in image sets, deviation from the reference, and differences."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -10,8 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.errors import UsageError
-from askew.findings import AGAIN, RESULTS_FILE, E, MappingKey, adapter, results_text, with_q
+from askew.findings import RESULTS_FILE, E, MappingKey, read_field, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.observed import ObservedSet, why_missing
 from askew.plan import AxisPlan
@@ -441,12 +439,4 @@ def recorded_shares(folder: Path) -> tuple[SetShares, ...]:
     UsageError
         If the folder has no results, or they cannot be read.
     """
-    path = folder / RESULTS_FILE
-    try:
-        content = json.loads(results_text(path)).get("shares") or []
-        entries: tuple[SetShares, ...] = adapter(tuple[SetShares, ...]).validate_json(
-            json.dumps(content)
-        )
-    except (ValueError, AttributeError) as error:
-        raise UsageError(f"cannot read the shares in {path} ({error}): {AGAIN}") from error
-    return entries
+    return read_field(tuple[SetShares, ...], folder / RESULTS_FILE, "shares")

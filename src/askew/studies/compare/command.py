@@ -154,6 +154,6 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
         run_store = Path(os.path.normpath(folder / run.store))
         runs[run.name] = finished_run(run_folder, store or run_store)
     path = folder / COMPARISON_FILE
-    entries = findings.valid(tuple[ScoreDifference, ...], findings.results_text(path), path)
+    entries = findings.read_records(tuple[ScoreDifference, ...], path)
     _, warnings = match_runs(runs)
     return Comparison(folder=folder, runs=runs, entries=entries, warnings=warnings)

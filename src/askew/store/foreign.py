@@ -1,0 +1,156 @@
+"""JSON and TOML from other people and programs, read within limits.
+
+Python's parsers accept content that takes minutes to read or that later code cannot handle: nested
+lists beyond the recursion limit, integers that cannot be printed, and keys with thousands of parts.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+MOST_BYTES = 2**28
+"""Largest size of a JSON document: 256 MB."""
+
+MOST_TOML = 2**26
+"""Largest number of characters of a TOML document."""
+
+MOST_HEAD = 2**18
+"""Largest number of characters before the first table of a TOML document, if only these are read."""
+
+MOST_LEVELS = 100
+"""Largest number of lists and objects around a value."""
+
+MOST_DIGITS = 20
+"""Largest number of digits of an integer, which is enough for 64 bits."""
+
+MOST_KEY_PARTS = 16
+"""Largest number of parts of a TOML key. Python's parser takes quadratic time in this number."""
+
+_FIRST_LONG_INTEGER = 10**MOST_DIGITS
+
+_TEXT = (
+    r'"""(?s:\\.|[^\\])*?(?:"""|\Z)'
+    r"|'''(?s:.)*?(?:'''|\Z)"
+)
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?)"""
+
+_LONG_KEY = re.compile(
+    rf"#[^\n]*+|{_TEXT}|(?P<long>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}})|{_PART}"
+)
+"""Comments, texts, and the keys and values between them. Keys with too many parts are `long`."""
+
+_BRACKET = re.compile(
+    rf"#[^\n]*+|{_TEXT}|(?m:^[ \t]*+(?P<line>\[))|{_PART}|(?P<open>[\[{{])|(?P<close>[\]}}])"
+)
+"""Comments, texts, names, and the brackets between them. A bracket may begin a line."""
+
+
+class LimitError(ValueError):
+    """Content beyond a limit. The message continues a sentence: "it nests more than …"."""
+
+
+def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | None = None) -> Any:
+    """Return the value of a JSON document.
+
+    Parameters
+    ----------
+    content
+        The document.
+    refuse_constant
+        Function that raises ValueError for NaN, Infinity and -Infinity. By default they are read.
+
+    Raises
+    ------
+    ValueError
+        If the document is not JSON; a LimitError if it exceeds a limit.
+    """
+    if len(content) > MOST_BYTES:
+        raise LimitError(f"it is larger than {MOST_BYTES // 2**20} MB")
+
+    def parse() -> Any:
+        return json.loads(content, parse_constant=refuse_constant)
+
+    return _parsed(parse)
+
+
+def toml_table(text: str) -> dict[str, Any]:
+    """Return the content of a TOML document.
+
+    Raises
+    ------
+    ValueError
+        If the document is not TOML; a LimitError if it exceeds a limit.
+    """
+    if len(text) > MOST_TOML:
+        raise LimitError(f"it is longer than {MOST_TOML // 2**20} million characters")
+    if any(match["long"] for match in _LONG_KEY.finditer(text)):
+        raise LimitError(f"it has a key of more than {MOST_KEY_PARTS} parts")
+    table: dict[str, Any] = _parsed(lambda: tomllib.loads(text))
+    return table
+
+
+def toml_head(text: str) -> dict[str, Any]:
+    """Return the keys before the first table of a TOML document, without reading the rest.
+
+    Raises
+    ------
+    ValueError
+        If they are not TOML; a LimitError if they exceed a limit.
+    """
+    head = text[:MOST_HEAD]
+    end = _start_of_tables(head)
+    if end == MOST_HEAD < len(text):
+        raise LimitError(f"it has no table in its first {MOST_HEAD} characters")
+    return toml_table(head[:end])
+
+
+def _start_of_tables(text: str) -> int:
+    """Return the place of the first bracket that begins a table of a TOML document."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        if match["line"] and depth == 0:
+            return match.start("line")
+        if match["line"] or match["open"]:
+            depth += 1
+        elif match["close"]:
+            depth -= 1
+    return len(text)
+
+
+_TOO_DEEP = f"it nests more than {MOST_LEVELS} levels"
+_TOO_LONG = f"it contains an integer of more than {MOST_DIGITS} digits"
+
+
+def _parsed(parse: Callable[[], Any]) -> Any:
+    """Return the content of a document after a check of its limits."""
+    try:
+        content = parse()
+    except RecursionError as error:
+        raise LimitError(_TOO_DEEP) from error
+    except ValueError as error:
+        if type(error) is ValueError and "integer string conversion" in str(error):
+            raise LimitError(_TOO_LONG) from error
+        raise
+    check_limits(content)
+    return content
+
+
+def check_limits(content: object) -> None:
+    """Raise LimitError if the content of a document nests too deep or has a long integer."""
+    level: list[Any] = [[content]]
+    for _ in range(MOST_LEVELS + 1):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return
+    raise LimitError(_TOO_DEEP)
+
+
+def _children(node: Any) -> list[object]:
+    """Return the lists and objects in a node. Raises LimitError if it contains a long integer."""
+    values = node.values() if isinstance(node, dict) else node
+    for value in values:
+        if isinstance(value, int) and abs(value) >= _FIRST_LONG_INTEGER:
+            raise LimitError(_TOO_LONG)
+    return [value for value in values if isinstance(value, dict | list | tuple | set)]
