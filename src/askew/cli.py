@@ -234,7 +234,7 @@ def _show_document(document: Any, as_json: bool) -> None:
     if as_json:
         write(document.numbers.read_text(encoding="utf-8"))
         return
-    for warning in document.warnings:
+    for warning in (*document.warnings, *document.image_warnings):
         err.print(f"warning: {warning}", style="yellow", soft_wrap=True, highlight=False)
     out.print(document.table())
     out.print(f"report: {document.report.resolve()}", soft_wrap=True, highlight=False)

@@ -26,7 +26,7 @@ from askew.presets import Preset, presets
 from askew.run.check import CheckReport, set_aside
 from askew.run.check import check as check_run
 from askew.run.folder import HASH_FILE, changed_run_files, plan_hash_in, run_files
-from askew.store.files import explain_os_error
+from askew.store.files import changed_files, explain_os_error
 from askew.store.store import Store, default_store, is_store, opened_alone
 from askew.studies.compare import COMPARISON_FILE
 from askew.studio import weights
@@ -89,7 +89,7 @@ def check(
     Parameters
     ----------
     run
-        Folder of the run, or of a store.
+        Folder of the run, of a comparison or of a store.
     repair
         Set damaged files aside. Repeating the run's command replaces them.
     rebuild
@@ -111,6 +111,8 @@ def check(
         return Text("\n".join(Store.rebuild(place)))
     if checks_store:
         return _check_store(place)
+    if (run / COMPARISON_FILE).exists() and not (run / PLAN_FILE).exists():
+        return _check_comparison(run)
     state = _check_run(run, place, store)
     if repair and state.faults:
         return _repair(run, place, state)
@@ -126,6 +128,15 @@ def _check_store(place: Path) -> Text:
         advice = f"the store {place} is damaged. Repair it: askew check {place} --rebuild"
         raise AskewError("\n".join([*faults, advice]))
     return Text(f"the store {place} is intact")
+
+
+def _check_comparison(folder: Path) -> Text:
+    from askew.studies.compare.comparison import FILES
+
+    faults = [f"{folder / name} {fault}" for name, fault in changed_files(folder, FILES).items()]
+    if faults:
+        raise AskewError("\n".join([*faults, "repeat askew compare to write the comparison again"]))
+    return Text(f"the comparison {folder} is intact")
 
 
 def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
@@ -188,7 +199,10 @@ def export(
     UsageError
         If the file cannot be written, or if parquet or an image has no file.
     """
-    content = _finished(run, store).export(format)
+    document = _finished(run, store)
+    content = document.export(format)
+    for warning in document.image_warnings:
+        write(f"warning: {warning}\n", sys.stderr)
     if output is None:
         if isinstance(content, bytes):
             raise UsageError(f"{format} is not text. Name a file with --output FILE")

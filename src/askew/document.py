@@ -96,6 +96,11 @@ class Document(ABC):
     def estimates(self) -> list[EstimateRow]:
         """Return a row for each estimate, in the order of results.json."""
 
+    @property
+    def image_warnings(self) -> Sequence[str]:
+        """Return warnings about images that the page could not show."""
+        return ()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.page.answer} Report: {self.report}>"
 

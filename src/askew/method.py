@@ -30,6 +30,7 @@ from askew.models.facts import remember_facts
 from askew.models.file_memory import FileDigest, Lookup, remember_files
 from askew.options import RunOptions, only_known, only_plan, run_options
 from askew.pages.blocks import Page
+from askew.pages.words import plural
 from askew.plan import PLAN_FILE, RunPlan, read_toml
 from askew.run.base import Run
 from askew.run.budget import Budget
@@ -38,7 +39,7 @@ from askew.run.folder import FILES, HASH_FILE, OPENED_FILE, REPORT_FILE, changed
 from askew.run.live import LiveRun, opened_run
 from askew.run.refusals import refusal_warnings
 from askew.store.files import SUMS_FILE, read_json, replace_sum, write_file, write_sums
-from askew.store.imagefile import opened
+from askew.store.imagefile import damage, opened
 from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
@@ -409,12 +410,39 @@ class Result(Document, Generic[P, F]):
         return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
-        """Return an image of this run by its id; None if its file is gone."""
+        """Return an image of this run by its id; None if its file is gone or damaged."""
         if name not in self._files:
             with Store(self.store, create=False) as store:
                 self._files.update(store.known_files([name]))
         path = self._files.get(name)
-        return opened(path) if path and path.exists() else None
+        if path is None or not path.exists():
+            return None
+        try:
+            return opened(path)
+        except Exception:  # decoders raise all kinds of exceptions on garbage
+            self._damaged[name] = path
+            return None
+
+    @property
+    def image_warnings(self) -> Sequence[str]:
+        """Warnings about damaged images, for which the page shows an empty cell."""
+        if not self._damaged:
+            return ()
+        is_default = self.store == default_store(self.folder)
+        store = "" if is_default else f" --store {self.store}"
+        faults = [damage(path) for path in list(self._damaged.values())[:LARGEST_LIST]]
+        more = len(self._damaged) - len(faults)
+        listed = "; ".join(faults) + (f"; and {more} more" if more else "")
+        return (
+            f"the page leaves out {plural(len(self._damaged), 'damaged image')}: {listed}. To "
+            f"replace damaged images, run askew check {self.folder}{store} --repair, and then the "
+            "command of the run",
+        )
+
+    @cached_property
+    def _damaged(self) -> dict[str, Path]:
+        """Files that could not be opened, by the id of the image."""
+        return {}
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
         """Return stored rows of images by their ids, such as vectors or maps."""

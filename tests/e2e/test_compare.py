@@ -12,6 +12,8 @@ import pytest
 
 import askew
 from askew.cli import run
+from askew.store.files import add_sums, changed_files
+from askew.studies.compare.comparison import FILES
 from askew.studies.compare.findings import SCORES
 from recorded_runs import in_file
 
@@ -102,10 +104,12 @@ def test_by_default_results_lie_beside_the_first_run_and_names_can_be_given(
     assert entries[0]["runs"] == ["old", "new"]
     (folder,) = runs[0].parent.glob("comparison-*")
     assert sorted(path.name for path in folder.iterdir()) == [
+        "SHA256SUMS",
         "comparison.html",
         "comparison.json",
         "comparison.toml",
     ]
+    assert changed_files(folder, FILES) == {}
 
 
 def test_it_is_shown_and_exported_again(
@@ -132,9 +136,20 @@ def test_it_is_shown_and_exported_again(
     assert {(row["method"], row["model"]) for row in rows} == {("compare", "new minus old")}
     assert run(["export", "again", "--format", "markdown"]) == 0
     assert "## new differs significantly from old on perceived gender." in capsys.readouterr().out
+    assert run(["check", "again"]) == 0
+    numbers = Path("again", "comparison.json").read_text()
+    Path("again", "comparison.json").write_text(numbers.replace("0", "1", 1))
+    assert run(["report", "again"]) == 2
+    assert "comparison.json has changed: its SHA-256 differs" in capsys.readouterr().err
+    assert run(["check", "again"]) == 1
+    assert "comparison.json has changed" in capsys.readouterr().err
     Path("again", "comparison.json").write_text('[{"score": "mad"}]')
+    add_sums(Path("again"), FILES)
     assert run(["report", "again"]) == 2
     assert "comparison.json: 0.prompt" in capsys.readouterr().err
+    Path("again", "SHA256SUMS").write_text("")
+    assert run(["report", "again"]) == 2
+    assert "comparison.toml is not listed in SHA256SUMS" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

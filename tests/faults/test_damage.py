@@ -44,6 +44,29 @@ def place(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
+DAMAGE = {"cut": b"\x89PNG\r\n\x1a\n\0", "empty": b"", "a text": b"no image"}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_image_is_an_empty_cell_and_a_warning(
+    place: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = place / "run"
+    image = next((place / ".askew" / "pictures").rglob("*.png"))
+    image.write_bytes(DAMAGE[damage])
+    cells = (folder / "report.html").read_text().count("<img")
+    capsys.readouterr()
+    assert run(["report", str(folder)]) == 0
+    error = capsys.readouterr().err
+    assert "warning: the page leaves out 1 damaged image" in error
+    assert str(image) in error
+    assert f"askew check {folder} --repair" in error
+    page = (folder / "report.html").read_text()
+    assert page.count("<img") < cells
+    assert "is missing" in page
+    assert run(["export", str(folder), "--format", "markdown"]) == 0
+
+
 def numbers(folder: Path) -> str:
     """Return results.json without the place and time of the run."""
     document = json.loads((folder / "run" / "results.json").read_text())

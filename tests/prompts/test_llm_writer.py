@@ -143,7 +143,8 @@ def test_answers_are_stored_by_their_request(tmp_path: Path) -> None:
 
 def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
     with serving(lambda number, content: prompts(*GOOD)) as server:
-        for damage in (b"{", b"[]", b'{"answer": {"text": 1}}'):
+        unsummed = b'{"answer": {"text": "[\\"a nurse\\", \\"a boss\\"]"}}'
+        for damage in (b"{", b"[]", b'{"answer": {"text": 1}}', unsummed):
             create("m", url=server.url, cache=Completions(tmp_path)).write(
                 "random prompts", "", 2, seed=1
             )
@@ -155,7 +156,7 @@ def test_a_damaged_record_is_asked_for_again(tmp_path: Path) -> None:
             )
             == GOOD[:2]
         )
-        assert len(server.requests) == 4
+        assert len(server.requests) == 5
 
 
 def test_tokens_are_counted_and_limited() -> None:

@@ -73,6 +73,4 @@ def _record_in(file: Path) -> Mapping[str, Any] | None:
     if not isinstance(record, dict):
         return None
     digest = record.pop("sha256", None)
-    if digest is None:  # an earlier version of askew stored none
-        return record
     return record if digest == digest_of(record) else None

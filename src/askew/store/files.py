@@ -139,6 +139,25 @@ def write_sums(folder: Path, names: Iterable[str]) -> None:
     _write_sums(folder, sums)
 
 
+def add_sums(folder: Path, names: Iterable[str]) -> None:
+    """Add the checksums of some files to the SHA256SUMS of a folder. Lines of other files stay.
+
+    Raises
+    ------
+    RunError
+        If the file cannot be written.
+    """
+    try:
+        sums = listed_files(folder)
+    except (OSError, ValueError):
+        sums = {}
+    try:
+        sums |= {name: sha256(read_bytes(folder / name, follow=False)) for name in names}
+    except OSError as error:
+        raise RunError(f"the folder {folder} {explain_os_error(error)}") from error
+    _write_sums(folder, sums)
+
+
 def replace_sum(path: Path) -> None:
     """Replace the checksum of a file in the SHA256SUMS of its folder, if the folder has one.
 

@@ -155,6 +155,12 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     return bool((np.ptp(rows, axis=0) <= noise).all())
 
 
+def damage(path: Path) -> str:
+    """Return why an image file cannot be opened; empty if it can."""
+    reading = read(path)
+    return reading.detail if isinstance(reading, Missing) else ""
+
+
 def read(path: Path) -> EncodedPicture | Missing:
     """Return the bytes of a user's image file, or the reason why it cannot be used.
 

@@ -57,6 +57,11 @@ class GraphsResult(Document):
         """Content of the page."""
         return page(self.runs, self.findings, self.results)
 
+    @property
+    def image_warnings(self) -> Sequence[str]:
+        """Warnings about damaged images of the runs."""
+        return [text for run in self.results.values() for text in run.image_warnings]
+
     def estimates(self) -> list[EstimateRow]:
         """Return a row for each difference, in the order of the JSON file."""
         return rows(findings.scored(self.findings), "graphs")

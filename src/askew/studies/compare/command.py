@@ -9,10 +9,10 @@ from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, NamesOption, PathOption, TextsOption
 from askew.plan import PromptPlan
-from askew.store.files import sha256
+from askew.store.files import SUMS_FILE, changed_files, sha256
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.comparable import have_the_same_embedder, match_runs
-from askew.studies.compare.comparison import RUNS_FILE, Comparison, ComparisonPlan
+from askew.studies.compare.comparison import FILES, RUNS_FILE, Comparison, ComparisonPlan
 from askew.studies.compare.findings import SCORES, ScoreDifference, run_scores
 from askew.studies.compare.runs import (
     content_digest,
@@ -148,6 +148,12 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
         If a file or a run is missing or not valid.
     """
     plan = ComparisonPlan.read(folder / RUNS_FILE)
+    faults = changed_files(folder, FILES)
+    for name in (SUMS_FILE, RUNS_FILE, COMPARISON_FILE):
+        if name in faults:
+            raise UsageError(
+                f"{folder / name} {faults[name]}. Repeat askew compare to write the comparison again"
+            )
     runs = {}
     for run in plan.runs:
         run_folder = Path(os.path.normpath(folder / run.folder))

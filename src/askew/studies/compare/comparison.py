@@ -1,6 +1,7 @@
 """The comparison as a document: its files, and the runs that comparison.toml names."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from askew.document import Document, EstimateRow, rows
 from askew.errors import UsageError
 from askew.pages.blocks import Page
 from askew.plan import NonEmptyText, PlanPart, RunPlan
-from askew.store.files import write_file
+from askew.store.files import add_sums, replace_sum, write_file
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.findings import (
     SET_SCORES,
@@ -25,6 +26,8 @@ from askew.types import Estimate, Missing
 
 PAGE_FILE = "comparison.html"
 RUNS_FILE = "comparison.toml"
+FILES = (COMPARISON_FILE, RUNS_FILE, PAGE_FILE)
+"""Files of a comparison. `SHA256SUMS` lists them."""
 
 
 class ComparedRunPlan(PlanPart):
@@ -112,12 +115,17 @@ class Comparison(Document, ComparisonFindings):
 
         return page(self)
 
+    @property
+    def image_warnings(self) -> Sequence[str]:
+        """Warnings about damaged images of the runs."""
+        return [text for run in self.runs.values() for text in run.image_warnings]
+
     def estimates(self) -> list[EstimateRow]:
         """Return a row for each difference, in the order of comparison.json."""
         return rows(scored(self.entries), "compare")
 
     def write(self) -> Self:
-        """Write comparison.json, comparison.toml and comparison.html into the folder."""
+        """Write comparison.json, .toml and .html into the folder, and their checksums."""
         findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
         runs = [
             {"name": name, "folder": self._path_to(run.folder), "store": self._path_to(run.store)}
@@ -126,7 +134,14 @@ class Comparison(Document, ComparisonFindings):
         plan = ComparisonPlan.checked({"runs": runs})
         write_file(self.folder / RUNS_FILE, plan.to_toml().encode())
         self.write_report()
+        add_sums(self.folder, FILES)
         return self
+
+    def write_report(self) -> Path:
+        """Write the report as one HTML file and return its path."""
+        path = super().write_report()
+        replace_sum(path)
+        return path
 
     def _path_to(self, place: Path) -> str:
         """Return an absolute path as it is, and other paths relative to the comparison."""
