@@ -50,9 +50,17 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def common(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of this run of the tests share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "common"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(common: Path) -> Callable[[str], Path]:
     """Return a function from a family to the folder of its tiny pipeline, saved once, read-only."""
     import tiny_pipelines  # imported here because it imports torch and diffusers
 
-    root = tmp_path_factory.mktemp("pipelines")
-    return lambda family: tiny_pipelines.save(family, root / family.replace(" ", "-"))
+    return lambda family: tiny_pipelines.save(family, common / family.replace(" ", "-"))

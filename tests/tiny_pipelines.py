@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import string
 from collections.abc import Callable
 from pathlib import Path
@@ -21,13 +23,21 @@ WIDTH = 32
 
 
 def save(family: str, folder: Path) -> Path:
-    """Build a pipeline of `family` with fixed weights and save it, unless it is there."""
-    if (folder / "model_index.json").exists():
+    """Build a pipeline of `family` with fixed weights and save it, unless it is there.
+
+    Of several processes that save it at the same time, the first to finish does.
+    """
+    if folder.exists():
         return folder
     with torch.random.fork_rng():
         torch.manual_seed(0)
         pipeline = (FAMILIES | OTHERS)[family]()
-    pipeline.save_pretrained(folder)
+    unfinished = folder.with_name(f"{folder.name}-{os.getpid()}")
+    pipeline.save_pretrained(unfinished)
+    try:
+        unfinished.rename(folder)
+    except OSError:  # another process saved it meanwhile
+        shutil.rmtree(unfinished)
     return folder
 
 

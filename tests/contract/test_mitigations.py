@@ -42,7 +42,7 @@ CASES: dict[str, Mapping[str, object]] = {
     "negative-prompt": {"words": "a female person"},
     "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
 }
-REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62, 7))]
+REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62))]
 
 
 def load(name: str) -> Mitigation:
@@ -54,16 +54,18 @@ def load(name: str) -> Mitigation:
     return mitigation.parse_mitigation({"method": name, **CASES[name], **learned}, name)
 
 
-def studio() -> Model:
+@pytest.fixture(scope="module")
+def plain() -> Model:
+    """Return a model without any mitigation. Wrapping leaves it as it was."""
     model = registry.model("studio", num_inference_steps=2)
     assert isinstance(model, Model)
     return model
 
 
 @pytest.fixture(scope="module")
-def untouched() -> list[Image.Image | Missing]:
-    """Return images of a model without any mitigation."""
-    return studio().generate(REQUESTS)
+def untouched(plain: Model) -> list[Image.Image | Missing]:
+    """Return images of the plain model, made before it is wrapped."""
+    return plain.generate(REQUESTS)
 
 
 def apart(images: list[Any], other_images: list[Any]) -> float:
@@ -91,9 +93,8 @@ def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", CASES)
 def test_images_depend_on_the_request_only_and_differ_from_plain_ones(
-    name: str, untouched: list[Image.Image | Missing]
+    name: str, plain: Model, untouched: list[Image.Image | Missing]
 ) -> None:
-    plain = studio()
     technique = load(name)
     model = technique.wrap(plain)
     assert isinstance(model, Model)

@@ -52,7 +52,10 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
     return np.stack([np.asarray(picture, dtype=int) for picture in pictures])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    ["stable-diffusion", pytest.param("stable-diffusion-xl", marks=pytest.mark.slow), FAMILIES[2]],
+)
 def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     tiny_editor = editor(tiny, family)
     wanted = requests()
@@ -83,7 +86,15 @@ def test_edits_depend_on_every_part_of_the_request(tiny: Saved, family: str) -> 
 
 
 @pytest.mark.parametrize(
-    "family", ["latent-consistency", "flux", "qwen-image", "kandinsky", "sana-sprint"]
+    "family",
+    [
+        "flux",
+        "sana-sprint",
+        *(
+            pytest.param(family, marks=pytest.mark.slow)
+            for family in ("latent-consistency", "qwen-image", "kandinsky")
+        ),
+    ],
 )
 def test_every_supported_family_edits_and_restores_images(tiny: Saved, family: str) -> None:
     side = 64

@@ -39,8 +39,29 @@ SETTINGS: dict[str, dict[str, Setting]] = {
 GUIDED: dict[str, dict[str, Setting]] = {"flux": {"true_cfg_scale": 3.0}}
 """Further settings that a family needs before a negative prompt has an effect."""
 
+QUICK = {
+    "flux",
+    "flux-stochastic",
+    "kandinsky",
+    "pixart",
+    "qwen-image",
+    "stable-diffusion",
+    "stable-diffusion-3",
+    "stable-diffusion-xl",
+}
+"""Families that differ in their noise, text encoders and guidance. Others take longer."""
+
 PROMPTS = ("a photo of a nurse", "a chef", "a photo of an old doctor in a hospital")
 REQUESTS = [Request(PROMPTS[k % 3], 100 + k // 3) for k in range(8)]
+
+
+def families(*without: str) -> list[Any]:
+    """Return parameters of tests: all families but `without`; those not in `QUICK` are slow."""
+    return [
+        pytest.param(family, marks=() if family in QUICK else pytest.mark.slow)
+        for family in tiny_pipelines.FAMILIES
+        if family not in without
+    ]
 
 
 def model(tiny: Saved, family: str, **settings: Any) -> DiffusersModel:
@@ -59,7 +80,7 @@ def in_batches(tiny_model: DiffusersModel, size: int) -> np.ndarray:
     return np.concatenate([arrays(tiny_model.generate(part)) for part in parts])
 
 
-@pytest.mark.parametrize("family", tiny_pipelines.FAMILIES)
+@pytest.mark.parametrize("family", families())
 def test_images_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     tiny_model = model(tiny, family, batch_size=4)
     together = in_batches(tiny_model, 4)
@@ -73,9 +94,7 @@ def test_images_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> Non
     assert np.abs(by_seed).max() >= 5
 
 
-@pytest.mark.parametrize(
-    "family", [f for f in tiny_pipelines.FAMILIES if f not in ("sana-sprint", "latent-consistency")]
-)
+@pytest.mark.parametrize("family", families("sana-sprint", "latent-consistency"))
 def test_a_negative_prompt_changes_every_image_of_a_batch_alike(tiny: Saved, family: str) -> None:
     guided = {"guidance_scale": 4.0, **GUIDED.get(family.removesuffix("-stochastic"), {})}
     if family == "qwen-image":
@@ -171,7 +190,7 @@ class MemoryHungryPipeline:
     ],
 )
 def test_a_batch_that_is_too_large_is_halved_until_it_fits(tiny: Saved, error: Exception) -> None:
-    tiny_model = model(tiny, "stable-diffusion", batch_size=8, **SMALL)
+    tiny_model = model(tiny, "stable-diffusion", batch_size=8, num_inference_steps=1, **SMALL)
     expected = arrays(tiny_model.generate(REQUESTS))
     greedy = MemoryHungryPipeline(tiny_model.pipeline, 2, error)
     tiny_model.__dict__["pipeline"] = greedy

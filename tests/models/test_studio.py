@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -76,17 +77,24 @@ def values_shown(images: list[Image.Image | Missing], attribute: str) -> NDArray
     return np.array(vqa.read(vqa.embedder.embed_pixels(pixels(images)), attribute))
 
 
-@pytest.mark.parametrize("name", MODELS)
+PROMPTS = (
+    "a photo of a happy male nurse indoors",
+    "A color photograph of an african-american woman, headshot, high-quality.",
+    "a photo of young nurses",
+    "a photo of a young slim blind nurse",
+    "a photo of men",
+    "a photo of an old tired female mechanic outdoors",
+    "a photo of a muscular nurse in a wheelchair",
+)
+QUICK = {("studio", PROMPTS[0]), ("studio/balanced", PROMPTS[1]), ("studio", PROMPTS[2])}
+"""One prompt that states several values, one in other words, and one with a plural."""
+
+
 @pytest.mark.parametrize(
-    "prompt",
+    ("name", "prompt"),
     [
-        "a photo of a happy male nurse indoors",
-        "a photo of a young slim blind nurse",
-        "A color photograph of an african-american woman, headshot, high-quality.",
-        "a photo of men",
-        "a photo of young nurses",
-        pytest.param("a photo of an old tired female mechanic outdoors", marks=pytest.mark.slow),
-        pytest.param("a photo of a muscular nurse in a wheelchair", marks=pytest.mark.slow),
+        pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow)
+        for case in product(MODELS, PROMPTS)
     ],
 )
 def test_images_show_all_values_of_a_prompt(name: str, prompt: str) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import chi2_contingency
 
 from askew.errors import UsageError
 from askew.methods.interact.counts import GraphCounts, count_answers, pooled
-from askew.methods.interact.findings import Edge, Graph
+from askew.methods.interact.findings import Edge, Graph, InteractionFindings
 from askew.methods.interact.graph import graphs
 from askew.methods.interact.plan import InteractionPlan
 from askew.methods.interact.validation import UNMITIGATED, counts_of_run, validation
@@ -29,7 +29,7 @@ from planted_answers import INSTRUMENT, known, observed, planned, planted, score
 NURSE = "a photo of a nurse"
 MECHANIC = "a photo of a mechanic"
 AXES = ("gender", "age", "clothing", "emotion")
-PLAN = planned([NURSE, MECHANIC], AXES)
+PLAN = planned([NURSE, MECHANIC], AXES, bootstrap_samples=100)
 PAPER_PLAN = PLAN.model_copy(update={"edge_rule": "paper"})
 SCORING = Scoring.of(PLAN)
 
@@ -37,6 +37,11 @@ SCORING = Scoring.of(PLAN)
 @pytest.fixture(scope="module")
 def sets() -> dict[str, Any]:
     return planted(PLAN, 96)
+
+
+@pytest.fixture(scope="module")
+def findings(sets: dict[str, Any]) -> InteractionFindings:
+    return scored(PLAN, sets)
 
 
 @pytest.fixture(scope="module")
@@ -256,8 +261,7 @@ def test_the_order_of_axes_does_not_change_the_graph(sets: dict[str, Any], entry
         assert measured == edge(other, measured.source, measured.target)
 
 
-def test_scores_include_all_prompts_and_the_pooled_graph(sets: dict[str, Any]) -> None:
-    findings = scored(PLAN, sets)
+def test_scores_include_all_prompts_and_the_pooled_graph(findings: InteractionFindings) -> None:
     assert [g.prompt for g in findings.biasconnect] == [None, NURSE, MECHANIC]
     assert {s.set for s in findings.shares} == {"initial"}
 
@@ -362,9 +366,11 @@ def test_fewer_images_and_more_errors_change_the_graph_more(sets: dict[str, Any]
     assert known(changes["errors", 0.4].sensitivity_change).low is not None
 
 
-def test_baseline_images_of_another_run_can_be_the_mitigation(sets: dict[str, Any]) -> None:
+def test_baseline_images_of_another_run_can_be_the_mitigation(
+    sets: dict[str, Any], findings: InteractionFindings
+) -> None:
     prompt = PLAN.prompts[0]
-    other = scored(PLAN, sets).shares
+    other = findings.shares
     counts_there = counts_of_run("runs/other", other, prompt, INSTRUMENT)
     here = count_answers([sets[NURSE][0]], prompt.axes, INSTRUMENT)
     assert counts_there is not None
