@@ -24,6 +24,7 @@ from askew.stats.intervals import (
     p_value,
     percentile_interval,
     positive_counts,
+    quantile,
     tail,
 )
 from askew.types import Estimate
@@ -141,3 +142,14 @@ def test_p_by_rounds_equals_p_of_all_draws_and_stops_early() -> None:
     assert (drawn[:-50, 1] >= 0.97).sum() < ENOUGH
     batches.clear()
     assert p_by_rounds(np.array([0.5, 2.0]), rounds(3))[1] == pytest.approx(1 / 151)
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+)
+def test_quantiles_are_those_of_numpy(draws: list[float], shares: list[float]) -> None:
+    draws_array = np.array(draws)
+    assert quantile(draws_array, shares).tolist() == np.quantile(draws_array, shares).tolist()
+    assert quantile(draws_array, shares[0]) == np.quantile(draws_array, shares[0])
+    assert np.isnan(quantile(np.append(draws_array, np.nan), shares)).all()

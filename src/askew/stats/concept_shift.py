@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from askew.stats.intervals import POINT, Floats, tail
+from askew.stats.intervals import POINT, Floats, quantile, tail
 
 CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
@@ -171,7 +171,7 @@ class ConceptShift:
         """Return the calibration curve along a path for a central interval of `level`."""
         probabilities = [tail(level), 0.5, 1 - tail(level)]
         quantiles = [
-            np.quantile(self.draws(difference, share), probabilities)
+            quantile(self.draws(difference, share), probabilities)
             for difference, share in zip(path.difference, path.share, strict=True)
         ]
         scores = [self.score_of(difference) for difference in path.difference]

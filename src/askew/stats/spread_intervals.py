@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askew.stats.intervals import Floats, first_accepted, tail
+from askew.stats.intervals import Floats, first_accepted, quantile, tail
 
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 SpreadMeasure = Callable[[Floats], Floats]
@@ -36,12 +36,13 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
         Level of the interval, in (0, 1).
     """
     observed = float(spread(scores))
+    median = float(np.median(scores))
 
     def reached(t: Floats) -> bool:
-        spreads = spread(_gathered(scores, t) + errors)
-        return bool(np.quantile(spreads, 1 - tail(level)) >= observed)
+        spreads = spread(_gathered(scores, median, t) + errors)
+        return bool(quantile(spreads, 1 - tail(level)) >= observed)
 
-    return float(spread(_gathered(scores, first_accepted(reached, 0.0, 1.0))))
+    return float(spread(_gathered(scores, median, first_accepted(reached, 0.0, 1.0))))
 
 
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
@@ -56,13 +57,13 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
     scores, errors, spread, level
         As in `low_end`.
     """
-    under_equality = spread(_gathered(scores, 0.0) + errors)
+    under_equality = spread(_gathered(scores, float(np.median(scores)), 0.0) + errors)
     observed = max(float(spread(scores)), float(np.median(under_equality)))
     outward = _outward(scores, errors)
 
     def exceeded(t: Floats) -> bool:
         spreads = spread(_stretched(scores, outward, t) + errors)
-        return bool(np.quantile(spreads, tail(level)) > observed)
+        return bool(quantile(spreads, tail(level)) > observed)
 
     start = 0.0
     stop = 1.0
@@ -72,9 +73,8 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
     return float(spread(_stretched(scores, outward, first_accepted(exceeded, start, stop))))
 
 
-def _gathered(scores: Floats, t: ArrayLike) -> Floats:
+def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
     """Move all scores toward the median by the same amount: all equal at t = 0, as observed at t = 1."""
-    median = np.median(scores)
     deviation = scores - median
     size = np.abs(deviation)
     remaining = np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0)
