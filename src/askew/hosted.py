@@ -113,7 +113,7 @@ class Server:
     def __init__(
         self, url: str = OPENAI_URL, *, timeout: float = 120.0, attempts: int = ATTEMPTS
     ) -> None:
-        self._is_openai = _host(url) == _host(OPENAI_URL)
+        self.is_openai = _host(url) == _host(OPENAI_URL)
         if timeout <= 0 or attempts < 1:
             raise UsageError("timeout and attempts must be greater than 0")
         address = urlsplit(url)
@@ -123,7 +123,7 @@ class Server:
         self.url = shown(url).rstrip("/")
         self._timeout = timeout
         self._attempts = attempts
-        self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self._is_openai else "")
+        self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self.is_openai else "")
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -260,7 +260,7 @@ class Server:
         names = []
         if not self._key:
             names.append("Authorization")
-        if not self._is_openai:
+        if not self.is_openai:
             names += ["OpenAI-Organization", "OpenAI-Project"]
         return dict.fromkeys(names, openai.omit)
 

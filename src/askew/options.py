@@ -232,7 +232,9 @@ class RunOptions(TypedDict, total=False):
     ]
     price: Annotated[
         float | None,
-        _run_option(help="Price of an image in dollars, for --dry-run, --budget and the report."),
+        _run_option(
+            help="Price of an image in dollars, for --dry-run, --budget and the report. [default: list price if known]"
+        ),
     ]
     vqa_price: Annotated[
         float | None,

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,12 @@ from askew.errors import Interrupted, ModelError, RunError, ServerError, UsageEr
 from askew.models.base import REPORT
 from askew.models.openai import create
 from askew.models.planted import PlantedModel
+from askew.models.prices import ListPrice, price_table
 from askew.run.budget import Budget
+from askew.run.count import CountingRun
 from askew.run.live import LiveRun
-from askew.run.server_reports import server_sentences
+from askew.run.server_reports import ListedImages, server_sentences
+from askew.run.work import wanted_pictures
 from askew.store.store import Store
 from askew.types import Missing, Picture
 from served_models import served
@@ -159,26 +163,100 @@ def test_a_refused_prompt_is_not_asked_again(tmp_path: Path, store: Store) -> No
 def test_the_budget_in_dollars_ends_before_it_is_crossed(tmp_path: Path, store: Store) -> None:
     model = CalledModel()
     budget = Budget.parse("0.5usd", price=0.08)
-    with pytest.raises(RunError, match=r"budget of 6 images \(\$0.5 at \$0.08\) is used up"):
+    with pytest.raises(RunError, match=r"budget of \$0.5 is used up"):
         LiveRun(tmp_path / "run", store, small_plan(), budget=budget).pictures(model, TEXTS, 8, 0)
     assert model.calls == 6
 
 
-@pytest.mark.parametrize(
-    ("given", "price", "words"),
-    [("5usd", None, "--price"), ("$5", None, "--price"), (None, -1.0, "greater than 0")],
-)
-def test_money_needs_a_price(given: str | None, price: float | None, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        Budget.parse(given, price)
+@pytest.mark.parametrize("model", [CalledModel(), PatternModel()])
+def test_money_needs_a_price(model: PatternModel, tmp_path: Path, store: Store) -> None:
+    run = LiveRun(tmp_path / "run", store, small_plan(), budget="5usd")
+    with pytest.raises(UsageError, match=r"budget of \$5 needs the price.*--price"):
+        run.pictures(model, TEXTS, 8, 0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_price_is_above_zero() -> None:
+    with pytest.raises(UsageError, match="greater than 0"):
+        Budget.parse(None, -1.0)
+
+
+def test_a_budget_that_allows_no_image_names_a_budget_that_does(
+    tmp_path: Path, store: Store
+) -> None:
+    budget = Budget.parse("0.01usd", price=0.08)
+    with pytest.raises(UsageError, match=r"Set --budget to 0\.08usd or more"):
+        LiveRun(tmp_path / "run", store, small_plan(), budget=budget).pictures(
+            CalledModel(), TEXTS, 8, 0
+        )
+
+
+class ListedModel(CalledModel):
+    """A model whose list price is known."""
+
+    list_price = ListPrice(dollars=0.25, date="2026-05-10", source="a price list")
+
+
+def test_a_list_price_bounds_the_cost_and_a_given_price_replaces_it(
+    tmp_path: Path, store: Store
+) -> None:
+    for price, calls in ((None, 4), (0.125, 4 + 8)):
+        model = ListedModel()
+        run = LiveRun(tmp_path / "run", store, small_plan(), budget=Budget.parse("1usd", price))
+        with pytest.raises(RunError, match=r"budget of \$1 is used up"):
+            run.pictures(model, TEXTS, 8, 0)
+        assert len(store.pictures(r.key for r in wanted_pictures(model, TEXTS, 8, 0))) == calls
+
+
+def test_a_dry_run_prints_the_list_price_of_what_is_left(store: Store) -> None:
+    lines = {}
+    for model in (ListedModel(), CalledModel(), PatternModel()):
+        counted = CountingRun(store)
+        for _ in range(2):
+            counted.pictures(model, TEXTS, 8, 0)
+        costs = [line for line in counted.lines() if line.startswith("cost")]
+        lines[type(model).__name__] = " ".join(costs)
+    assert lines == {
+        "ListedModel": "cost        at most $4.00 "
+        "(16 images at $0.25, list price as known on 2026-05-10)",
+        "CalledModel": "cost        of 16 images of hosted models is unknown; state the price of "
+        "an image in dollars: --price 0.04",
+        "PatternModel": "",
+    }
+
+
+def test_list_prices_hold_for_stated_sizes_on_the_server_of_the_provider() -> None:
+    known = {"size": "1024x1024", "quality": "low"}
+    price = create("gpt-image-1.5", **known).list_price
+    assert price is not None
+    assert price.dollars == 0.009
+    assert price.words() == "list price as known on 2026-05-10"
+    for model in (
+        create("gpt-image-1.5", size="1024x1024"),
+        create("gpt-image-1.5", quality="auto", size="1024x1024"),
+        create("other", **known),
+        create("gpt-image-1.5", url="http://127.0.0.1:9/v1", **known),
+    ):
+        assert model.list_price is None
+
+
+def test_every_price_has_a_date_and_a_source() -> None:
+    for entry in price_table():
+        assert date(2026, 1, 1) <= entry["date"] <= date.today()
+        assert entry["source"].startswith("https://")
+        assert all(0 < dollars < 1 for dollars in entry["quality"].values())
 
 
 def test_rewritten_prompts_and_the_cost_are_stated() -> None:
-    reports = [{"revised_prompt": "a smiling nurse"}, {"tokens": 3}]
-    rewriting, cost = server_sentences(reports, 2, 0.04)
+    reports = {"a": {"revised_prompt": "a smiling nurse"}, "b": {"tokens": 3}}
+    rewriting, cost = server_sentences(reports, 0.04)
     assert "1 of 2 images, for example to 'a smiling nurse'" in rewriting
     assert cost == "the 2 images cost about $0.08 at $0.04 per image"
-    assert server_sentences([], 2, 0.04) == []
+    assert server_sentences({}, 0.04) == []
+    listed = ListedImages(ListedModel.list_price, {"b", "c"})
+    assert server_sentences(reports, None, [listed])[1:] == [
+        "the 1 image costs about $0.25 at $0.25 per image (list price as known on 2026-05-10)"
+    ]
 
 
 def test_a_served_model_gives_the_ids_of_the_images_made_directly(
@@ -202,6 +280,7 @@ sys.path.insert(0, sys.argv[3])
 from doubles import small_plan
 from askew.models.openai import create
 from askew.run.live import LiveRun
+from askew.run.work import wanted_pictures
 from askew.store.store import Store
 folder = Path(sys.argv[1])
 model = create("m", url=sys.argv[2], revision="1", seeded=True, concurrency=3)

@@ -174,8 +174,6 @@ def test_a_budget_stops_between_batches_and_continues(tmp_path: Path, store: Sto
         ("90min", None, 5400),
         ("1.5h", None, 5400),
         ("20 s", None, 20),
-        ("$5 at $0.02", 250, None),
-        ("$0.3 at $0.1", 3, None),
     ],
 )
 def test_budgets_are_read(
@@ -185,7 +183,7 @@ def test_budgets_are_read(
     assert (budget.pictures, budget.seconds) == (pictures, seconds)
 
 
-@pytest.mark.parametrize("given", ["much", "5 days", "$5 at $0", "1..2h", "-"])
+@pytest.mark.parametrize("given", ["much", "5 days", "$5 at $0.02", "1..2h", "-"])
 def test_budgets_that_cannot_be_read(given: str) -> None:
     with pytest.raises(UsageError, match="90min"):
         Budget.parse(given)

@@ -28,6 +28,7 @@ from askew.hosted import (
 )
 from askew.models.base import EditRequest, Request, Setting
 from askew.models.openai_images import as_large_as, image_of, png
+from askew.models.prices import list_price
 from askew.types import Missing
 
 URL_VARIABLE = "ASKEW_MODEL_URL"
@@ -133,6 +134,7 @@ class HostedModel:
         self.server = server
         self.seed_bits = SeedBits(seed_bits)
         self.given_fields = fields
+        self.list_price = list_price(self.name, fields) if server.is_openai else None
         self.settings: Mapping[str, Setting] = {**fields, **self.seed_bits.settings()}
         self._fields: dict[str, Any] = {"model": name, "n": 1}
         self._fields |= {field: fields[field] for field in OFFICIAL if field in fields}

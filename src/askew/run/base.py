@@ -23,6 +23,7 @@ from askew.models.base import (
     Setting,
     is_seeded,
 )
+from askew.models.prices import ListPrice
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, once_each, wanted_pictures
 from askew.store.completions import Completions
@@ -110,6 +111,7 @@ class ModelMaker:
         self.seeded = is_seeded(model)
         self.concurrency = int(getattr(model, "concurrency", 1))
         self.is_called = hasattr(model, "concurrency")
+        self.list_price: ListPrice | None = getattr(model, "list_price", None)
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
         """Return one batch of images, encoded.

@@ -3,20 +3,22 @@
 import math
 import re
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 from askew.errors import RESUME, RunError, UsageError
+from askew.models.prices import ListPrice
 
 SECONDS_PER_UNIT = {"s": 1, "min": 60, "h": 3600}
 TIME = re.compile(r"([\d.]+) ?(s|min|h)")
-MONEY = re.compile(r"\$([\d.]+) at \$([\d.]+)")
 DOLLARS = re.compile(r"\$([\d.]+)|([\d.]+) ?usd", re.IGNORECASE)
+ROUNDING = 1e-9
+"""Added to a number of affordable things, since dollars are decimal fractions."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """A bound on the images or the time of a run, with the amount that is spent.
+    """A bound on the images, the time or the cost of a run, with the amount that is spent.
 
     Attributes
     ----------
@@ -29,13 +31,15 @@ class Budget:
     dollars
         Largest cost in dollars; None for no bound.
     price
-        Price of an image in dollars; None if it is unknown.
+        Price of an image in dollars, in place of list prices; None if it is not given.
     call_price
         Price of a call of an instrument behind a server; None if it is unknown.
     spent
         Number of images that were made.
     calls
         Number of calls of instruments behind servers.
+    paid
+        Cost of the images and calls in dollars.
     """
 
     pictures: int | None = None
@@ -46,6 +50,7 @@ class Budget:
     call_price: float | None = None
     spent: int = field(default=0, init=False)
     calls: int = field(default=0, init=False)
+    paid: float = field(default=0.0, init=False)
     _begun: float = field(default_factory=time.monotonic, init=False)
     _longest: float = field(default=0.0, init=False)
 
@@ -56,7 +61,7 @@ class Budget:
         price: float | None = None,
         call_price: float | None = None,
     ) -> Self:
-        """Read a budget such as 500, "500", "90min", "5usd" or "$5 at $0.02", the price of an image.
+        """Read a budget such as 500, "500", "90min", "5usd" or "$5".
 
         Parameters
         ----------
@@ -70,36 +75,20 @@ class Budget:
         Raises
         ------
         UsageError
-            If the text has none of these forms, or money is given without a price.
+            If the text has none of these forms, or a price is not above 0.
         """
         text = "" if given is None else str(given).strip()
         for option, dollars in {"--price": price, "--vqa-price": call_price}.items():
             if dollars is not None and not 0 < dollars < math.inf:
                 raise UsageError(f"{option} is {dollars}; it must be greater than 0 dollars")
-        money = DOLLARS.fullmatch(text)
         try:
-            if money and (price is None or call_price is not None):
-                budget = cls._of_money(text, float(money[1] or money[2]), price, call_price)
-            elif money:
-                budget = cls._parse(f"${money[1] or money[2]} at ${price:g}")
-            else:
-                budget = cls._parse(text)
-            return replace(budget, price=price or budget.price, call_price=call_price)
-        except (ValueError, ZeroDivisionError):
+            budget = cls._parse(text)
+        except ValueError:
             forms = '500 (images), "90min", "2h", or "5usd" with --price 0.02'
             raise UsageError(f"cannot read the budget {text!r}. Use --budget {forms}") from None
-
-    @classmethod
-    def _of_money(
-        cls, text: str, dollars: float, price: float | None, call_price: float | None
-    ) -> Self:
-        """Return the budget of a sum for images and calls."""
-        if price is None and call_price is None:
-            raise UsageError(
-                f"the budget {text!r} needs the price of an image in dollars: --price 0.04, or "
-                "the price of a call of a hosted VQA model: --vqa-price 0.001"
-            )
-        return cls(dollars=dollars, text=f"${dollars:g}")
+        budget.price = price
+        budget.call_price = call_price
+        return budget
 
     @classmethod
     def _parse(cls, text: str) -> Self:
@@ -108,22 +97,23 @@ class Budget:
         duration = TIME.fullmatch(text)
         if duration:
             return cls(seconds=float(duration[1]) * SECONDS_PER_UNIT[duration[2]], text=text)
-        price = MONEY.fullmatch(text)
-        if price:
-            count = int(float(price[1]) / float(price[2]) + 1e-9)
-            return cls(
-                pictures=count,
-                text=f"{count} images ({text})",
-                dollars=float(price[1]),
-                price=float(price[2]),
-            )
+        money = DOLLARS.fullmatch(text)
+        if money:
+            dollars = float(money[1] or money[2])
+            return cls(dollars=dollars, text=f"${dollars:g}")
         return cls(pictures=int(text), text=f"{int(text)} images")
 
-    def pictures_left(self) -> int | None:
-        """Return how many more images the budget allows; None for no bound."""
+    def image_price(self, listed: ListPrice | None) -> float | None:
+        """Return the given price of an image, else the list price; None if both are unknown."""
+        if self.price is not None or listed is None:
+            return self.price
+        return listed.dollars
+
+    def pictures_left(self, price: float | None) -> int | None:
+        """Return how many more images at a price the budget allows; None for no bound."""
         if self.pictures is not None:
             return self.pictures - self.spent
-        return self._affordable(self.price)
+        return self._affordable(price)
 
     def calls_left(self) -> int | None:
         """Return how many more calls of instruments the budget allows; None for no bound."""
@@ -133,9 +123,17 @@ class Budget:
         """Return the number of things at a price that can be paid from the remaining money."""
         if self.dollars is None or price is None:
             return None
-        images = self.spent * (self.price or 0.0)
-        calls = self.calls * (self.call_price or 0.0)
-        return int((self.dollars - images - calls) / price + 1e-9)
+        return int((self.dollars - self.paid) / price + ROUNDING)
+
+    def add_images(self, count: int, price: float | None) -> None:
+        """Record images that were made at a price."""
+        self.spent += count
+        self.paid += count * (price or 0.0)
+
+    def add_calls(self, count: int) -> None:
+        """Record calls of an instrument behind a server."""
+        self.calls += count
+        self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
         """Check whether another part may exceed the time, if it takes as long as the longest part."""

@@ -1,5 +1,6 @@
 """A run that only counts the work of a gather step, and the part that is already stored."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -10,6 +11,7 @@ import numpy as np
 
 from askew.measure.base import VQA, CalledVQA, Evaluator, PictureReader
 from askew.models.base import Collection, FiledPicture
+from askew.models.prices import ListPrice
 from askew.plan import RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
 from askew.run.folder import check_folder
@@ -43,6 +45,8 @@ class CountingRun(Run):
         self._price = price
         self._call_price = call_price
         self._paid_calls = 0
+        self._unpriced = 0
+        self._listed = Counter[ListPrice]()
         self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
@@ -55,6 +59,7 @@ class CountingRun(Run):
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return stored images, and representatives of all other images."""
+        self._count_listed(maker, wanted)
         stored = self._pictures(wanted)
         batches = slices(wanted, maker.batch_size)
         left = unfinished(batches, stored, getattr(maker, "seeded", True))
@@ -65,6 +70,18 @@ class CountingRun(Run):
         for request in absent:
             stored[request.key] = Picture(request.key, "", request.prompt, request.seed)
         return {request.key: stored[request.key] for request in wanted}
+
+    def _count_listed(self, maker: Maker[W], wanted: Sequence[W]) -> None:
+        """Count the images of a hosted model that must be made, by their list price."""
+        if not getattr(maker, "is_called", False):
+            return
+        keys = {request.key for request in wanted} - self._wanted
+        left = len(keys - self.store.pictures(keys).keys())
+        listed: ListPrice | None = getattr(maker, "list_price", None)
+        if listed is None:
+            self._unpriced += left
+        else:
+            self._listed[listed] += left
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -190,18 +207,36 @@ class CountingRun(Run):
         """
         dollars = 0.0
         parts = []
-        if self._price is not None:
-            images = self.total.pictures_left
-            dollars += images * self._price
-            parts.append(f"{images} images at ${self._price:g}")
+        for images, price, words in self._priced_images():
+            dollars += images * price
+            parts.append(f"{images} images at ${price:g}{words}")
         if self._call_price is not None:
             later = sum(work.questions_left for work in self.bounds.values())
             calls = self._paid_calls + later
             dollars += calls * self._call_price
             parts.append(f"{calls} calls for labels at ${self._call_price:g}")
-        if not parts:
-            return []
-        return [f"cost        at most ${dollars:,.2f} ({', '.join(parts)})"]
+        lines = []
+        if parts:
+            lines.append(f"cost        at most ${dollars:,.2f} ({', '.join(parts)})")
+        if self._price is None and self._unpriced:
+            lines.append(
+                f"cost        of {self._unpriced:,} images of hosted models is unknown; state the price "
+                "of an image in dollars: --price 0.04"
+            )
+        return lines
+
+    def _priced_images(self) -> Iterator[tuple[int, float, str]]:
+        """Yield numbers of images with their price, and words about a list price.
+
+        Images that depend on earlier results have the greatest list price.
+        """
+        if self._price is not None:
+            yield self.total.pictures_left, self._price, ""
+            return
+        later = sum(work.pictures_left for work in self.bounds.values())
+        for listed in sorted(self._listed, key=lambda listed: -listed.dollars):
+            yield self._listed[listed] + later, listed.dollars, f", {listed.words()}"
+            later = 0
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
         """Return the wanted images that are stored, and count images that were not counted before."""

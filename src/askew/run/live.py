@@ -20,6 +20,7 @@ from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
 from askew.messages import message_listener
 from askew.models.base import Collection, FiledPicture
 from askew.models.file_memory import file_memory
+from askew.models.prices import ListPrice
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
@@ -47,7 +48,7 @@ from askew.run.progress import (
     silent,
     stage,
 )
-from askew.run.server_reports import server_sentences
+from askew.run.server_reports import ListedImages, server_sentences
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
@@ -108,6 +109,7 @@ class LiveRun(Run):
         self._engine = LocalEngine() if engine is None else engine
         self._stop = Flag() if stop is None else stop
         self._paid_calls = PaidCalls()
+        self._listed: dict[str, ListedImages] = {}
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
@@ -144,13 +146,15 @@ class LiveRun(Run):
         check = getattr(maker, "check", None)
         if left and check:
             check()
-        if left and getattr(maker, "is_called", False):
-            check_price(self.budget, self.budget.price, maker.name)
+        price = self._price_of(maker, wanted)
+        is_called = getattr(maker, "is_called", False)
+        if left and (is_called or self.budget.call_price is None):
+            check_price(self.budget, price, maker.name)
         # another run may have made some of them already; this run needs them, too
         self.claim(wanted)
         with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
-            affordable = self._affordable(left, maker)
-            parts = ImageParts(self.store, maker, affordable, stored, self.budget)
+            affordable = self._affordable(left, maker, price)
+            parts = ImageParts(self.store, maker, affordable, stored, self.budget, price)
             concurrency = getattr(maker, "concurrency", 1)
             if concurrency > 1 and isinstance(self._engine, LocalEngine):
                 self._call(parts, concurrency, current)
@@ -358,21 +362,32 @@ class LiveRun(Run):
         planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
         reports = self.store.reports(picture.key for picture in planned)
         return [
-            *server_sentences(list(reports.values()), len(planned), self.budget.price),
+            *server_sentences(reports, self.budget.price, self._listed.values()),
             *self._paid_calls.sentences(self.budget.call_price),
         ]
 
-    def _affordable(self, left: Sequence[Sequence[W]], maker: Maker[W]) -> list[Sequence[W]]:
+    def _price_of(self, maker: Maker[W], wanted: Sequence[W]) -> float | None:
+        """Return the price of an image in dollars; None if it is unknown."""
+        listed: ListPrice | None = getattr(maker, "list_price", None)
+        if listed is not None:
+            images = self._listed.setdefault(maker.name, ListedImages(listed))
+            images.keys |= {request.key for request in wanted}
+        return self.budget.image_price(listed)
+
+    def _affordable(
+        self, left: Sequence[Sequence[W]], maker: Maker[W], price: float | None
+    ) -> list[Sequence[W]]:
         """Return the batches that the budget allows."""
-        most = self.budget.pictures_left()
+        most = self.budget.pictures_left(price)
         if most is None or not left:
             return list(left)
         first = len(left[0])
         is_unspent = self.budget.spent + self.budget.calls == 0
         if is_unspent and most < min(maker.batch_size, first):
+            least = f"{first}" if self.budget.dollars is None else f"{first * (price or 0):.2f}usd"
             raise UsageError(
                 f"the budget of {self.budget.text} is smaller than one batch of {maker.name}. "
-                f"Set --budget to {first} or more"
+                f"Set --budget to {least} or more"
             )
         totals = np.cumsum([len(part) for part in left])
         return [part for part, total in zip(left, totals, strict=True) if total <= most]

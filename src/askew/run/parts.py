@@ -39,6 +39,8 @@ class ImageParts(Generic[W]):
         Outcomes by key. Outcomes of finished batches are added.
     budget
         Budget that counts the images.
+    price
+        Price of an image in dollars; None if it is unknown.
     """
 
     def __init__(
@@ -48,9 +50,11 @@ class ImageParts(Generic[W]):
         parts: Sequence[Sequence[W]],
         stored: dict[str, Outcome],
         budget: Budget,
+        price: float | None = None,
     ) -> None:
         self.parts = parts
         self.task = maker.make
+        self._price = price
         self._store = store
         self._maker = maker
         self._stored = stored
@@ -78,7 +82,7 @@ class ImageParts(Generic[W]):
 
     def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
         """Store the images with their rows and their environment."""
-        self._budget.spent += len(part)
+        self._budget.add_images(len(part), self._price)
         self._store.put_reports(
             {request.key: out.report for request, out in zip(part, result, strict=True)}
         )
@@ -242,7 +246,7 @@ class CalledParts:
     def save(self, part: QuestionGroup, result: LoggedAnswers) -> None:
         """Store the records of the calls, then the answers."""
         _, questions = part
-        self._budget.calls += self._vqa.calls(questions)
+        self._budget.add_calls(self._vqa.calls(questions))
         self._completions.put_completions(result.records)
         self._questions.save(part, [result.answers])
 

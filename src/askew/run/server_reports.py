@@ -1,37 +1,69 @@
 """Sentences about what servers reported about images: rewritten prompts, and the cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from askew.models.base import Setting
+from askew.models.prices import ListPrice
 
 SHOWN = 200
 """Largest number of characters of an example of a rewritten prompt."""
 
 
+@dataclass(slots=True)
+class ListedImages:
+    """Images of a hosted model whose list price is known.
+
+    Attributes
+    ----------
+    price
+        The list price.
+    keys
+        Keys of the images.
+    """
+
+    price: ListPrice
+    keys: set[str] = field(default_factory=set)
+
+
 def server_sentences(
-    reports: Sequence[Mapping[str, Setting]], images: int, price: float | None
+    reports: Mapping[str, Mapping[str, Setting]],
+    price: float | None,
+    listed: Iterable[ListedImages] = (),
 ) -> list[str]:
     """Return what servers reported about the images of a run, in words.
 
     Parameters
     ----------
     reports
-        Reports of the images that servers made.
-    images
-        Number of images of the run.
+        Reports of the images that servers made, by key.
     price
-        Price of an image in dollars; None if it is unknown.
+        Price of an image in dollars, in place of list prices; None if it is not given.
+    listed
+        Images with list prices.
     """
     sentences = []
-    rewritten = [str(report["revised_prompt"]) for report in reports if "revised_prompt" in report]
+    rewritten = [
+        str(report["revised_prompt"]) for report in reports.values() if "revised_prompt" in report
+    ]
     if rewritten:
         example = rewritten[0] if len(rewritten[0]) <= SHOWN else rewritten[0][: SHOWN - 1] + "…"
         sentences.append(
             f"the server rewrote the prompts of {len(rewritten)} of {len(reports)} images, for "
             f"example to {example!r}. The scores describe the model together with this rewriting"
         )
-    if reports and price is not None:
-        sentences.append(
-            f"the {images} images cost about ${images * price:,.2f} at ${price:g} per image"
-        )
+    if price is not None and reports:
+        sentences.append(_cost(len(reports), price, "per image"))
+    elif price is None:
+        for images in listed:
+            paid = len(images.keys & reports.keys())
+            if paid:
+                words = f"per image ({images.price.words()})"
+                sentences.append(_cost(paid, images.price.dollars, words))
     return sentences
+
+
+def _cost(images: int, price: float, words: str) -> str:
+    noun = "image" if images == 1 else "images"
+    verb = "costs" if images == 1 else "cost"
+    return f"the {images} {noun} {verb} about ${images * price:,.2f} at ${price:g} {words}"

@@ -1,0 +1,61 @@
+"""List prices of hosted image models, as known on a date."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from askew.models.base import Setting
+
+TABLE = "data/prices.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class ListPrice:
+    """A provider's list price of an image.
+
+    Attributes
+    ----------
+    dollars
+        Price of an image in US dollars.
+    date
+        Day as of which the source states the price, such as 2026-05-10.
+    source
+        Address of the source.
+    """
+
+    dollars: float
+    date: str
+    source: str
+
+    def words(self) -> str:
+        """Return the date of the price in words."""
+        return f"list price as known on {self.date}"
+
+
+@lru_cache
+def price_table() -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of the table of prices."""
+    text = files("askew").joinpath(TABLE).read_text(encoding="utf-8")
+    return tuple(tomllib.loads(text)["prices"])
+
+
+def list_price(model: str, fields: Mapping[str, Setting]) -> ListPrice | None:
+    """Return the list price of an image; None if the table does not contain it.
+
+    Parameters
+    ----------
+    model
+        Provider and name of the model.
+    fields
+        Fields of a request. Size and quality must be given, since a server that chooses them also
+        chooses the price.
+    """
+    for entry in price_table():
+        is_entry = entry["model"] == model and entry["size"] == fields.get("size")
+        dollars = entry["quality"].get(fields.get("quality"))
+        if is_entry and dollars is not None:
+            return ListPrice(dollars=dollars, date=str(entry["date"]), source=entry["source"])
+    return None
