@@ -1,14 +1,16 @@
-"""Reports of every method in a browser: the chart and the images are on the first screen."""
+"""Reports of every method in a browser: the first screen, and the printed page."""
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from askew.cli import run
 from pages.test_accessibility import SERIOUS, faults
-from pages.test_browser import CHROMIUM, sound
+from pages.test_browser import CHROMIUM, SWITCHES, sound
 from recorded_runs import Workplace
 
 pytestmark = [
@@ -20,6 +22,7 @@ MITIGATION = "mitigation"
 RUNS = (
     "audit_planted",
     "audit_people",
+    "audit_two_instruments",
     "interact_fair",
     "interact_occupations",
     "map_models",
@@ -37,8 +40,11 @@ WIDTHS = (390, 800, 1280, 1920)
 DESKTOP = 1280
 HIGHEST_CHART = 300
 HIGHEST_IMAGE = 800
+HEADLINE_LINES = 2
+"""Largest distances from the top, and most lines of the headline, at 1,280 pixels."""
 LARGEST = 3_000_000
-"""Largest distances from the top at 1,280 pixels, and largest file in bytes."""
+FIRST_PAINT = 300_000
+"""Largest report, and largest part of it up to the end of the first screen, in characters."""
 
 
 def mitigated(workplace: Workplace) -> Path:
@@ -58,6 +64,7 @@ def test_the_first_screen_has_the_chart_and_the_images(
     (report,) = [folder / file for file in REPORTS if (folder / file).exists()]
     page = report.read_text(encoding="utf-8")
     assert len(page) < LARGEST
+    assert len(page.partition("<section")[0]) < FIRST_PAINT
     for scheme in (0, 1):
         theme = f"--blink-settings=preferredColorScheme={scheme}"
         measured = sound([(page, width) for width in WIDTHS], tmp_path, theme)
@@ -65,5 +72,16 @@ def test_the_first_screen_has_the_chart_and_the_images(
         assert desktop["chart"] - desktop["warnings"] < HIGHEST_CHART
         if desktop["image"] is not None:
             assert desktop["image"] - desktop["warnings"] < HIGHEST_IMAGE
+        assert desktop["headline"] <= HEADLINE_LINES
         violations = faults(page, tmp_path, theme)
         assert [fault for fault in violations if fault["impact"] in SERIOUS] == []
+    assert printed_pages(report, tmp_path) == 1
+
+
+def printed_pages(report: Path, folder: Path) -> int:
+    """Return the number of pages of a printed report whose details are closed."""
+    file = folder / "report.pdf"
+    profile = f"--user-data-dir={folder / 'print-profile'}"
+    command = [str(CHROMIUM), *SWITCHES.split(), profile, f"--print-to-pdf={file}"]
+    subprocess.run([*command, report.as_uri()], capture_output=True, timeout=300, check=True)
+    return len(re.findall(rb"/Type /Page\b", file.read_bytes()))

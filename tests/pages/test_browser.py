@@ -112,6 +112,8 @@ addEventListener("load", () => {
     broken: [...page.images].filter(i => i.complete && !i.naturalWidth).length,
     images: page.images.length,
     styled: page.querySelector(".facts") && inner.getComputedStyle(page.querySelector(".facts")).display,
+    headline: new Set(textBoxes(page, page.querySelector("h1 bdi"))
+      .map(box => Math.round(box.top))).size,
     chart: top(".first .values, .first .grid, .first .plot-table"), image: top("img"),
     warnings: page.querySelector(".warnings")?.getBoundingClientRect().height ?? 0,
     background: inner.getComputedStyle(page.body).backgroundColor };
@@ -132,7 +134,7 @@ def measure(framed: Sequence[tuple[str, int]], folder: Path, *more: str) -> list
     frame.write_text(MEASURE + frames, encoding="utf-8")
     profile = f"--user-data-dir={folder / 'profile'}"
     command = [str(CHROMIUM), *SWITCHES.split(), *more, profile, "--dump-dom", frame.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert "CONSOLE" not in done.stderr, done.stderr
     title = re.search(r"<title>measured ([\w+/=]+)</title>", done.stdout)
     assert title, done.stdout[:500]

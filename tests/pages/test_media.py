@@ -96,3 +96,8 @@ def test_masks_show_both_words_and_their_overlap() -> None:
     assert only_b[2] > only_b[0]  # blue
     assert both[1] > both[2] + 30  # yellow
     assert np.ptp(neither) < 12  # gray
+
+
+def test_300_images_without_structure_fit_in_a_page_of_3_mb() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (512, 512, 3), dtype=np.uint8)
+    assert 300 * len(media.thumbnail(Image.fromarray(pixels))) < 2_700_000

@@ -214,6 +214,8 @@ class ValueChart:
         The only value that is shown, for groups with the same two values.
     counted : str
         Head of the numbers of images with a label, or name of what is counted.
+    tested : str
+        Head of the verdicts.
     """
 
     caption: str
@@ -223,6 +225,7 @@ class ValueChart:
     brief: bool = False
     value: str = ""
     counted: str = "labeled"
+    tested: str = "Test against the reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -896,8 +899,6 @@ class Details(Container):
         The details.
     anchor : str, optional
         Name by which links lead here.
-    open : bool
-        Whether the details are open at first.
     screen : bool
         Whether a terminal shows the details, too.
     """
@@ -905,7 +906,6 @@ class Details(Container):
     summary: str
     blocks: "Iterable[Block]"
     anchor: str | None = None
-    open: bool = False
     screen: bool = False
 
 
@@ -1005,6 +1005,8 @@ class Page:
         One sentence below the headline: certainty and power, or the second result.
     version : str
         Version of askew.
+    limits : str
+        Limits of the results, which only a printed page shows on its first page.
     """
 
     kicker: str
@@ -1017,6 +1019,7 @@ class Page:
     notes: tuple[str, ...] = ()
     detail: str = ""
     version: str = ""
+    limits: str = ""
 
     def __post_init__(self) -> None:
         filled = tuple(section for section in self.sections if section.blocks)

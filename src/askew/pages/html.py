@@ -44,7 +44,7 @@ from askew.pages.media import ImageLink, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
-LONG_HEADLINE = 140
+LONG_HEADLINE = 110
 LONG = 26
 """Lengths from which a headline is smaller and a column breaks lines."""
 
@@ -147,7 +147,8 @@ def _navigation(sections: Sequence[Section], ids: Mapping[str, str], top: str) -
 def _footer(document: Page) -> Markup:
     version = f"Made by askew {document.version}." if document.version else ""
     notes = " ".join(filter(None, (*document.notes, version)))
-    return tag("footer", tag("p", notes))
+    limits = tag("p", document.limits, class_="printed") if document.limits else None
+    return tag("footer", tag("p", notes), limits)
 
 
 def _header(document: Page, top: str) -> Markup:
@@ -275,7 +276,6 @@ class Renderer:
             tag("summary", bdi(details.summary), " "),
             *(self.block(block, level + 1) for block in details.blocks),
             id=self.ids.get(details.anchor or ""),
-            open=details.open,
             class_=class_,
         )
 

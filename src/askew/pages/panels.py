@@ -19,6 +19,9 @@ from askew.pages.elements import Ids, bdi, captioned, link, region, tag
 SHADES = 4
 """Shades of a cell on each side of zero."""
 
+FEW = 3
+"""Largest number of columns of a matrix that is narrower than the page."""
+
 Draw = Callable[[Thumbnail], Markup]
 """Function that returns a thumbnail as an element."""
 
@@ -88,6 +91,8 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
     head = tag("thead", tag("tr", tag("th", block.heading, scope="col"), *names))
     rows = (_matrix_row(block, row, ids, draw) for row in block.rows)
     kind = "grid square" if block.square else "grid cards"
+    if len(block.columns) <= FEW and not block.square:
+        kind += " few"
     table = tag("table", head, tag("tbody", *rows), class_=kind)
     keys = tag("ul", *_matrix_keys(block), class_="legend") if block.keys else None
     parts = captioned(block.caption, block.note) + region(block.caption or "Matrix", table)

@@ -56,7 +56,9 @@ def lanes(chart: IntervalChart, ids: Ids) -> Markup:
     plotted = tag("th", scale.drawn(), hidden, class_="plotted", scope="col")
     head = tag("tr", tag("th", chart.heading, scope="col"), plotted, *numbers)
     bodies = table_bodies(chart.rows, 2 + len(names), lambda row: _lane(row, chart, scale, ids))
-    caption = tag("caption", chart.caption)
+    title, separator, rest = chart.caption.partition(". ")
+    small = tag("span", f" {rest}", class_="rest") if rest else None
+    caption = tag("caption", title + separator.strip(), small)
     table = tag("table", caption, tag("thead", head), *bodies, class_="plot-table")
     return tag("div", table, legend(_lane_keys(chart, scale)), class_="fit")
 

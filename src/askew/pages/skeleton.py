@@ -136,6 +136,7 @@ def page(
         notes=(*notes, *uneven, *reason_sentences(all_gaps)),
         detail=heading.detail,
         version=head.askew,
+        limits=HOLDS,
     )
 
 

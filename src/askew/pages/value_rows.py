@@ -34,9 +34,11 @@ Row = TypeVar("Row", ValueGroup, ChangeRow)
 ROW = 24
 """Height of a row, in pixels."""
 
-TESTED = "Test against the reference"
+SHORT_NAME = 14
+"""Largest number of letters of the name of a group in a narrow column."""
+
 COLUMNS = 5
-"""Head of the verdicts, and number of columns: group, value, plot, number, verdict."""
+"""Number of columns: group, value, plot, number, verdict."""
 
 _DEVIATIONS = {"over": "over-represented", "under": "under-represented", "none": ""}
 
@@ -120,11 +122,13 @@ def values(chart: ValueChart, ids: Ids) -> Markup:
         None if single else tag("th", "Label", scope="col", class_="val"),
         _scale_head(scale),
         tag("th", _number_head(chart), scope="col"),
-        tag("th", TESTED, scope="col", class_="verdict") if tested else None,
+        tag("th", chart.tested, scope="col", class_="verdict") if tested else None,
     )
     width = COLUMNS - single - (not tested)
     bodies = _bodies(chart.groups, width, lambda group: _group(chart, group, scale, ids, tested))
-    table = tag("table", tag("thead", head), *bodies, class_="values lone" if single else "values")
+    longest = max((len(group.label) for group in chart.groups), default=0)
+    kinds = ("values", "lone" if single else "", "named" if longest > SHORT_NAME else "")
+    table = tag("table", tag("thead", head), *bodies, class_=" ".join(filter(None, kinds)))
     keys = legend(_value_keys(chart))
     return tag("div", captioned(chart.caption, chart.note), table, keys, class_="fit")
 

@@ -77,6 +77,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
             "Attributes are perceived.",
         ),
         version=runs[first_run].askew,
+        limits=skeleton.HOLDS,
     )
 
 

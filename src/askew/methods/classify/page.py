@@ -229,7 +229,7 @@ class ClassificationView:
                 f"{w.plural(self.samples, 'noise sample')}."
             )
         by_group = grouped(pairs, lambda pair: pair.group)
-        for position, (group, of_group) in enumerate(by_group.items()):
+        for group, of_group in by_group.items():
             of_group.sort(key=lambda pair: w.largest_first(pair.share_a))
             chart = b.IntervalChart(
                 caption=f"Images of {group} classified as the first class of a pair",
@@ -240,7 +240,7 @@ class ClassificationView:
                 columns=b.DIFFERENCE,
             )
             summary = f"{shorten(group, 60)}: {w.plural(len(of_group), 'pair')}"
-            yield b.Details(summary, (chart,), open=position == 0)
+            yield b.Details(summary, (chart,))
 
     def accuracy(self) -> Iterator[b.Block]:
         """Yield the shares of images that get the true class."""
@@ -313,7 +313,7 @@ def difference_sentence(first: str, difference: Differential, shares: Sequence[b
     q = w.probability(difference.S.q if isinstance(difference.S, Estimate) else None, "q")
     return (
         f"Images of {w.quote(difference.group_x, 40)} are classified as {w.quote(first, 40)} in "
-        f"{x} of decisions, and of {w.quote(difference.group_y, 40)} in {y}: "
+        f"{x} of decisions, of {w.quote(difference.group_y, 40)} in {y}: "
         f"{format_phrase(phrase, points=w.measured(difference.S, 'points'), q=q)}."
     )
 

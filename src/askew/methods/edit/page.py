@@ -23,9 +23,10 @@ FLOOR = ("floor", "share that changes after only encoding and decoding")
 OTHERS = ("others", "similarity of the edit and the other input images of the group")
 
 
-FIRST_GRIDS = 3
+FIRST_GROUPS = 2
+FIRST_WORDS = 2
 FIRST_IMAGES = 6
-"""Numbers of groups and words, and of input images, on the first screen."""
+"""Numbers of groups, of words (one of each set) and of input images on the first screen."""
 
 
 def page(findings: EditFindings, media: Media) -> b.Page:
@@ -118,19 +119,21 @@ class EditView:
 
     def first_screen(self) -> b.FirstScreen:
         """Return perceived gender before and after, with input images above their edits."""
+        groups = list(self.findings.plan.groups)[:FIRST_GROUPS]
+        return b.FirstScreen(tuple(self.gender[:1]), tuple(map(self._first_edits, groups)))
+
+    def _first_edits(self, group: str) -> b.PictureGrid:
+        """Return input images of a group above their edits toward the first words."""
         plan = self.findings.plan
         strength = headline_strength(plan)
-        grids = []
-        for group, word in list(product(plan.groups, plan.words))[:FIRST_GRIDS]:
-            rows = [
-                row
-                for row in self._picture_rows(group, word, FIRST_IMAGES)
-                if row.label in ("input images", f"strength {strength:g}")
-            ]
-            caption = f"{w.capital(shorten(group, 60))} → {shorten(word, 60)}"
-            named = [replace(row, note="") for row in rows]
-            grids.append(b.PictureGrid(caption, tuple(named), size="medium"))
-        return b.FirstScreen(tuple(self.gender[:1]), tuple(grids))
+        rows: list[b.PictureRow] = []
+        for word, *_ in list(plan.edit_prompts.values())[:FIRST_WORDS]:
+            source, *edits = self._picture_rows(group, word, FIRST_IMAGES)
+            edited = edits[sorted(plan.strengths).index(strength)]
+            rows += () if rows else (replace(source, note=""),)
+            rows.append(replace(edited, label=f"→ {shorten(word, 60)}", note=""))
+        caption = f"Edits of {w.quote(group, 40)} at strength {strength:g}"
+        return b.PictureGrid(caption, tuple(rows), size="medium")
 
     @cached_property
     def gender(self) -> list[b.Block]:
@@ -142,7 +145,7 @@ class EditView:
         strength = headline_strength(self.findings.plan)
         caption = f"Perceived gender of input images and of edits at strength {strength:g}"
         bars = [bar for bar in self._gender_bars(strength) if bar.n]
-        yield b.ValueChart(caption=caption, groups=tuple(bars), heading="Group")
+        yield b.ValueChart(caption=caption, groups=tuple(bars), heading="Group", tested="Change")
         chart = b.IntervalChart(
             caption="Edits toward {} whose perceived gender differs from their input image",
             heading="Group",
@@ -249,12 +252,12 @@ class EditView:
         most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
         caption = f"Run seed {plan.seed}; below each input image its edits by strength"
         places = product(plan.groups, plan.words)
-        for number, (group, word) in enumerate(places):
+        for group, word in places:
             grid = b.PictureGrid(
                 caption=caption, rows=tuple(self._picture_rows(group, word, most)), aligned=True
             )
             summary = f"{shorten(group, 60)} → {shorten(word, 60)}"
-            yield b.Details(summary, (grid,), open=number == 0)
+            yield b.Details(summary, (grid,))
 
     def _picture_rows(self, group: str, word: str, most: int) -> Iterator[b.PictureRow]:
         sets = {

@@ -78,6 +78,7 @@ def page(comparison: ComparisonFindings) -> b.Page:
             "Intervals are not corrected for multiple testing; q-values are.",
         ),
         version=next(iter(runs.values())).findings.askew,
+        limits=skeleton.HOLDS,
     )
 
 
