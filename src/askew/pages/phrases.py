@@ -178,12 +178,12 @@ _MAPS: Mapping[str, Phrase] = {
         condition="for one prompt: its mIoU has q of 0.05 or more, or no null distribution",
     ),
     "mean_overlap": Phrase(
-        text="the mean is significantly above chance (by prompt: {significant} of {prompts})",
+        text="on average significantly above chance",
         condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's "
         "t",
     ),
     "no_mean_overlap": Phrase(
-        text="the mean is not significantly above chance (by prompt: {significant} of {prompts})",
+        text="on average not significantly above chance",
         condition="for several prompts: the mean corrected mIoU is not above 0, or has q of 0.05 or "
         "more",
     ),
@@ -260,7 +260,7 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         condition="no pair has q < 0.05, by Fisher's sum over the prompts",
     ),
     "association_over_prompts": Phrase(
-        text="Over {prompts} prompts, {associated} of {pairs} of axes are significantly associated "
+        text="Over {prompts} prompts, {associated} of {pairs} of axes {are} significantly associated "
         "in at least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
         condition="at least one pair has q < 0.05, by Fisher's sum over the prompts",
     ),
@@ -336,11 +336,11 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         condition="the ITA of a group changes with q < 0.05",
     ),
     "class_difference": Phrase(
-        text="{points} percentage points, significant ({q})",
+        text="{points} points, significant ({q})",
         condition="the difference of two groups has q < 0.05",
     ),
     "no_class_difference": Phrase(
-        text="{points} percentage points, not significant ({q})",
+        text="{points} points, not significant ({q})",
         condition="the difference of two groups has q of 0.05 or more",
     ),
 }

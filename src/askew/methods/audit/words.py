@@ -76,12 +76,23 @@ def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> st
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
     """Return the shares of all prompts together on axes with bias, in all conditions."""
     axes = list(dict.fromkeys(entry.axis for entry in together if is_biased(entry)))
+    if len({entry.set for entry in together}) == 1:
+        return _shares_over_prompts([entry for entry in together if is_biased(entry)])
     parts = [_shares_of_axis(together, axis) for axis in axes[:MOST_NAMED]]
     if len(axes) > MOST_NAMED:
         parts.append(
             f"significant bias on {plural(len(axes) - MOST_NAMED, 'more axis', 'more axes')}"
         )
     return f"All prompts together: {'; '.join(parts)}."
+
+
+def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
+    """Return the leading values of all prompts together on axes with bias, in one condition."""
+    shares = [most_seen(entry) for entry in biased[:MOST_NAMED]]
+    if len(biased) > MOST_NAMED:
+        axes = plural(len(biased) - MOST_NAMED, "more axis", "more axes")
+        shares.append(f"significant bias on {axes}")
+    return f"All prompts together: {listing(shares)}."
 
 
 def _shares_of_axis(entries: Sequence[SetShares], axis: str) -> str:

@@ -48,8 +48,8 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
     text = headline(first)
     detail = lead(first)
     if findings.over_prompts:
-        text = answer_over_prompts(findings.over_prompts)
-        detail = ""
+        text, separator, detail = answer_over_prompts(findings.over_prompts).partition(". ")
+        text += separator.strip()
     of_prompts = seen(findings.shares, lambda entry: f"{entry.prompt} {entry.axis}")
     baseline = [*together(findings.shares_over_prompts), *of_prompts]
     return skeleton.page(

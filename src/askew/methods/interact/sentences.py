@@ -222,6 +222,7 @@ def answer_over_prompts(entries: Sequence[EdgeOverPrompts]) -> str:
         "association_over_prompts",
         prompts=prompts,
         associated=f"{len(associated):,}",
+        are="are" if len(associated) > 1 else "is",
         pairs=pairs,
         most=pair(most.source, most.target),
         disagreement=disagreement,

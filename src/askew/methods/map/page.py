@@ -102,14 +102,12 @@ class MapView:
     def clauses(self) -> list[str]:
         """Return the overlap of each concept in the images of the first model, in sentences."""
         first = self.models[0]
-        where = plural(len(self.prompts), "prompt")
-        if len(self.prompts) == 1:
-            where = w.quote(self.prompts[0], 60)
         clauses = [
             finding(self.pairs(a, first), self.overall(a, first))
             for a in self.findings.plan.concepts
         ]
-        clauses[0] = f"in images of {where}, {clauses[0]}"
+        if len(self.prompts) == 1:
+            clauses[0] = f"in images of {w.quote(self.prompts[0], 60)}, {clauses[0]}"
         return [f"{capital(clause)}." for clause in clauses]
 
     def shares(self) -> Iterator[b.Block]:

@@ -27,17 +27,13 @@ def finding(pairs: Sequence[ConceptPair], overall: Overall) -> str:
     mean = overall.corrected
     above = isinstance(mean, Estimate) and mean.value > 0 and w.has_significant_q(mean)
     significant = sum(w.has_significant_q(pair.miou) for pair in pairs)
-    verdict = format_phrase(
-        "mean_overlap" if above else "no_mean_overlap",
-        significant=f"{significant:,}",
-        prompts=w.plural(len(pairs) - len(gaps), "prompt"),
-    )
+    verdict = format_phrase("mean_overlap" if above else "no_mean_overlap")
+    prompts = f"{significant:,} of {w.plural(len(pairs) - len(gaps), 'prompt')}"
     chance = w.part(overall.miou, "null")
-    null = "" if chance == w.ABSENT else f" ({chance} expected by chance)"
-    missing = f" ({len(gaps)} missing)" if gaps else ""
+    missing = f", {len(gaps)} missing" if gaps else ""
     return (
-        f"the attention masks of “{overall.a}” and of the words of the prompts overlap with mean "
-        f"mIoU {w.part(overall.miou, 'value')}{null}: {verdict}{missing}"
+        f"the attention masks of “{overall.a}” and of the prompts' words overlap with mean mIoU "
+        f"{w.part(overall.miou, 'value')}, {verdict} ({chance}; {prompts}{missing})"
     )
 
 

@@ -118,12 +118,17 @@ def _before_and_after(
             place = (shares.prompt, shares.set, shares.axis)
             if place == (entry.prompt, image_set.name, targets[0]):
                 name = "Before" if image_set.value is None else "After"
-                note = quote(entry.prompt, 40) if image_set.value is None else entry.technique
+                note = f"technique: {entry.technique}"
+                if image_set.value is None:
+                    note = quote(entry.prompt, 40)
                 columns.append(label_column(media, image_set, shares, name, note, most=SHOWN))
                 break
     if len(columns) == 2:
+        shown = "All images"
+        if max(column.n for column in columns) > SHOWN:
+            shown = f"First {SHOWN} images"
         yield b.SortedImages(
             f"Held-out images, sorted by {axis_label(targets[0])} label",
             tuple(columns),
-            f"First {SHOWN} images, same seeds; counts are of all images.",
+            f"{shown}, with equal seeds; counts are of all images.",
         )

@@ -63,7 +63,6 @@ def page(findings: MitigationFindings, media: Media) -> b.Page:
     verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
     if findings.choice is not None:
         verdicts.insert(0, choice_sentence(findings.choice, len(findings.plan.target_axes)))
-    images = plural(findings.plan.eval_images, "held-out image")
     counts = headline(findings)
     return skeleton.page(
         findings,
@@ -72,7 +71,7 @@ def page(findings: MitigationFindings, media: Media) -> b.Page:
             title=quote(prompts[0], 160) if len(prompts) == 1 else plural(len(prompts), "prompt"),
             answer=counts or verdicts[0],
             detail=" ".join(verdicts if counts else verdicts[1:]),
-            meta=(*skeleton.meta(findings), f"evaluated on {images} before and after"),
+            meta=skeleton.meta(findings),
             first=first_screen(findings, media),
         ),
         sections=_sections(findings, media),
