@@ -28,6 +28,7 @@ PARTS = {
     "rank": ("200",),
     "prompts": ("100",),
     "maps": ("--repeats", "100"),
+    "samples": ("60",),
     "classification": ("--repeats", "100", "--draws", "300"),
 }
 """Arguments of each part, which set the number of repeats. The longest parts come first."""

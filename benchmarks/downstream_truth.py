@@ -28,9 +28,9 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import askew
+from askew.methods.classify.decisions import ClassDecisions
 from askew.methods.classify.findings import MeanErrors
 from askew.methods.classify.gather import ErrorsOfClasses
-from askew.methods.classify.score import ClassDecisions
 from askew.methods.edit.findings import EditFindings
 from askew.pages.words import measured, number, percent, probability
 from askew.parts.scoring import Scoring, or_missing

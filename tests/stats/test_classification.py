@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -14,11 +15,12 @@ from askew.errors import NotEnoughData
 from askew.stats.classification import (
     association,
     differential,
+    differential_change,
     hits,
     pair_decisions,
     pair_share,
+    rate_change,
 )
-from askew.stats.clustered import clustered_rate_difference
 
 A = (0, 1)
 B = (2, 3)
@@ -95,9 +97,61 @@ def test_equally_treated_groups_do_not_differ_and_opposite_ones_do() -> None:
 def test_decisions_that_change_with_more_samples_are_an_effect() -> None:
     few = np.tile([1.0, 0.0], (24, 1))
     many = np.ones((24, 2))
-    estimate = clustered_rate_difference(many, few, rng=rng())
+    estimate = rate_change(many, few, rng=rng())
     assert estimate.value == pytest.approx(0.5)
     assert estimate.p < 0.01
+    assert rate_change(few, few, rng=rng()).p == 1
+
+
+def drawn(n: int, share: float, seed: int) -> np.ndarray:
+    """Decisions about four pairs, some of which are missing."""
+    random = np.random.default_rng(seed)
+    decisions = (random.random((n, 4)) < share).astype(float)
+    return np.where(random.random((n, 4)) < 0.1, np.nan, decisions)
+
+
+def mean_changes(after: np.ndarray, before: np.ndarray) -> list[float]:
+    """The mean change of each image, by a plain loop over decisions that are known twice."""
+    means = []
+    for images in zip(after, before, strict=True):
+        known = [x - y for x, y in zip(*images, strict=True) if not np.isnan(x + y)]
+        means += [sum(known) / len(known)] if known else []
+    return means
+
+
+def test_the_change_of_an_association_agrees_with_an_exact_sign_test_of_scipy() -> None:
+    after = drawn(9, 0.7, 1)
+    before = drawn(9, 0.3, 2)
+    estimate = rate_change(after, before, rng=rng(), draws=20_000)
+    differences = [x - y for x, y in zip(after.ravel(), before.ravel(), strict=True)]
+    assert estimate.value == pytest.approx(np.nanmean(differences))
+    changes = mean_changes(after, before)
+    exact = scipy.stats.permutation_test((changes,), np.mean, permutation_type="samples")
+    assert 0.01 < exact.pvalue < 0.3
+    assert estimate.p == pytest.approx(exact.pvalue, abs=0.012)
+    back = rate_change(before, after, rng=rng(), draws=20_000)
+    assert (back.value, back.low) == pytest.approx((-estimate.value, -estimate.high))
+
+
+def test_the_change_of_a_difference_agrees_with_a_permutation_test_of_scipy() -> None:
+    groups = [(drawn(n, share, n), drawn(n, 0.4, n + 1)) for n, share in ((8, 0.8), (6, 0.3))]
+    estimate = differential_change(*groups, rng=rng(), draws=20_000)
+    x, y = (rate_change(*group, rng=rng()) for group in groups)
+    assert estimate.value == pytest.approx(x.value - y.value)
+    exact = scipy.stats.permutation_test(
+        [mean_changes(*group) for group in groups],
+        lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis),
+        vectorized=True,
+    )
+    assert 0.01 < exact.pvalue < 0.3
+    assert estimate.p == pytest.approx(exact.pvalue, abs=0.012)
+    back = differential_change(*groups[::-1], rng=rng())
+    assert (back.value, back.low) == pytest.approx((-estimate.value, -estimate.high))
+
+
+def test_a_change_without_a_decision_in_common_is_missing() -> None:
+    with pytest.raises(NotEnoughData):
+        rate_change([[1.0, np.nan]], [[np.nan, 0.0]], rng=rng())
 
 
 def test_the_share_of_a_pair_has_an_exact_test() -> None:

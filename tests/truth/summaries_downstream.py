@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from askew.measure.portraits import SkinChange
+from askew.methods.classify.changes_page import ChangesView
 from askew.methods.classify.gather import ErrorsOfClasses
 from askew.methods.classify.page import difference_sentence
 from askew.methods.classify.plan import ClassificationPlan
@@ -93,6 +94,28 @@ def class_sentence(seed: int, skew: float) -> str:
     return difference_sentence("first", main, shares)
 
 
+@lru_cache(maxsize=512)
+def samples_sentence(seed: int, skew: float, noise: float) -> str:
+    """Return the sentence on the change of the groups' difference from 1 to 10 noise samples.
+
+    Both groups have the same bias without `skew`. The mean noise of 10 samples is `noise` times
+    the noise of a single sample.
+    """
+    rng = np.random.default_rng(seed)
+    words = tuple(word for group in CLASSES.values() for word in group)
+    few = {}
+    many = {}
+    for group, way in zip(GROUPS, (1, -1), strict=True):
+        fixed = rng.normal(0, 1, (PICTURES, 6, 1))
+        fixed[:, :3] -= 0.3 + way * skew
+        few[group] = fixed + rng.normal(0, 2, (PICTURES, 6, 1))
+        many[group] = fixed + noise * rng.normal(0, 2, (PICTURES, 6, 1))
+    readings = [ErrorsOfClasses(1, words, few), ErrorsOfClasses(10, words, many)]
+    plan = ClassificationPlan.checked({"groups": GROUPS, "targets": CLASSES})
+    result = classification(plan, readings, [], Scoring("denoising", seed=seed, draws=400))
+    return ChangesView(section=result, first_set="first", samples=(1, 10)).sentence()
+
+
 def differ(seed: int, rates: tuple[float, float]) -> bool:
     return "; the groups differ significantly" in edit_sentences(seed, rates)[0]
 
@@ -130,6 +153,15 @@ ROWS = (
         "Opposite associations: a difference.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
+        0.9,
+    ),
+    Summary(
+        "Classes with more noise samples",
+        ("samples_change", "no_samples_change"),
+        "The same groups, with 1 and 10 noise samples. Both groups have the same bias: their difference changes. "
+        "The groups have opposite biases, and 10 samples have a tenth of the noise: it changes.",
+        lambda seed: "changes significantly" in samples_sentence(seed, 0.0, 0.3),
+        lambda seed: "changes significantly" in samples_sentence(seed, 1.5, 0.1),
         0.9,
     ),
 )

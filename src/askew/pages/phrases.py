@@ -343,6 +343,17 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         text="{points} points, not significant ({q})",
         condition="the difference of two groups has q of 0.05 or more",
     ),
+    "samples_change": Phrase(
+        text="From {fewer} to {more}, {score} changes significantly: from {before} to {after} "
+        "percentage points ({points}, {q}).",
+        condition="the change of the difference of two groups (of the association of the only "
+        "group) has q < 0.05, on the same images",
+    ),
+    "no_samples_change": Phrase(
+        text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
+        "{after} percentage points ({points}, {q}).",
+        condition="this change has q of 0.05 or more",
+    ),
 }
 
 _TECHNIQUES: Mapping[str, Phrase] = {

@@ -12,8 +12,13 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.clustered import clustered_mean, clustered_rate, rate_gap
-from askew.stats.intervals import TOLERANCE, Floats, array_of, less_null, p_value
+from askew.stats.clustered import (
+    clustered_mean,
+    clustered_rate,
+    clustered_rate_difference,
+    rate_gap,
+)
+from askew.stats.intervals import TOLERANCE, Floats, array_of, ends, less_null, mover, p_value
 from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
@@ -119,6 +124,89 @@ def differential(
     x = _mean(np.asarray(first, dtype=float))
     y = _mean(np.asarray(second, dtype=float))
     return less_null(gap, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
+
+
+def rate_change(
+    after: ArrayLike,
+    before: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the change of a rate of decisions, in [-1, 1], on the same images.
+
+    Only decisions that are known before and after count. The null is 0. p is two-sided, by random
+    signs of the mean change of each image.
+
+    Parameters
+    ----------
+    after, before : array, (images, pairs)
+        Decisions about the same images: 1, 0 or NaN.
+    rng
+        Generator of the signs.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    """
+    known_after, known_before = _known_in_both(after, before)
+    return clustered_rate_difference(known_after, known_before, rng=rng, draws=draws, level=level)
+
+
+def differential_change(
+    first: tuple[ArrayLike, ArrayLike],
+    second: tuple[ArrayLike, ArrayLike],
+    *,
+    rng: np.random.Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the change of the difference of two associations (Saravanan et al., Eq. 3).
+
+    It is the change of the first group minus the change of the second group, in [-2, 2], and its
+    null is 0. The interval combines the intervals of both changes (MOVER). p is two-sided, from
+    random assignments of the images, with their mean changes, to the groups.
+
+    Parameters
+    ----------
+    first, second : tuple of array, (images, pairs)
+        Decisions about the images of each group, after and before.
+    rng
+        Generator of the assignments.
+    draws
+        Number of assignments.
+    level
+        Level of the interval, in (0, 1).
+    """
+    x, y = (rate_change(*both, rng=rng, draws=1, level=level) for both in (first, second))
+    low, high = mover(x.value, y.value, ends(x), ends(y))
+    gap = Estimate(
+        value=x.value - y.value,
+        low=max(low, -2.0),
+        high=min(high, 2.0),
+        level=level,
+        interval="MOVER, Wilson, paired",
+        n=(x.n or 0) + (y.n or 0),
+        missing=x.missing + y.missing,
+        max=2.0,
+    )
+    changes = [_image_changes(*decisions) for decisions in (first, second)]
+    return less_null(gap, 0.0, dealt_p(changes[0], changes[1], rng, draws))
+
+
+def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]:
+    """Return both arrays, NaN where a decision is missing in either of them."""
+    x = np.asarray(after, dtype=float)
+    y = np.asarray(before, dtype=float)
+    missing = np.isnan(x) | np.isnan(y)
+    return np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+
+
+def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
+    """Return the mean change of each image with a known change, (images,)."""
+    changes = _mean(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
+    return np.asarray(changes[~np.isnan(changes)])
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:

@@ -107,6 +107,35 @@ def test_conditions_check_the_scores_with_most_samples() -> None:
         METHOD.conditions("mad > 0.3")
 
 
+def test_conditions_check_the_change_from_fewest_to_most_samples() -> None:
+    (change,) = METHOD.conditions("all male: differential_change > 0.5")
+    (violation,) = change.violations(classification_findings())
+    assert violation.startswith("all male, all female, fewer 1, samples 40: differential_change")
+    (change,) = METHOD.conditions("all female: association_change.q < 0.05")
+    assert len(list(change.violations(classification_findings()))) == 1
+
+
+def test_the_page_reports_the_change_with_the_number_of_samples() -> None:
+    page = METHOD.page(classification_findings(), Media())
+    section = next(s for s in page.sections if s.title.startswith("Change with the number"))
+    sentence, lines, chart, details = section.blocks
+    scores = {
+        e.samples: e.S.value
+        for e in classification_findings().classification.differential
+        if e.pooled
+    }
+    assert sentence.text.startswith("From 1 noise sample to 40, the difference of “all male” minus")
+    assert (
+        f"from {100 * scores[1]:+.0f} to {100 * scores[40]:+.0f} percentage points" in sentence.text
+    )
+    assert lines.steps == ("1", "10", "40")
+    assert [line.name for line in lines.lines] == [*GROUPS, "all male", "all female"]
+    assert chart.rows[0].label == "all male minus all female"
+    assert len(chart.rows) == 7
+    assert [len(block.rows) for block in details.blocks] == [21, 18, 12]
+    assert "From 1 noise sample to 40" in " ".join(text_of(classification_findings()).split())
+
+
 def test_the_page_has_answer_chart_images_and_method() -> None:
     page = html.page(METHOD.page(classification_findings(), Media()))
     before, _, body = page.partition("</nav>")
@@ -166,6 +195,9 @@ def test_one_group_has_an_association_and_no_difference() -> None:
     only = classification_findings(GROUPS[:1])
     page = html.page(METHOD.page(only, Media()))
     assert "(half without a preference)" in page
+    assert (
+        "the share of decisions for “male-dominated” for images of “caucasian man” changes" in page
+    )
     assert "half without a preference" in " ".join(text_of(only).split())
 
 

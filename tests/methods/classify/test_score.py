@@ -103,6 +103,34 @@ def test_groups_of_the_same_gender_are_also_pooled(section: Classification) -> N
     assert len([e for e in section.differential if e.samples == 10]) == 7
 
 
+def test_the_change_with_samples_is_the_difference_of_the_scores(section: Classification) -> None:
+    """With 1 sample the groups have no bias, with 10 samples the planted bias."""
+    for entry in section.change.association:
+        few, many = (pick(section.association, group=entry.group, samples=n).S for n in (1, 10))
+        assert entry.S.value == pytest.approx(many.value - few.value)
+        assert (entry.fewer, entry.samples) == (1, 10)
+        assert entry.S.q < 0.05
+        assert (entry.S.value > 0) == ("woman" not in entry.group and entry.group != "all female")
+    entry = pick(section.change.differential, group_x="all male", group_y="all female")
+    assert entry.S.value > 0.5
+    assert entry.S.q < 0.05
+    alike = pick(section.change.differential, group_x=GROUPS[0], group_y=GROUPS[2])
+    assert alike.S.low < 0 < alike.S.high
+    right = pick(section.change.accuracy, group="caucasian woman")
+    assert right.estimate.value == pytest.approx(0.4)
+    assert right.estimate.q < 0.05
+
+
+def test_each_number_of_samples_is_compared_with_the_next_and_the_first_with_the_last() -> None:
+    plan = ClassificationPlan.checked({"groups": GROUPS, "targets": {"first": A, "second": B}})
+    runs = [readings(n, 0.1 * n) for n in (1, 4, 9)]
+    for count, steps in ((1, []), (2, [(1, 4)]), (3, [(1, 4), (4, 9), (1, 9)])):
+        change = classification(plan, runs[:count], [], SCORING).change
+        entries = [e for e in change.association if e.group == GROUPS[0]]
+        assert [(e.fewer, e.samples) for e in entries] == steps
+        assert not change.accuracy
+
+
 def test_pairs_use_most_samples_and_are_skewed_above_three_quarters(
     section: Classification,
 ) -> None:

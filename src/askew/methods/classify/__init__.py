@@ -3,11 +3,19 @@
 from functools import partial
 
 from askew.method import Method
-from askew.methods.classify.findings import ClassificationFindings, ClassificationResult, scores_of
+from askew.methods.classify.findings import (
+    ClassificationFindings,
+    ClassificationResult,
+    changes_of,
+    scores_of,
+)
 from askew.methods.classify.gather import gather
 from askew.methods.classify.page import page
 from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
+
+PARTS = ("association", "differential", "accuracy")
+"""Parts of the findings with a score for each number of noise samples, and with its change."""
 
 METHOD = Method(
     name="classify",
@@ -18,5 +26,8 @@ METHOD = Method(
     page=page,
     result=ClassificationResult,
     label=lambda plan: plan.groups[0],
-    scores={part: partial(scores_of, part) for part in ("association", "differential", "accuracy")},
+    scores={
+        **{part: partial(scores_of, part) for part in PARTS},
+        **{f"{part}_change": partial(changes_of, part) for part in PARTS},
+    },
 )

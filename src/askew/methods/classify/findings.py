@@ -52,6 +52,54 @@ class Differential:
 
 
 @record
+class AssociationOverSamples:
+    """Association with `samples` noise samples minus that with `fewer`, on the same images.
+
+    The score is in [-1, 1].
+    """
+
+    group: str
+    fewer: Samples
+    samples: Samples
+    pooled: bool
+    S: E
+
+
+@record
+class DifferentialOverSamples:
+    """Differential association with `samples` noise samples minus that with `fewer`, in [-2, 2]."""
+
+    group_x: str
+    group_y: str
+    fewer: Samples
+    samples: Samples
+    pooled: bool
+    S: E
+
+
+@record
+class AccuracyOverSamples:
+    """Accuracy of a group with `samples` noise samples minus that with `fewer`, in [-1, 1]."""
+
+    group: str
+    fewer: Samples
+    samples: Samples
+    estimate: E
+
+
+@record
+class SampleChanges:
+    """Changes of scores from each number of noise samples to the next, then from first to last.
+
+    All parts are empty if a run has a single number of noise samples.
+    """
+
+    association: tuple[AssociationOverSamples, ...] = ()
+    differential: tuple[DifferentialOverSamples, ...] = ()
+    accuracy: tuple[AccuracyOverSamples, ...] = ()
+
+
+@record
 class PairShare:
     """Share of a group's images classified as `a` rather than `b`, with most noise samples."""
 
@@ -98,6 +146,7 @@ class Classification:
     showing: tuple[GroupCheck, ...]
     neutrality: tuple[Neutrality, ...]
     errors: tuple[MeanErrors, ...]
+    change: SampleChanges = SampleChanges()
 
 
 @record
@@ -116,13 +165,39 @@ def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEs
     return scored([entry for entry in entries if entry.samples == most])
 
 
+def changes_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
+    """Return the changes of a score from the fewest to the most noise samples."""
+    entries: tuple[AssociationOverSamples | DifferentialOverSamples | AccuracyOverSamples, ...]
+    entries = getattr(findings.classification.change, part)
+    ends = (findings.plan.samples[0], findings.plan.samples[-1])
+    return scored([entry for entry in entries if (entry.fewer, entry.samples) == ends])
+
+
+TESTED: tuple[Address, ...] = (
+    ("association", "S"),
+    ("differential", "S"),
+    ("pairs", "share_a"),
+    ("change", "association", "S"),
+    ("change", "differential", "S"),
+    ("change", "accuracy", "estimate"),
+)
+"""Scores with a test. The tests of each score are one family."""
+
+
 def family(address: Address) -> Address | None:
     """Return the score whose tests are corrected together, or None for a score without a test."""
-    tested = (("association", "S"), ("differential", "S"), ("pairs", "share_a"))
-    return pattern(address) if pattern(address) in tested else None
+    return pattern(address) if pattern(address) in TESTED else None
 
 
-S = TypeVar("S", Accuracy, Association, Differential, PairShare)
+S = TypeVar(
+    "S",
+    Accuracy,
+    Association,
+    Differential,
+    PairShare,
+    AssociationOverSamples,
+    DifferentialOverSamples,
+)
 
 
 @dataclass(frozen=True)
@@ -154,6 +229,31 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
             self.findings.classification.differential, samples, group_x=group_x, group_y=group_y
         ).S
 
+    def change(
+        self, group_x: str, group_y: str | None = None, samples: tuple[int, int] | None = None
+    ) -> Estimate | Missing:
+        """Return the change of a score with the number of noise samples, on the same images.
+
+        Parameters
+        ----------
+        group_x : str
+            Name of the group.
+        group_y : str, optional
+            Name of a second group, for the change of the differential association.
+        samples : tuple of int, optional
+            The fewer and the more noise samples. By default the fewest and the most.
+
+        Raises
+        ------
+        UsageError
+            If the run has no such score.
+        """
+        fewer, more = samples or (self.plan.samples[0], self.plan.samples[-1])
+        change = self.findings.classification.change
+        if group_y is None:
+            return _last(change.association, more, group=group_x, fewer=fewer).S
+        return _last(change.differential, more, group_x=group_x, group_y=group_y, fewer=fewer).S
+
     def accuracy(self, group: str, samples: int | None = None) -> Estimate | Missing:
         """Return the share of a group's images that get the true class."""
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
@@ -163,7 +263,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
-def _last(entries: Sequence[S], samples: int | None, **wanted: str) -> S:
+def _last(entries: Sequence[S], samples: int | None, **wanted: str | int) -> S:
     """Return the wanted entry, by default with the most noise samples."""
     fitting = []
     for entry in entries:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from askew.methods.classify.changes_page import TITLE, ChangesView
 from askew.methods.classify.findings import (
     Accuracy,
     Association,
@@ -67,6 +68,7 @@ def page(findings: ClassificationFindings, media: Media) -> b.Page:
         ),
         sections=(
             b.Section("Decisions by group", charts[1:]),
+            b.Section(TITLE, ChangesView(section, first, plan.samples).blocks()),
             b.Section("Skewed pairs of classes", view.skewed_pairs(), screen=False),
             b.Section("Accuracy", view.accuracy(), screen=False),
             group_check_section(section.showing),
@@ -343,6 +345,11 @@ def reading(first: str) -> b.Section:
             "Association of one group minus the association of another. Zero means that the groups "
             "do not differ.",
         ),
+        (
+            "Change with the number of noise samples",
+            "Score with more noise samples minus the score with fewer, on the same images. Few "
+            "samples use the first noise of many samples, but other timesteps.",
+        ),
     )
     limits = (
         "No class is correct for these images, since they are not meant to show an occupation. A "
@@ -363,13 +370,15 @@ def reading(first: str) -> b.Section:
         (
             "Intervals",
             "Association: Wilson interval at the effective number of independent decisions, by their "
-            "variance over images. Difference: both intervals joined (MOVER). Pair: mid-P interval",
+            "variance over images. Difference: both intervals joined (MOVER). Pair: mid-P interval. "
+            "Change: both intervals joined, with the correlation of their errors over images",
         ),
         (
             "p and q",
             "Association: permutation of the classes, image by image. Difference: permutation of the "
-            "images between the groups. Pair: exact binomial test. q-values are computed within each "
-            "kind of score",
+            "images between the groups. Pair: exact binomial test. Change of an association: random "
+            "signs of the change of each image. Change of a difference: permutation of the changes of "
+            "images between the groups. q-values are computed within each kind of score",
         ),
     )
     return skeleton.reading(terms, limits=limits, method=method)

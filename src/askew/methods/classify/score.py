@@ -1,14 +1,12 @@
 """Scores of a classification ("downstream", Saravanan et al., sections 3, 4.2.2 and 7.2)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Self
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from askew.findings import Head, with_q
+from askew.methods.classify.changes import sample_changes
+from askew.methods.classify.decisions import ClassDecisions, Decisions, Hits
 from askew.methods.classify.findings import (
     Accuracy,
     Association,
@@ -21,70 +19,17 @@ from askew.methods.classify.findings import (
     family,
 )
 from askew.methods.classify.gather import ClassesGathered, ErrorsOfClasses
-from askew.methods.classify.plan import GENDER, ClassificationPlan
+from askew.methods.classify.plan import ClassificationPlan
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.sources.findings import GroupCheck, Neutrality
-from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 from askew.stats.clustered import clustered_rate
 from askew.types import Estimate, Missing
-
-Decisions = NDArray[np.float64]
-"""Shape (images, pairs): 1 for the first class of a pair, 0 for the second, NaN if missing."""
 
 SKEWED = 0.75
 """A pair is skewed if one class gets more than this share of a group's images (tables 6 and 7)."""
 
 NO_TRUTH = Missing("not_asked", "the true class is unknown")
-
-
-@dataclass(frozen=True, slots=True)
-class ClassDecisions:
-    """Decisions between classes.
-
-    Attributes
-    ----------
-    readings : ErrorsOfClasses
-        The errors that decide.
-    decisions : mapping of str to Decisions
-        Decisions by group; then those of all groups of a gender, pooled.
-    pooled : mapping of str to sequence of str
-        Names of the pooled groups, with their members.
-    """
-
-    readings: ErrorsOfClasses
-    decisions: Mapping[str, Decisions]
-    pooled: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, readings: ErrorsOfClasses, pairs: Sequence[tuple[str, str]]) -> Self:
-        """Return the decisions between the classes of each pair."""
-        place = {word: number for number, word in enumerate(readings.classes)}
-        places = [(place[a], place[b]) for a, b in pairs]
-        decisions = {
-            group: stats.pair_decisions(errors, places) for group, errors in readings.errors.items()
-        }
-        pooled = _groups_by_gender(decisions)
-        together = {}
-        for name, groups in pooled.items():
-            together[name] = np.concatenate([decisions[group] for group in groups])
-        return cls(readings=readings, decisions=decisions | together, pooled=pooled)
-
-    @property
-    def of_groups(self) -> dict[str, Decisions]:
-        """The decisions by group, without pooled groups."""
-        return {group: self.decisions[group] for group in self.readings.errors}
-
-
-def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return two groups pooled by gender, or nothing unless both have several members."""
-    by_gender: dict[str, list[str]] = {}
-    for group in groups:
-        gender = stated_value(group, GENDER)
-        if gender:
-            by_gender.setdefault(f"all {gender}", []).append(group)
-    several = all(len(members) > 1 for members in by_gender.values())
-    return by_gender if len(by_gender) == 2 and several else {}
 
 
 def score(
@@ -151,8 +96,9 @@ def classification(
     association: list[Association] = []
     differential: list[Differential] = []
     mean_errors: list[MeanErrors] = []
-    for errors in labels:
-        accuracy += _accuracy(errors, plan.true_classes, scoring)
+    hits = [Hits.of(errors, plan.true_classes) for errors in labels]
+    for of_labels in hits:
+        accuracy += _accuracy(of_labels, plan.true_classes, scoring)
     for decided in by_samples:
         association += _association(decided, scoring)
         differential += _differential(decided, scoring)
@@ -167,6 +113,7 @@ def classification(
         showing=showing,
         neutrality=neutrality,
         errors=tuple(mean_errors),
+        change=sample_changes(by_samples, hits, scoring),
     )
     return with_q(section, family)
 
@@ -187,8 +134,7 @@ def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Associat
 def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differential]:
     """Yield the difference of each pair of groups (Eq. 3), pooled groups last."""
     samples = decided.readings.samples
-    pairs = (*combinations(decided.readings.errors, 2), *combinations(decided.pooled, 2))
-    for x, y in pairs:
+    for x, y in decided.compared_groups:
         rng = scoring.rng("differential", "denoising", str(samples), x, y)
         difference = or_missing(
             stats.differential,
@@ -219,17 +165,18 @@ def _pairs(
             )
 
 
-def _accuracy(
-    errors: ErrorsOfClasses, true_classes: Mapping[str, str], scoring: Scoring
-) -> Iterator[Accuracy]:
+def _accuracy(hits: Hits, true_classes: Mapping[str, str], scoring: Scoring) -> Iterator[Accuracy]:
     """Yield the share of each group's images that get the true class."""
-    for group, of_group in errors.errors.items():
-        true_class = true_classes.get(group)
+    for group, of_group in hits.of_groups.items():
         estimate: Estimate | Missing = NO_TRUTH
-        if true_class is not None:
-            hits = stats.hits(of_group, errors.classes.index(true_class))
-            estimate = or_missing(clustered_rate, hits, level=scoring.level)
-        yield Accuracy(group=group, right=true_class, samples=errors.samples, estimate=estimate)
+        if of_group is not None:
+            estimate = or_missing(clustered_rate, of_group, level=scoring.level)
+        yield Accuracy(
+            group=group,
+            right=true_classes.get(group),
+            samples=hits.samples,
+            estimate=estimate,
+        )
 
 
 def _mean_errors(errors: ErrorsOfClasses) -> Iterator[MeanErrors]:
