@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _lasting(stream: Any) -> Any:
-    """Return a text stream that survives failures, also if there is no stream to write to."""
+    """Return a text stream that survives failures and takes any text, also without a stream."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     try:
@@ -63,7 +63,8 @@ def _lasting(stream: Any) -> Any:
     return io.TextIOWrapper(
         io.BufferedWriter(outlet),
         stream.encoding,
-        stream.errors,
+        # a character that the encoding of a terminal or a pipe lacks is written as its number
+        "backslashreplace",
         line_buffering=stream.line_buffering,
     )
 

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event as Flag
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -18,11 +18,15 @@ from askew.engine.base import Engine, Failure
 from askew.errors import RESUME, AskewError, Interrupted
 from askew.models.base import progress_listener
 from askew.run.budget import Budget
-from askew.run.progress import Stage
+from askew.run.progress import Event, Stage, deliver
+from askew.store.locks import is_stopped
 from askew.store.store import Store
 
 WAIT = 0.2
 """Seconds between attempts to lock a part that another process has locked."""
+
+PATIENCE = 5.0
+"""Seconds of waiting for other processes after which the run names them."""
 
 Part = TypeVar("Part")
 
@@ -112,11 +116,40 @@ class Dispatcher:
             If the time is used up. Parts in flight are stored.
         """
         left = list(work.parts)
+        wait = Wait()
         while left:
             busy = Pass(self, work, left).run()
-            if len(busy) == len(left):
+            if len(busy) < len(left):
+                wait = Wait()
+            else:
+                self._report_wait(wait, work.lock_names(busy[0]))
                 time.sleep(WAIT)
             left = busy
+
+    def _report_wait(self, wait: "Wait", names: tuple[str, ...]) -> None:
+        """Tell which process this run waits for, once for each process."""
+        seconds = time.monotonic() - wait.begun
+        process = self.store.holder(*names)
+        if seconds < PATIENCE or process in wait.reported:
+            return
+        wait.reported.add(process)
+        deliver(Event("message", note=wait_sentence(process, seconds)), self.stage.progress)
+
+
+@dataclass(slots=True)
+class Wait:
+    """Time in which other processes hold all remaining parts.
+
+    Attributes
+    ----------
+    begun
+        Monotonic time of its beginning.
+    reported
+        Numbers of the processes that were reported; None for an unknown process.
+    """
+
+    begun: float = field(default_factory=time.monotonic)
+    reported: set[int | None] = field(default_factory=set)
 
 
 class Pass(Generic[Part]):
@@ -204,6 +237,34 @@ class Pass(Generic[Part]):
         with flight.lock:
             self._context.stage.advance(flight.size - flight.reported)
         self._context.budget.finish_part(flight.begun)
+
+
+def wait_sentence(process: int | None, seconds: float) -> str:
+    """Return which process a run waits for, and what a person can do.
+
+    Parameters
+    ----------
+    process
+        Number of the process; None if it is unknown.
+    seconds
+        Time of the wait.
+    """
+    waited = f"waiting for {seconds:.0f} s: "
+    if process is None:
+        return (
+            f"{waited}another process works on the same images. If it hangs, end it, and this "
+            "command does its work"
+        )
+    if is_stopped(process):
+        return (
+            f"{waited}process {process} works on the same images, but is stopped. Continue it with "
+            f"`kill -CONT {process}`, or end it with `kill -KILL {process}`, and this command does "
+            "its work"
+        )
+    return (
+        f"{waited}process {process} works on the same images. If it hangs, end it with "
+        f"`kill {process}`, and this command does its work"
+    )
 
 
 def interruption(stage: Stage) -> Interrupted:

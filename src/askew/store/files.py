@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,6 +18,9 @@ from askew.store.foreign import json_value
 
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
+PROBE_BYTES = 2**16
+"""Size of a file that is written to learn why another file could not be written."""
+
 WRITERS = 8
 """Number of files that are flushed together. This is two to four times faster than flushing one file after another.
 """
@@ -63,6 +67,19 @@ def explain_os_error(error: OSError) -> str:
         return f"must be a folder, but {file} is a file"
     reason = error.strerror or str(error)
     return f"cannot be written: {reason} ({error.filename or 'no file name'})"
+
+
+def write_fault(folder: Path) -> OSError | None:
+    """Return the error of writing a small file into a folder; None if it succeeds."""
+    part = folder / f".{secrets.token_hex(8)}.part"
+    try:
+        _write(part, bytes(PROBE_BYTES))
+    except OSError as error:
+        return error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    return None
 
 
 def listed_files(folder: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ than the journal. After a power failure, the next command that opens the store a
 journal to the index.
 """
 
+import errno
 import shutil
 import sqlite3
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from askew.errors import StoreError
-from askew.store.files import FULL, explain_os_error
+from askew.store.files import FULL, explain_os_error, write_fault
 from askew.store.journal import Journal
 from askew.store.rows import JOURNALED, REMOVED, TABLES, IndexRow, checksum, is_intact
 from askew.types import slices
@@ -28,6 +29,9 @@ LISTED_ROWS = 20
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """Exceptions of a damaged index. sqlite3 cannot decode its own message if it quotes damaged text."""
+
+UNWRITTEN = ("readonly", "unable to open", "disk I/O")
+"""Parts of messages of SQLite that may mean a full disk."""
 
 JOURNAL_END = "journal"
 """Name of the number of bytes of the journal that the index includes."""
@@ -530,11 +534,15 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
         )
     if "full" in text:
         return FULL
+    path = where.removeprefix("the store ")
+    if any(part in text for part in UNWRITTEN):
+        fault = write_fault(Path(path))
+        if fault is not None and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+            return FULL
     if "readonly" in text or "unable to open" in text:
         return f"cannot be written: {text}. Change the permissions, or choose another --store"
     is_damage = "no such" in text or "malformed" in text
     if is_damage or not isinstance(error, sqlite3.OperationalError):
-        path = where.removeprefix("the store ")
         return f"has a damaged index ({text}). Rebuild it with: askew check {path} --rebuild"
     return f"failed: {text}"
 

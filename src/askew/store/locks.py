@@ -2,6 +2,8 @@
 
 import errno
 import os
+import struct
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +17,9 @@ except ModuleNotFoundError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 FILE = "users.lock"
+FLOCK = "hhqqi4x"
+"""Fields of a lock in Linux: kind, origin, first byte, number of bytes, process."""
+
 PAUSE = 0.05
 """Seconds between two attempts."""
 
@@ -23,6 +28,36 @@ def opened(path: Path) -> int:
     """Open or create a file of locks, and return its number. A link is not followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.open(path, flags, 0o666)
+
+
+def holder(file: int, place: int) -> int | None:
+    """Return the number of the process that locks one byte of a file; None if it is unknown.
+
+    Parameters
+    ----------
+    file
+        Number of the open file.
+    place
+        The byte.
+    """
+    if not fcntl or sys.platform != "linux":  # other systems order these fields differently
+        return None
+    wanted = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0)
+    try:
+        answer = fcntl.fcntl(file, fcntl.F_GETLK, wanted)
+    except OSError:
+        return None
+    kind, _, _, _, process = struct.unpack(FLOCK, answer)
+    return process if kind != fcntl.F_UNLCK and process > 0 else None
+
+
+def is_stopped(process: int) -> bool:
+    """Check whether a process is stopped by a signal, such as that of Ctrl-Z."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[:1] in (["T"], ["t"])
 
 
 class StoreLock:

@@ -254,6 +254,11 @@ class Store:
         for key, outcome in zip(keys, outcomes, strict=True):
             if isinstance(outcome, Missing):
                 stored.setdefault(key, outcome)
+        if not stored.keys() >= {*keys}:
+            raise StoreError(
+                f"{self._where} contains images that were just written and cannot be read. Check "
+                f"the permissions of {self._folder}, then repeat the command to continue"
+            )
         return [stored[key] for key in keys]
 
     def _quarantine_damaged(self, keys: Iterable[str]) -> None:
@@ -358,7 +363,7 @@ class Store:
         A store may hold several locks at once. The system releases the locks of a process that
         ends. On a system without locks, processes do not coordinate.
         """
-        place = int(digest_of(names)[:15], 16)
+        place = _place_of(names)
         with faults(self._where):
             is_mine = self._lock_part(place)
         try:
@@ -381,6 +386,12 @@ class Store:
         except OSError as error:
             return error.errno not in (errno.EACCES, errno.EAGAIN)
         return True
+
+    def holder(self, *names: str) -> int | None:
+        """Return the number of the process that holds the lock of `turn`; None if it is unknown."""
+        if self._locks is None:
+            return None
+        return locks.holder(self._locks, _place_of(names))
 
     def _unlock_part(self, place: int) -> None:
         if fcntl and self._locks is not None:
@@ -688,6 +699,11 @@ def _modified(path: Path) -> int | None:
     except OSError:
         return None
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
+
+
+def _place_of(names: Sequence[str]) -> int:
+    """Return the byte of the file of locks that stands for the work with these names."""
+    return int(digest_of(names)[:15], 16)
 
 
 def _is_unicode(text: str) -> bool:
