@@ -17,7 +17,15 @@ PROMPT = "a nurse and sex"
 ATTRIBUTION = "a nurse and gender"
 
 
-@pytest.fixture(scope="module", params=["pixart", "pixart_sigma", "sana", "sana_sprint"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "pixart",
+        "sana",
+        pytest.param("pixart_sigma", marks=pytest.mark.slow),
+        pytest.param("sana_sprint", marks=pytest.mark.slow),
+    ],
+)
 def pipe(request: pytest.FixtureRequest) -> Any:
     torch.manual_seed(3)
     pipe = getattr(tiny_pipelines, request.param)()

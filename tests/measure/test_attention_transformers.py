@@ -30,7 +30,16 @@ from tiny_transformers import (
     pipeline,
 )
 
-every_family = pytest.mark.parametrize("family", FAMILIES)
+SIMILAR = {"sd3", "flux-schnell", "chroma"}
+"""Families whose networks have the layers of another family."""
+
+every_family = pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, marks=pytest.mark.slow if family in SIMILAR else ())
+        for family in FAMILIES
+    ],
+)
 
 
 @every_family

@@ -175,7 +175,14 @@ def rejections(
     return significant / runs, covered / runs
 
 
-@pytest.mark.parametrize(("prompts", "images"), [(26, 1), (12, 4), (50, 2)])
+@pytest.mark.parametrize(
+    ("prompts", "images"),
+    [
+        (26, 1),
+        pytest.param(12, 4, marks=pytest.mark.slow),
+        pytest.param(50, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_equal_conditions_are_significant_as_often_as_the_level_says(
     prompts: int, images: int
 ) -> None:

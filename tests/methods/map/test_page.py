@@ -32,7 +32,7 @@ from askew.methods.map.maps import PairMaps
 from askew.methods.map.plan import axes_of, plan_map
 from askew.methods.map.score import gradient, pair
 from askew.pages import html, terminal
-from askew.pages.blocks import ValueChart
+from askew.pages.blocks import Page, ValueChart
 from askew.parts.scoring import Scoring
 from askew.stats.differences import risk_difference
 from askew.stats.overlap import mask
@@ -48,6 +48,7 @@ COSINES = {concept: 0.1 * k for k, concept in enumerate(CONCEPTS)}
 GAP = Missing("blank_image", "the model generated no usable image of this prompt")
 
 
+@cache
 def made_up(model: str, word: str, concept: str) -> PairMaps:
     rng = np.random.default_rng([len(model), WORDS.index(word), CONCEPTS.index(concept)])
     layers = {name: np.stack(planted_maps(4, 0.6, rng, side)) for name, side in LAYERS.items()}
@@ -154,41 +155,48 @@ def planted_findings(
     return head.into(MapFindings, models=identities, maps=files, biasmap=with_q(section, family))
 
 
-def page(findings: MapFindings) -> str:
-    return html.page(METHOD.page(findings, PlantedMedia()))
+@cache
+def document(*arguments: Any, **settings: Any) -> Page:
+    """Return the page of `planted_findings` with these arguments."""
+    return METHOD.page(planted_findings(*arguments, **settings), PlantedMedia())
 
 
-def table(findings: MapFindings) -> str:
+@cache
+def page(*arguments: Any, **settings: Any) -> str:
+    return html.page(document(*arguments, **settings))
+
+
+def table(*arguments: Any, **settings: Any) -> str:
     console = Console(width=80, file=StringIO(), record=True)
-    console.print(terminal.screen(METHOD.page(findings, PlantedMedia())))
+    console.print(terminal.screen(document(*arguments, **settings)))
     return console.export_text()
 
 
 @pytest.mark.parametrize("models", [("one",), ("one", "other")])
 def test_what_is_missing_is_named_with_its_reason(models: tuple[str, ...]) -> None:
-    text = page(planted_findings(models))
+    text = page(models)
     assert "generated no usable image of this prompt" in text
     assert "is constant, so it has no mask" in text
     assert not re.search(r"\bnan\b", text)
-    shown = " ".join(table(planted_findings(models)).split())
+    shown = " ".join(table(models).split())
     assert "is constant, so it has no mask" in shown
     assert "2 missing)" in shown  # of three prompts, for gender
 
 
 def test_the_method_tells_how_maps_were_made() -> None:
     for definition, map_of in (("ovam", "K′ᵀ"), ("output", "softmax(oₓ o_cᵀ)")):
-        assert map_of in page(planted_findings(("one",), definition=definition))
+        assert map_of in page(("one",), definition=definition)
 
 
 def test_every_model_has_its_rows_and_lines() -> None:
-    text = page(planted_findings(("one", "other")))
+    text = page(("one", "other"))
     for model in ("one", "other"):
         assert f"nurse, {model}" in text
     assert "“gender”: other minus one" in text
 
 
 def test_the_page_begins_with_what_was_seen() -> None:
-    first, *_ = METHOD.page(planted_findings(("one", "other")), PlantedMedia()).sections
+    first, *_ = document(("one", "other")).sections
     gender, ethnicity = (block for block in first.blocks if isinstance(block, ValueChart))
     assert (gender.caption, ethnicity.caption) == (
         "Perceived gender by prompt",
@@ -199,20 +207,19 @@ def test_the_page_begins_with_what_was_seen() -> None:
     ]
     assert [value.count for value in gender.groups[0].values] == [3, 1]
     assert "RD 0.41" in gender.groups[0].verdict
-    assert "none of 4 labeled: image is blank 4" in page(planted_findings(("one", "other")))
+    assert "none of 4 labeled: image is blank 4" in page(("one", "other"))
 
 
 def test_one_prompt_alone() -> None:
-    findings = planted_findings(("one",), words=("nurse",))
-    shares = METHOD.page(findings, PlantedMedia()).sections[0].blocks[0]
+    shares = document(("one",), words=("nurse",)).sections[0].blocks[0]
     assert isinstance(shares, ValueChart)
     assert [group.label for group in shares.groups] == ["Perceived gender", "Perceived ethnicity"]
-    assert page(findings).count(": masks of both words") == 4 * len(CONCEPTS) + 1
-    assert "no missing images" in table(findings)
+    assert page(("one",), words=("nurse",)).count(": masks of both words") == 4 * len(CONCEPTS) + 1
+    assert "no missing images" in table(("one",), words=("nurse",))
 
 
 def test_every_picture_says_what_it_is() -> None:
-    text = page(planted_findings(("one", "other")))
+    text = page(("one", "other"))
     assert "<img" in text
     assert text.count("<img") == text.count('alt="Image ')
 
@@ -225,7 +232,7 @@ def test_every_picture_says_what_it_is() -> None:
     ],
 )
 def test_the_method_is_that_of_the_plan(settings: dict[str, str], text: str, absent: str) -> None:
-    shown = page(planted_findings(("one",), words=("nurse",), **settings))
+    shown = page(("one",), words=("nurse",), **settings)
     assert text in shown
     assert absent not in shown
 
@@ -233,14 +240,12 @@ def test_the_method_is_that_of_the_plan(settings: dict[str, str], text: str, abs
 def test_the_page_is_html() -> None:
     import html5lib
 
-    html5lib.HTMLParser(strict=True).parse(
-        BytesIO(page(planted_findings(("one", "other"))).encode())
-    )
+    html5lib.HTMLParser(strict=True).parse(BytesIO(page(("one", "other")).encode()))
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
 def test_nothing_sticks_out_of_the_page(tmp_path: Path) -> None:
-    text = page(planted_findings(("one", "other")))
+    text = page(("one", "other"))
     for width, measured in zip(
         (390, 1200), browser.measure([(text, w) for w in (390, 1200)], tmp_path), strict=True
     ):
