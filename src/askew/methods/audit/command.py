@@ -3,10 +3,14 @@
 from typing import Literal, Unpack
 
 from askew import options as shared
+from askew.errors import UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.propose import survey_plan
+
+MAX_IMAGES = 400
+"""Largest number of images per prompt with `--until decided`, by default."""
 
 
 class AuditOptions(
@@ -29,6 +33,9 @@ def audit(
     reference: shared.TextsOption = None,
     counterfactuals: Literal["all", "significant", "none"] | None = None,
     axes_in_depth: shared.NamesOption = None,
+    until: Literal["decided"] | None = None,
+    decide: shared.NamesOption = None,
+    max_images: int | None = None,
     concepts: Literal["all", "axis"] | None = None,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
@@ -44,6 +51,8 @@ def audit(
     `askew audit "a photo of a nurse" --preset sdxl-turbo-clip`
 
     `askew audit "a photo of a nurse" --counterfactuals significant`
+
+    `askew audit "a photo of a nurse" --until decided --decide gender`
 
     `askew audit --prompts prompts.txt --run runs/mine --dry-run`
 
@@ -75,6 +84,14 @@ def audit(
     axes_in_depth
         Further axes whose counterfactual images are generated, separated by commas, with
         --counterfactuals significant or none.
+    until
+        Add images until a verdict is reached: 8, 16, 32, … per prompt, up to --max-images. Only
+        the images of the prompts are generated.
+    decide
+        Axes whose significant verdicts end the images of a prompt, separated by commas. By default
+        any significant axis ends them.
+    max_images
+        Largest number of images per prompt with --until decided. [default: 400]
     concepts
         Concepts used for CAS and MAD: all answers (as in the paper), or only those about the axis.
         [default: all]
@@ -91,6 +108,17 @@ def audit(
     UsageError
         If the request cannot be met. A run that fails raises other kinds of AskewError.
     """
+    if until is None and max_images is not None:
+        raise UsageError(
+            "--max-images bounds --until decided. Add --until decided, or use --images"
+        )
+    if until is not None and images is not None:
+        raise UsageError(
+            "--until decided chooses the number of images. Use --max-images instead of --images"
+        )
+    if until is not None:
+        images = max_images or MAX_IMAGES
+        counterfactuals = counterfactuals or "none"
     fields = {**options, "model": model, "images": images, "variant": variant}
 
     def build() -> AuditPlan:
@@ -103,6 +131,8 @@ def audit(
             concepts=concepts or "all",
             counterfactuals=counterfactuals or "all",
             axes_in_depth=tuple(shared.names(axes_in_depth)),
+            until=until,
+            decide=tuple(shared.names(decide)),
             **shared.plan_fields(fields),
         )
 
@@ -118,6 +148,9 @@ def audit(
         reference=reference,
         counterfactuals=counterfactuals,
         axes_in_depth=axes_in_depth,
+        until=until,
+        decide=decide,
+        max_images=max_images,
         concepts=concepts,
         variant=variant,
     )

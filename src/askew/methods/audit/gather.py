@@ -9,6 +9,7 @@ from askew import mitigations, registry
 from askew.measure.base import Embedder
 from askew.methods.audit.depth import cost_lines, plan_in_depth
 from askew.methods.audit.plan import AuditPlan
+from askew.methods.audit.stopping import observed_until_decided
 from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
@@ -56,7 +57,11 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
         run.explain(*cost_lines(plan))
     in_depth = plan_in_depth(plan, source, reader)
     embedder = _embedder(in_depth, source) if captioner else None
-    observed = observed_sets(in_depth, source, reader)
+    observed: Observed
+    if plan.until and isinstance(source, Model):
+        observed = observed_until_decided(plan, source, reader)
+    else:
+        observed = observed_sets(in_depth, source, reader)
     survey = surveyed(in_depth, source, reader, observed, embedder)
     vectors = None
     if captioner and embedder:

@@ -66,6 +66,7 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
             *skeleton.notes(findings),
             *_note_on_intervals(view.tests),
             *texts.depth_notes(findings),
+            *texts.look_notes(findings),
         ),
         gaps=survey.gaps(findings.shares),
         uneven=missing_sentences(findings.missing_pictures),

@@ -20,37 +20,68 @@ class AuditPlan(Plan):
         baseline images are significantly biased, or none.
     axes_in_depth : tuple of str
         Axes whose counterfactual images are generated in any case.
+    until : "decided" or None
+        Add images until a verdict is reached; `images` is then the largest number of a prompt.
+    decide : tuple of str
+        Axes whose verdicts end the images of a prompt. Without names, any significant axis does.
     """
 
     method: str = "audit"
     concepts: Literal["all", "axis"] = "all"
     counterfactuals: Literal["all", "significant", "none"] = "all"
     axes_in_depth: tuple[str, ...] = ()
+    until: Literal["decided"] | None = None
+    decide: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _named_axes(self) -> Self:
-        if not self.axes_in_depth:
-            return self
-        if self.counterfactuals == "all":
+    def _consistent(self) -> Self:
+        if self.axes_in_depth and self.counterfactuals == "all":
             raise ValueError(
                 "--axes-in-depth adds axes to --counterfactuals significant or none. "
                 "--counterfactuals all generates the counterfactual images of all axes"
             )
-        names = list(dict.fromkeys(axis.name for prompt in self.prompts for axis in prompt.axes))
-        unknown = [name for name in self.axes_in_depth if name not in names]
-        if unknown:
+        self._check_names("--axes-in-depth", self.axes_in_depth)
+        self._check_names("--decide", self.decide)
+        if self.until is None:
+            if self.decide:
+                raise ValueError("--decide names axes of --until decided, which is not given")
+            return self
+        if self.counterfactuals != "none" or self.axes_in_depth:
             raise ValueError(
-                f"--axes-in-depth names {unknown[0]!r}, but the plan has the axes {', '.join(names)}"
+                "--until decided counts shares only. Use it with --counterfactuals none, and "
+                "without --axes-in-depth"
             )
+        self._check_references()
         return self
 
+    def _check_names(self, option: str, given: tuple[str, ...]) -> None:
+        """Raise ValueError if an option names an axis that no prompt has."""
+        names = list(dict.fromkeys(axis.name for prompt in self.prompts for axis in prompt.axes))
+        unknown = [name for name in given if name not in names]
+        if unknown:
+            raise ValueError(
+                f"{option} names {unknown[0]!r}, but the plan has the axes {', '.join(names)}"
+            )
+
+    def _check_references(self) -> None:
+        """Raise ValueError if a reference was counted in images, which change at each look."""
+        for prompt in self.prompts:
+            for axis in prompt.axes:
+                if axis.reference_images is not None:
+                    raise ValueError(
+                        f"the reference of axis {axis.name!r} was counted in "
+                        f"{axis.reference_images} images, but --until decided tests exact shares. "
+                        "Give them as --reference AXIS=VALUE:SHARE,…"
+                    )
+
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without unused fields of the depth."""
+        """Return the fields that determine the results, without fields that are not used."""
         fields = super().deciding()
         if self.counterfactuals == "all":
             del fields["counterfactuals"]
-        if not self.axes_in_depth:
-            del fields["axes_in_depth"]
+        for name in ("axes_in_depth", "until", "decide"):
+            if not fields[name]:
+                del fields[name]
         return fields
 
     def with_counterfactuals(self, wanted: Callable[[PromptPlan, AxisPlan], bool]) -> Self:

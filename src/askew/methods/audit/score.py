@@ -5,6 +5,7 @@ from askew.methods.audit.depth import without_tests
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.plan import AuditPlan
+from askew.methods.audit.stopping import sequential_shares
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.missing_pictures import missing_pictures
@@ -39,7 +40,10 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
             scores.append(without_tests(of_prompt, plan))
         changes += _differences(plan, gathered, prompt)
     scores_with_q = with_q(scores)
-    judged = survey_shares(plan, gathered.observed, gathered.errors, counterfactuals=True)
+    if plan.until:
+        judged = sequential_shares(plan, gathered.observed, gathered.errors)
+    else:
+        judged = survey_shares(plan, gathered.observed, gathered.errors, counterfactuals=True)
     together = differences_over_prompts(judged.of_sets, Scoring.of(plan))
     all_changes = with_q_of_differences([*changes, *together])
     return head.into(

@@ -28,6 +28,7 @@ from askew.parts.survey.sentences import LIMITS, counted_headline, most_seen, te
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import holds_in_worst_case, is_biased
 from askew.stats.intervals import sure_ends
+from askew.stats.looks import looks
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
@@ -190,13 +191,18 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     places = _all_places(tested, together)
     power = _power(tested) or _power_over_prompts(together)
     if not places:
-        sentences = [power or format_phrase("no_power"), open_axes(findings)]
+        sentences = [power or _without_power(findings), open_axes(findings)]
         return " ".join(filter(None, sentences))
     headline = format_phrase("bias_headline", where=places)
     others = ""
     if power:
         others = f"For the others, {power[:1].lower()}{power[1:]}"
     return " ".join(filter(None, [headline, _worst_case(tested), others, open_axes(findings)]))
+
+
+def _without_power(findings: AuditFindings) -> str:
+    """Return that no bias can be detected. The power of tests at several looks is not computed."""
+    return "" if findings.plan.until else format_phrase("no_power")
 
 
 def _worst_case(tested: Sequence[SetShares]) -> str:
@@ -263,10 +269,29 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
     return f"in {count} pairs of an image set and an axis"
 
 
+def look_notes(findings: AuditFindings) -> tuple[str, ...]:
+    """Return a note on the numbers of images, if images were added until a verdict was reached."""
+    plan = findings.plan
+    if not plan.until:
+        return ()
+    sizes = sorted({image_set.n for image_set in findings.sets})
+    reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
+    end = (
+        f"on {listing([axis_label(name) for name in plan.decide])}"
+        if plan.decide
+        else "on any axis"
+    )
+    return (
+        f"Images were added until a verdict {end} was significant, up to {plan.images} images per "
+        f"prompt: {reached}. q and the intervals allow for {len(looks(plan.images))} looks. A prompt "
+        "without a significant verdict is undecided, not unbiased.",
+    )
+
+
 def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
     """Return a note on axes without counterfactual images, if the plan left some out."""
     plan = findings.plan
-    if plan.counterfactuals == "all":
+    if plan.counterfactuals == "all" or plan.until:
         return ()
     scored = list(dict.fromkeys(name for entry in findings.tibet for name in entry.axes))
     axes = "no axis"

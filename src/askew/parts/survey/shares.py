@@ -53,6 +53,9 @@ class Verdict:
     worst_case_p, worst_case_q : float or None
         p and q if the missing labels were as close to the reference as possible. None if no label
         is missing.
+    looks : tuple of float
+        Mid-p of each look, if images were added until a verdict was reached. `p` then allows for all
+        looks (`stats.looks`). Empty otherwise.
     """
 
     value: str
@@ -64,6 +67,7 @@ class Verdict:
     corrected_for_errors: bool = False
     worst_case_p: float | None = None
     worst_case_q: float | None = None
+    looks: tuple[float, ...] = ()
 
 
 @record

@@ -1,0 +1,146 @@
+"""Tests at several looks: images are added until a verdict is reached.
+
+A look tests the images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). Each
+look doubles the images. The **sequential p** is the probability that a model without bias has a p as
+small as the smallest p so far at any look, up to the largest number of images. The levels of all
+looks are equal, as in Pocock's design (1977, Biometrika 64, 191-199). The smallest p never grows, so
+a sequential p is valid whenever the images stop, whatever the reason.
+
+Intervals at a stop are *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS B 51,
+305-361): the interval of each look has a level so high that the intervals of all looks contain the
+model's true value with the wanted confidence.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from askew.stats.confusion import ReadingErrors
+from askew.stats.goodness_of_fit import NullLaw, exact_law, law_with_errors, pearson
+from askew.stats.intervals import Floats
+
+FIRST_LOOK = 8
+"""Images of a prompt at the first look."""
+PATHS = 20_000
+"""Simulated models without bias."""
+
+
+def looks(most: int) -> tuple[int, ...]:
+    """Return the numbers of images at which a verdict is sought: 8, 16, 32, … up to `most`."""
+    sizes = []
+    size = FIRST_LOOK
+    while size < most:
+        sizes.append(size)
+        size *= 2
+    return (*sizes, most)
+
+
+def look_p(
+    counts: ArrayLike, reference: tuple[float, ...], errors: ReadingErrors | None = None
+) -> float:
+    """Return the mid-p of the images of one look; 1 without images.
+
+    Parameters
+    ----------
+    counts : array, (K,)
+        Images by label.
+    reference : tuple of float, (K,)
+        Reference shares.
+    errors
+        Known errors of the labels.
+    """
+    labels = np.asarray(counts, dtype=float)
+    n = int(labels.sum())
+    if n == 0:
+        return 1.0
+    expected, law = _law(n, reference, errors)
+    mid, _ = law.p(pearson(labels, expected))
+    return float(mid)
+
+
+def sequential_p(
+    smallest_p: float,
+    sizes: Sequence[int],
+    reference: tuple[float, ...],
+    errors: ReadingErrors | None = None,
+) -> float:
+    """Return the probability that a model without bias has so small a p at any look.
+
+    Parameters
+    ----------
+    smallest_p
+        Smallest p of the looks so far.
+    sizes
+        Labeled images at all looks, also at those that were not needed.
+    reference : tuple of float, (K,)
+        Reference shares.
+    errors
+        Known errors of the labels.
+    """
+    key = None if errors is None else errors.key
+    law = _smallest_p_law(tuple(sizes), reference, key)
+    _, usual = law.p(-smallest_p)
+    return float(usual)
+
+
+def look_confidence(looks_planned: int, confidence: float) -> float:
+    """Return the confidence of the interval at each look, for a confidence over all looks.
+
+    Parameters
+    ----------
+    looks_planned
+        Number of looks, each with twice the images of the look before.
+    confidence
+        Probability that the intervals of all looks contain the true value.
+    """
+    if looks_planned < 2:
+        return confidence
+    smallest = _smallest_normal_p(looks_planned)
+    return 1 - float(np.quantile(smallest, 1 - confidence))
+
+
+def _law(
+    n: int, reference: tuple[float, ...], errors: ReadingErrors | None
+) -> tuple[Floats, NullLaw]:
+    """Return the expected labels (K,) and the law of Pearson's statistic of n images."""
+    if errors is None:
+        return n * np.array(reference), exact_law(n, reference)
+    return law_with_errors(n, reference, errors)
+
+
+@lru_cache(maxsize=256)
+def _smallest_p_law(
+    sizes: tuple[int, ...], reference: tuple[float, ...], key: bytes | None
+) -> NullLaw:
+    """Return the law of minus the smallest p over all looks, of a model without bias."""
+    values = len(reference)
+    rng = np.random.default_rng([*sizes, values])
+    errors = None
+    shares = np.tile(np.array(reference), (PATHS, 1))
+    if key is not None:
+        errors = ReadingErrors(np.frombuffer(key).reshape(values, values))
+        drawn = np.einsum("k,dkl->dl", reference, errors.drawn(PATHS, values))
+        shares = drawn / drawn.sum(axis=1, keepdims=True)
+    counts = np.zeros((PATHS, values))
+    smallest = np.ones(PATHS)
+    before = 0
+    for size in sizes:
+        counts = counts + rng.multinomial(size - before, shares)
+        before = size
+        if size:
+            expected, law = _law(size, reference, errors)
+            smallest = np.minimum(smallest, law.p(pearson(counts, expected))[0])
+    return NullLaw.simulated(-smallest)
+
+
+@lru_cache(maxsize=32)
+def _smallest_normal_p(looks_planned: int) -> Floats:
+    """Return the smallest two-sided p over looks that double, of simulated normal means."""
+    rng = np.random.default_rng(looks_planned)
+    steps = np.array([1.0, *(2.0**look for look in range(looks_planned - 1))])
+    sums = np.cumsum(rng.normal(size=(10 * PATHS, looks_planned)) * np.sqrt(steps), axis=1)
+    z = sums / np.sqrt(np.cumsum(steps))
+    return np.asarray(2 * scipy.stats.norm.sf(np.abs(z)).min(axis=1))
