@@ -1,7 +1,7 @@
 """Tests at several looks: images are added until a verdict is reached.
 
-A look tests the images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). Each
-look doubles the images. The **sequential p** is the probability that a model without bias has a p as
+A look tests the images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). Every
+second look doubles the images. The **sequential p** is the probability that a model without bias has a p as
 small as the smallest p so far at any look, up to the largest number of images. The levels of all
 looks are equal, as in Pocock's design (1977, Biometrika 64, 191-199). The smallest p never grows, so
 a sequential p is valid whenever the images stop, whatever the reason.
@@ -29,13 +29,13 @@ PATHS = 20_000
 
 
 def looks(most: int) -> tuple[int, ...]:
-    """Return the numbers of images at which a verdict is sought: 8, 16, 32, … up to `most`."""
+    """Return the numbers of images at which a verdict is sought: 8, 12, 16, 24, 32, … up to `most`."""
     sizes = []
     size = FIRST_LOOK
     while size < most:
-        sizes.append(size)
+        sizes += [size, size + size // 2]
         size *= 2
-    return (*sizes, most)
+    return (*(size for size in sizes if size < most), most)
 
 
 def look_p(
@@ -86,19 +86,19 @@ def sequential_p(
     return float(usual)
 
 
-def look_confidence(looks_planned: int, confidence: float) -> float:
+def look_confidence(sizes: Sequence[int], confidence: float) -> float:
     """Return the confidence of the interval at each look, for a confidence over all looks.
 
     Parameters
     ----------
-    looks_planned
-        Number of looks, each with twice the images of the look before.
+    sizes
+        Images at all looks.
     confidence
         Probability that the intervals of all looks contain the true value.
     """
-    if looks_planned < 2:
+    if len(sizes) < 2:
         return confidence
-    smallest = _smallest_normal_p(looks_planned)
+    smallest = _smallest_normal_p(tuple(sizes))
     return 1 - float(np.quantile(smallest, 1 - confidence))
 
 
@@ -137,10 +137,10 @@ def _smallest_p_law(
 
 
 @lru_cache(maxsize=32)
-def _smallest_normal_p(looks_planned: int) -> Floats:
-    """Return the smallest two-sided p over looks that double, of simulated normal means."""
-    rng = np.random.default_rng(looks_planned)
-    steps = np.array([1.0, *(2.0**look for look in range(looks_planned - 1))])
-    sums = np.cumsum(rng.normal(size=(10 * PATHS, looks_planned)) * np.sqrt(steps), axis=1)
-    z = sums / np.sqrt(np.cumsum(steps))
+def _smallest_normal_p(sizes: tuple[int, ...]) -> Floats:
+    """Return the smallest two-sided p over all looks, of simulated normal means."""
+    rng = np.random.default_rng(sizes)
+    steps = np.diff(np.array([0, *sizes]))
+    sums = np.cumsum(rng.normal(size=(10 * PATHS, len(sizes))) * np.sqrt(steps), axis=1)
+    z = sums / np.sqrt(np.array(sizes))
     return np.asarray(2 * scipy.stats.norm.sf(np.abs(z)).min(axis=1))

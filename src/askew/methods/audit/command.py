@@ -85,7 +85,7 @@ def audit(
         Further axes whose counterfactual images are generated, separated by commas, with
         --counterfactuals significant or none.
     until
-        Add images until a verdict is reached: 8, 16, 32, … per prompt, up to --max-images. Only
+        Add images until a verdict is reached: 8, 12, 16, 24, … per prompt, up to --max-images. Only
         the images of the prompts are generated.
     decide
         Axes whose significant verdicts end the images of a prompt, separated by commas. By default

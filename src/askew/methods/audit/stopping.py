@@ -1,6 +1,6 @@
 """Images of a prompt until its verdicts are reached (`--until decided`).
 
-Verdicts are sought after 8, 16, 32, … images. A prompt gets no more images when its named axes, or any
+Verdicts are sought after 8, 12, 16, 24, 32, … images. A prompt gets no more images when its named axes, or any
 axis, are significant. Its p is then the sequential p (`stats.looks`), which allows for all looks, and
 its intervals are wide enough for all looks. Every axis of every prompt belongs to the family of q from
 the first look on, so that a later look never takes a verdict back.
@@ -198,7 +198,7 @@ def _entry(
     known_errors: Counts | None,
 ) -> SetShares:
     """Return the shares of a set on an axis, with the sequential p and intervals of all looks."""
-    confidence = look_confidence(len(looks(plan.images)), plan.confidence)
+    confidence = look_confidence(looks(plan.images), plan.confidence)
     scoring = replace(Scoring.of(plan, instrument), level=confidence)
     entry = shares(baseline, axis, prompt.text, scoring, known_errors)
     if entry.verdict is None:

@@ -1,0 +1,196 @@
+"""Images until a verdict: `python -m benchmarks.sequential [SIMULATIONS]`.
+
+Labels are drawn from the planted world, for every occupation and axis. Images are added as
+`askew audit --until decided` adds them, and their mean number is compared with a fixed number of
+images of the same mean power. The last tables show false positives without bias, and how often the
+interval of the first value contains its true share at the stop.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.stats.goodness_of_fit import exact_law, pearson
+from askew.stats.intervals import Floats, benjamini_hochberg
+from askew.stats.looks import look_confidence, looks, sequential_p
+from askew.stats.shares import share_intervals
+from askew.studio.planted import truth
+from askew.studio.scene import OCCUPATIONS
+
+CAP = 400
+LEVEL = 0.05
+BIASES = (1.0, 0.5)
+OCCUPATION_STEP = 4
+"""Every fourth occupation is simulated."""
+FAIR_PATHS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An axis of a prompt: the true shares (K,) of its values."""
+
+    prompt: str
+    axis: str
+    shares: Floats
+
+    @property
+    def reference(self) -> tuple[float, ...]:
+        """Uniform reference shares."""
+        return (1 / len(self.shares),) * len(self.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """Simulated stops of a cell.
+
+    Attributes
+    ----------
+    images : array, (simulations,)
+        Images at the stop.
+    significant : array of bool, (simulations,)
+        True where the verdict is significant.
+    counts : array, (simulations, K)
+        Labels at the stop.
+    p_values : array, (simulations, looks)
+        Sequential p at each look.
+    """
+
+    images: Floats
+    significant: Floats
+    counts: Floats
+    p_values: Floats
+
+
+def cells(bias: float) -> list[Cell]:
+    """Return the axes of every fourth occupation in the planted world."""
+    of_world = []
+    for occupation in [*OCCUPATIONS][::OCCUPATION_STEP]:
+        prompt = f"a photo of a {occupation}"
+        for axis in BIASCONNECT:
+            by_value = truth(prompt, axis, bias)
+            shares = np.array([by_value[value] for value in find_axis(axis).values])
+            of_world.append(Cell(prompt, axis, shares))
+    return of_world
+
+
+def simulate(cell: Cell, simulations: int, rng: np.random.Generator) -> Stops:
+    """Add images to simulated sets of a cell until its verdict is significant."""
+    sizes = looks(CAP)
+    counts = np.zeros((simulations, len(cell.shares)))
+    by_look = []
+    smallest = np.ones(simulations)
+    p_values = []
+    before = 0
+    for size in sizes:
+        counts = counts + rng.multinomial(size - before, cell.shares, size=simulations)
+        before = size
+        by_look.append(counts)
+        smallest = np.minimum(smallest, look_p_values(counts, cell.reference))
+        p_values.append(sequential(smallest, sizes, cell.reference))
+    corrected = np.array(p_values).T
+    stop = np.where((corrected < LEVEL).any(axis=1), (corrected < LEVEL).argmax(axis=1), -1)
+    return Stops(
+        images=np.array(sizes)[stop].astype(float),
+        significant=(stop >= 0).astype(float),
+        counts=np.array(by_look)[stop, np.arange(simulations)],
+        p_values=corrected,
+    )
+
+
+def look_p_values(counts: Floats, reference: tuple[float, ...]) -> Floats:
+    """Return the mid-p of sets (simulations, K) of the same size."""
+    n = int(counts[0].sum())
+    return exact_law(n, reference).p(pearson(counts, n * np.array(reference)))[0]
+
+
+def sequential(smallest: Floats, sizes: Sequence[int], reference: tuple[float, ...]) -> Floats:
+    """Return the sequential p of the smallest p of each simulation."""
+    distinct, places = np.unique(smallest, return_inverse=True)
+    return np.array([sequential_p(p, sizes, reference) for p in distinct])[places]
+
+
+def fixed_images(world: Sequence[Cell], power: float) -> int:
+    """Return the fixed number of images with the same mean power over all cells."""
+
+    def reaches(images: int) -> bool:
+        return mean_power(world, images) >= power
+
+    fewest = 4
+    most = 4 * CAP
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        if reaches(middle):
+            most = middle
+        else:
+            fewest = middle
+    return most
+
+
+def mean_power(world: Sequence[Cell], images: int) -> float:
+    """Return the mean power of a test of a fixed number of images."""
+    rng = np.random.default_rng(images)
+    fractions = []
+    for cell in world:
+        counts = rng.multinomial(images, cell.shares, size=500).astype(float)
+        fractions.append((look_p_values(counts, cell.reference) < LEVEL).mean())
+    return float(np.mean(fractions))
+
+
+def images_until_any(world: Sequence[Cell], stops: Sequence[Stops]) -> float:
+    """Return the mean images of prompts that stop at the first significant axis of eight."""
+    sizes = np.array(looks(CAP), dtype=float)
+    means = []
+    for prompt in dict.fromkeys(cell.prompt for cell in world):
+        of_prompt = [
+            result.p_values
+            for cell, result in zip(world, stops, strict=True)
+            if cell.prompt == prompt
+        ]
+        for paths in np.stack(of_prompt, axis=1):
+            q_values = np.array([benjamini_hochberg(column) for column in paths.T])
+            decided = (q_values < LEVEL).any(axis=1)
+            means.append(sizes[decided.argmax() if decided.any() else -1])
+    return float(np.mean(means))
+
+
+def contains_truth(cell: Cell, result: Stops) -> float:
+    """Return how often the interval of the first value contains its share at the stop."""
+    confidence = look_confidence(looks(CAP), 0.95)
+    distinct, numbers = np.unique(result.counts, axis=0, return_counts=True)
+    covered = 0
+    for counts, number in zip(distinct, numbers, strict=True):
+        estimate = share_intervals(counts.astype(int), level=confidence)[0]
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += int(number) * (estimate.low <= cell.shares[0] <= estimate.high)
+    return covered / len(result.counts)
+
+
+def main() -> None:
+    """Print the tables."""
+    simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    rng = np.random.default_rng(0)
+    print(f"bias  power  images  fixed n  ratio  (cap {CAP}; one axis decides)")
+    for bias in BIASES:
+        world = cells(bias)
+        stops = [simulate(cell, simulations, rng) for cell in world]
+        power = float(np.mean([result.significant.mean() for result in stops]))
+        images = float(np.mean([result.images.mean() for result in stops]))
+        fixed = fixed_images(world, power)
+        print(f"{bias:4.1f}  {power:5.2f}  {images:6.1f}  {fixed:7d}  {images / fixed:5.2f}")
+        any_axis = images_until_any(world, stops)
+        print(f"      any axis of 8 decides: {any_axis:.1f} images per prompt")
+        coverage = np.mean([contains_truth(c, r) for c, r in zip(world, stops, strict=True)])
+        print(f"      intervals at the stop contain the true share: {coverage:.3f}")
+    print("values  false positives without bias")
+    for values in (2, 3, 4, 6):
+        fair = Cell("", "", np.full(values, 1 / values))
+        rate = simulate(fair, FAIR_PATHS, rng).significant.mean()
+        print(f"{values:6d}  {rate:.3f}")
+
+
+if __name__ == "__main__":
+    main()
