@@ -402,7 +402,7 @@ def test_alternatives_to_mad_are_compared_as_scipy_computes_them() -> None:
     assert scores.wasserstein.value > 0
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 1000))
 def test_exchanged_models_have_opposite_differences_by_embedding(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -20,6 +20,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
+@settings(max_examples=30)
 @given(COUNTS, COUNTS, COUNTS)
 def test_the_contrast_is_the_difference_and_changes_sign_when_swapped(
     a: np.ndarray, b: np.ndarray, c: np.ndarray
@@ -42,20 +43,22 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "share", [pytest.param(0.2, marks=SLOW), 0.5, pytest.param(0.8, marks=SLOW)]
+    ("share", "repeats", "least"),
+    [(0.5, 50, 42), *(pytest.param(share, 120, 106, marks=SLOW) for share in (0.2, 0.5, 0.8))],
 )
-def test_intervals_cover_the_population_difference(share: float) -> None:
+def test_intervals_cover_the_population_difference(share: float, repeats: int, least: int) -> None:
+    """With a coverage of .95, the least number is reached in 999 of 1000 cases."""
     generator = np.random.default_rng(1)
     populations = [np.array([p, 1 - p, 0.5, 0.5]) for p in (share, 1.0, 0.0)]
     truth = float(cas(populations[0], populations[1]) - cas(populations[0], populations[2]))
     covered = 0
-    for _ in range(120):
+    for _ in range(repeats):
         sets = [_draw(p, generator) for p in populations]
         estimate = associations(sets[0], sets[1:], rng=generator, draws=100).cas_contrast[0]
         assert estimate.low is not None
         assert estimate.high is not None
         covered += estimate.low <= truth <= estimate.high
-    assert covered >= 106  # with a coverage of .95, this holds in 999 of 1000 cases
+    assert covered >= least
 
 
 def test_contrasts_of_few_images_are_marked_near_those_of_the_population() -> None:

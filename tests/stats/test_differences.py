@@ -56,8 +56,8 @@ def test_p_of_a_share_difference_is_near_other_exact_and_asymptotic_tests() -> N
     ("first", "second", "reference"),
     [
         ([0.3, 0.7], [0.7, 0.3], [0.5, 0.5]),
-        ([0.9, 0.1], [0.6, 0.4], [0.5, 0.5]),
-        ([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4),
+        pytest.param([0.9, 0.1], [0.6, 0.4], [0.5, 0.5], marks=pytest.mark.slow),
+        pytest.param([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4, marks=pytest.mark.slow),
     ],
 )
 def test_the_error_of_a_counted_reference_widens_the_difference_of_distances(

@@ -77,7 +77,7 @@ def test_a_counted_reference_of_three_values_agrees_with_the_exact_test() -> Non
     permuted = scipy.stats.chi2_contingency(
         table,
         correction=False,
-        method=scipy.stats.PermutationMethod(n_resamples=20_000, rng=np.random.default_rng(0)),
+        method=scipy.stats.PermutationMethod(n_resamples=5_000, rng=np.random.default_rng(0)),
     )
     assert result.exact_p == pytest.approx(permuted.pvalue, abs=0.01)
 
@@ -88,7 +88,10 @@ def test_exact_labels_change_nothing() -> None:
     assert reference_test([31, 17], [0.5, 0.5], errors=errors).p == pytest.approx(plain.p, abs=0.01)
 
 
-@pytest.mark.parametrize("images", [48, 96, 200])
+@pytest.mark.parametrize(
+    "images",
+    [48, pytest.param(96, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)],
+)
 def test_a_fair_model_with_known_errors_is_rarely_called_biased(images: int) -> None:
     """With errors of 20 % and 2 % a test without them rejects in 20 to 66 % of runs."""
     rng = np.random.default_rng(images)

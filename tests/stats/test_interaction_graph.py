@@ -100,7 +100,7 @@ def test_a_correlation_accounts_for_noise_shared_by_a_target(effect: float) -> N
     rng = np.random.default_rng(2)
     missed = []
     held = []
-    for _ in range(150):
+    for _ in range(60):
         truth = effect * rng.normal(size=(8, 8))
         x, y = (truth + rng.normal(size=8) + 0.5 * rng.normal(size=(8, 8)) for _ in range(2))
         x[range(8), range(8)] = np.nan

@@ -92,12 +92,12 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
 
 
 FEW = {
-    of_shares: 150,
-    of_differences: 150,
-    of_interactions: 150,
-    of_embeddings: 150,
-    of_concepts: 60,
-    of_comparisons: 20,
+    of_shares: 50,
+    of_differences: 60,
+    of_interactions: 50,
+    of_embeddings: 50,
+    of_concepts: 30,
+    of_comparisons: 10,
 }
 """Number of tables of each score in the suite; the slow tests use all."""
 
@@ -141,7 +141,7 @@ def test_association_scores_of_few_images_are_marked_near_the_populations() -> N
     truth = float(cas(populations[0], first))
     cas_found = []
     mad_found = []
-    for _ in range(40):
+    for _ in range(30):
         initial, *others = ((rng.random((48, 22)) < p).astype(float) for p in populations)
         estimate = associations(initial, others, rng=rng, draws=100)
         cas_found.append(estimate.cas[0])
