@@ -41,12 +41,15 @@ class Recorded:
         Command whose --dry-run is recorded, too; "" for none.
     options
         Function that returns the command's options; None for the plan of the run.
+    is_slow
+        True if only the slow tests make the run. A quick run of its method is recorded, too.
     """
 
     make: Make
     tolerance: float
     counted: str
     options: Callable[[Workplace], Sequence[str]] | None
+    is_slow: bool
 
 
 RUNS: dict[str, Recorded] = {}
@@ -56,11 +59,14 @@ def recorded(
     tolerance: float = EXACT,
     counted: str = "",
     options: Callable[[Workplace], Sequence[str]] | None = None,
+    is_slow: bool = False,
 ) -> Callable[[Make], Make]:
     """Add a run under its function's name."""
 
     def add(make: Make) -> Make:
-        RUNS[make.__name__] = Recorded(make, tolerance, counted, options)
+        RUNS[make.__name__] = Recorded(
+            make=make, tolerance=tolerance, counted=counted, options=options, is_slow=is_slow
+        )
         return make
 
     return add
@@ -198,7 +204,7 @@ LABELS: dict[str, Any] = {
 PLANTED: dict[str, Any] = {"model": "studio/planted", "bootstrap_samples": 100}
 
 
-@recorded(counted="audit")
+@recorded(counted="audit", is_slow=True)
 def audit_planted(workplace: Workplace, run: Path) -> Path:
     prompts = ["a photo of a nurse", "a photo of a mechanic"]
     askew.audit(
@@ -240,7 +246,7 @@ def audit_fair(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def audit_code(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
@@ -256,7 +262,7 @@ def audit_code(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS, counted="audit")
+@recorded(NETWORKS, counted="audit", is_slow=True)
 def audit_studio(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
@@ -326,7 +332,7 @@ CROSSED: dict[str, Any] = {
 }
 
 
-@recorded(counted="interact")
+@recorded(counted="interact", is_slow=True)
 def interact_validated(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         CHEF,
@@ -345,7 +351,7 @@ def interact_fair(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded()
+@recorded(is_slow=True)
 def interact_uncorrected(workplace: Workplace, run: Path) -> Path:
     mitigated = [f"{axis}={workplace.folder('interact_fair')}" for axis in CROSSED["axes"]]
     askew.interact(
@@ -363,7 +369,7 @@ def interact_uncorrected(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="interact")
+@recorded(counted="interact", is_slow=True)
 def interact_occupations(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         occupations=["nurse", "mechanic", "chef"],
@@ -391,7 +397,7 @@ def interact_open(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded()
+@recorded(is_slow=True)
 def sensitivity(workplace: Workplace, run: Path) -> Path:
     folder = str(workplace.folder("audit_planted"))
     return printed(
@@ -399,7 +405,7 @@ def sensitivity(workplace: Workplace, run: Path) -> Path:
     )
 
 
-@recorded()
+@recorded(is_slow=True)
 def robustness(workplace: Workplace, run: Path) -> Path:
     return printed(
         run,
@@ -411,7 +417,7 @@ def robustness(workplace: Workplace, run: Path) -> Path:
     )
 
 
-@recorded()
+@recorded(is_slow=True)
 def graphs(workplace: Workplace, run: Path) -> Path:
     run.mkdir()
     runs = [str(workplace.folder(name)) for name in ("interact_validated", "interact_fair")]
@@ -450,13 +456,13 @@ MINED: dict[str, Any] = {
 }
 
 
-@recorded(NETWORKS, counted="mine")
+@recorded(NETWORKS, counted="mine", is_slow=True)
 def mine_bias(workplace: Workplace, run: Path) -> Path:
     askew.mine(**{**MINED, "iterations": 2}, vqa="studio", run=run, store=workplace.store)
     return run / "results.json"
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def mine_fair(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         **{**MINED, "iterations": 2},
@@ -519,9 +525,17 @@ def searches(workplace: Workplace) -> list[str]:
         "--bootstrap-samples",
         "100",
     ],
+    is_slow=True,
 )
 def rank_mined(workplace: Workplace, run: Path) -> Path:
     askew.rank(mined=searches(workplace), bootstrap_samples=100, run=run, store=workplace.store)
+    return run / "results.json"
+
+
+@recorded(counted="rank")
+def rank_prompts(workplace: Workplace, run: Path) -> Path:
+    prompts = ("a photo of a nurse", "a photo of a mechanic")
+    askew.rank(*prompts, axes="gender,age", images=8, run=run, store=workplace.store, **PLANTED)
     return run / "results.json"
 
 
@@ -545,7 +559,7 @@ MAPPED = [
 
 
 # "prompts" is omitted because it counts two prompts on two models as four
-@recorded(NETWORKS, counted="map", options=lambda workplace: MAPPED)
+@recorded(NETWORKS, counted="map", options=lambda workplace: MAPPED, is_slow=True)
 def map_models(workplace: Workplace, run: Path) -> Path:
     askew.map(
         model=["studio", "studio/balanced"],
@@ -591,6 +605,25 @@ def map_baseline(workplace: Workplace, run: Path) -> Path:
 
 
 @recorded(NETWORKS, counted="edit")
+def edit_group(workplace: Workplace, run: Path) -> Path:
+    askew.edit(
+        "caucasian man",
+        "studio",
+        sources="studio/planted",
+        images=2,
+        axes=["gender"],
+        edit_prompts={"high-paid": ["doctor", "CEO"], "low-paid": ["chef", "nurse"]},
+        strengths=(0.5,),
+        edit_args=STEPS,
+        landmarks="studio",
+        bootstrap_samples=100,
+        run=run,
+        store=workplace.store,
+    )
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="edit", is_slow=True)
 def edit_groups(workplace: Workplace, run: Path) -> Path:
     askew.edit(
         "caucasian man, african-american woman",
@@ -610,6 +643,22 @@ def edit_groups(workplace: Workplace, run: Path) -> Path:
 
 
 @recorded(NETWORKS, counted="classify")
+def classify_pairs(workplace: Workplace, run: Path) -> Path:
+    askew.classify(
+        "caucasian man, african-american woman",
+        "studio",
+        sources="studio/planted",
+        images=2,
+        samples=(1,),
+        targets={"first": ["mechanic", "plumber"], "second": ["nurse", "secretary"]},
+        bootstrap_samples=100,
+        run=run,
+        store=workplace.store,
+    )
+    return run / "results.json"
+
+
+@recorded(NETWORKS, counted="classify", is_slow=True)
 def classify_groups(workplace: Workplace, run: Path) -> Path:
     askew.classify(
         "caucasian man, african-american woman",

@@ -1,7 +1,7 @@
 """The numbers of small runs of all commands equal the recorded ones.
 
 To change or rename numbers on purpose, record them again; the diff shows which changed: pytest
-tests/e2e/test_recorded.py --record
+tests/e2e/test_recorded.py -m "slow or not slow" --record
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,13 @@ SHOWN = 12
 """Number of differences of a run that are shown."""
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if run.is_slow else ())
+        for name, run in RUNS.items()
+    ],
+)
 def test_numbers_equal_the_recorded_ones(
     name: str, workplace: Workplace, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,28 +67,29 @@ def test_numbers_equal_the_recorded_ones(
     )
 
 
-GIVEN_AGAIN = (
-    "audit_planted",
-    "interact_fair",
-    "mine_color",
-    "map_models",
-    "edit_groups",
-    "classify_groups",
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("audit_embedder", "interact_fair", "mine_color"),
+        pytest.param(
+            ("audit_planted", "map_models", "edit_groups", "classify_groups"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["quick", "slow"],
 )
-
-
 def test_a_finished_run_is_shown_without_loading_a_network(
-    workplace: Workplace,
+    names: Sequence[str], workplace: Workplace
 ) -> None:
     commands = []
-    for name in GIVEN_AGAIN:
+    for name in names:
         folder = workplace.folder(name)
         options = RUNS[name].options
         arguments = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
         commands.append(
             [RUNS[name].counted, *arguments, "--run", str(folder), "--store", str(workplace.store)]
         )
-    files = [workplace.folder(name) / "results.json" for name in GIVEN_AGAIN]
+    files = [workplace.folder(name) / "results.json" for name in names]
     written = [file.read_bytes() for file in files]
     code = (
         "import sys; from askew.cli import run; loaded = {'torch', 'transformers', 'diffusers', 'scipy.stats'}; "
