@@ -217,7 +217,8 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
         graph = run.graph(prompt)
         diagram = network(graph, axes, f"{name}: {title(prompt)}")
         heading = f"{shorten(name, 60)}: {plural(graph.edge_count, 'edge')}"
-        yield b.Section(heading, (diagram, summary(graph)))
+        shown = (diagram,) if diagram.edges else ()
+        yield b.Section(heading, (*shown, summary(graph)))
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:

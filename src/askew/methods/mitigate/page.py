@@ -172,7 +172,7 @@ def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
     several_prompts
         True to name the prompt.
     """
-    name = capital(entry.technique)
+    name = f"Technique {entry.technique}"
     if several_prompts:
         name = f"{name}, {quote(entry.prompt, 60)}"
     key = "technique_improvement" if entry.helped else "no_technique_improvement"
