@@ -303,15 +303,9 @@ class MitigationOptions(TypedDict, total=False):
     ]
 
 
-class VQAOptions(TypedDict, total=False):
-    """The instruments that answer questions about images."""
+class VQASettingOptions(TypedDict, total=False):
+    """Settings of the instruments that answer questions about images."""
 
-    vqa: Annotated[
-        NamesOption,
-        _instrument_option(
-            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]",
-        ),
-    ]
     vqa_args: Annotated[
         SettingsOption,
         _instrument_option("--vqa-arg", help="Setting of an instrument, such as max_tokens=32."),
@@ -320,6 +314,17 @@ class VQAOptions(TypedDict, total=False):
         str | None,
         _instrument_option(
             help="Server of --vqa openai/MODEL, such as http://localhost:11434/v1.",
+        ),
+    ]
+
+
+class VQAOptions(VQASettingOptions, total=False):
+    """The instruments that answer questions about images."""
+
+    vqa: Annotated[
+        NamesOption,
+        _instrument_option(
+            help="Instruments that label images, separated by commas. [default: studio; labels for a folder]",
         ),
     ]
 

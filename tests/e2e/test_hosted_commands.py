@@ -46,6 +46,23 @@ def test_a_command_runs_on_a_hosted_model(command: str) -> None:
 
 
 @pytest.mark.slow
+def test_prompts_of_a_search_are_labeled_by_a_hosted_model(tmp_path: Path) -> None:
+    search = ["mine", "--topic", "people", "--axes", "gender", "--images", "4", "--run", "run"]
+    size = ["--iterations", "1", "--population", "2", "--selected", "1", "--eval-images", "4"]
+    with served() as server:
+        labeler = ["--vqa", "openai/m", "--vqa-url", server.url, "--vqa-arg", "revision=1"]
+        assert run([*search, *size, "--no-random-search", *labeler]) == 0
+        assert any("messages" in json.loads(body) for body in server.bodies if body)
+    plan = (tmp_path / "run" / "plan.toml").read_text(encoding="utf-8")
+    assert 'revision = "1"' in plan or "revision = 1" in plan
+
+
+def test_a_setting_without_a_labeler_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mine", "--topic", "people", "--vqa-arg", "revision=1"]) == 2
+    assert "Name a VQA model with --vqa" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
 def test_two_months_of_a_hosted_model_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     months = ("2026-10", "2026-11")
     biases = (0.0, 1.0)

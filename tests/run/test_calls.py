@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from doubles import PatternModel, small_plan
 
 from askew.errors import Interrupted, ModelError, RunError, ServerError, UsageError
+from askew.findings import PictureSet
 from askew.models.base import REPORT
 from askew.models.openai import create
 from askew.models.planted import PlantedModel
@@ -29,6 +30,7 @@ from askew.run.live import LiveRun
 from askew.run.server_reports import ListedImages, server_sentences
 from askew.run.work import wanted_pictures
 from askew.store.store import Store
+from askew.studies.rank.page import have_seeds
 from askew.types import Missing, Picture
 from served_models import served
 
@@ -95,6 +97,18 @@ def test_calls_are_made_at_once_and_answers_keep_their_order(tmp_path: Path, sto
     assert [ids(called[text]) for text in TEXTS] == [ids(expected[text]) for text in TEXTS]
     keys = [row[0] for row, _ in store.index.all_rows("pictures")]
     assert len(store.reports(keys)) == 16
+
+
+def test_images_without_seeds_are_no_pairs(tmp_path: Path, store: Store) -> None:
+    sets = []
+    for number, model in enumerate((CalledModel(), PatternModel())):
+        run = LiveRun(tmp_path / str(number), store, small_plan())
+        outcomes = run.pictures(model, TEXTS, 3, 0)
+        sets.append([PictureSet.of(text, outcomes[text]) for text in TEXTS])
+    unseeded, seeded = sets
+    assert [of_set.seeds for of_set in unseeded] == [(None,) * 3] * 2
+    assert not have_seeds([*unseeded, *seeded])
+    assert have_seeds(seeded)
 
 
 def test_a_failure_loses_no_paid_answer(tmp_path: Path, store: Store) -> None:

@@ -20,12 +20,16 @@ def test_the_warning_names_instruments_images_and_remedy() -> None:
     assert all("images by diffusers/sdxl are meaningless" in text for text in (vqa, embedder))
 
 
-@pytest.mark.parametrize("name", ["studio", "studio/balanced", "studio/planted", "studio (run)"])
+@pytest.mark.parametrize(
+    "name", ["studio", "studio/balanced", "studio/planted", "studio (run)", "openai/studio/planted"]
+)
 def test_drawings_need_no_warning(name: str) -> None:
     assert studio_warnings([name], **STUDIO) == []
 
 
-@pytest.mark.parametrize("name", ["folder/pictures", "diffusers/studio", "studio-xl/large"])
+@pytest.mark.parametrize(
+    "name", ["folder/pictures", "diffusers/studio", "studio-xl/large", "openai/studio-xl"]
+)
 def test_a_similar_name_is_not_the_studio(name: str) -> None:
     assert len(studio_warnings([name], **STUDIO)) == 2
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -135,6 +135,10 @@ class ModelMaker:
             ]
 
 
+def _without_seed(outcome: Outcome) -> Outcome:
+    return replace(outcome, seed=None) if isinstance(outcome, Picture) else outcome
+
+
 def report_of(image: object) -> Mapping[str, Setting]:
     """Return the facts that a model reported about an image; none by default."""
     info = getattr(image, "info", {})
@@ -197,10 +201,13 @@ class Run(Protocol):
     ) -> dict[str, list[Outcome]]:
         """Return `images` images of each prompt text, by text and in the order of their number.
 
-        An image that is identical to an earlier image of its prompt is `COPY`.
+        An image that is identical to an earlier image of its prompt is `COPY`. Images of unseeded
+        models have no seed, so that they form no pairs.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         outcomes = self.make(ModelMaker(model), wanted)
+        if not is_seeded(model):
+            outcomes = {key: _without_seed(outcome) for key, outcome in outcomes.items()}
         by_text: dict[str, list[Outcome]] = {}
         for request in wanted:
             by_text.setdefault(request.prompt, []).append(outcomes[request.key])

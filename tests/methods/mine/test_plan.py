@@ -66,3 +66,13 @@ def test_the_address_of_a_language_model_does_not_change_the_hash_of_a_plan() ->
     assert first.hash == second.hash
     assert first.hash != MinePlan(llm="openai/m", llm_args={"temperature": 0.6}).hash
     assert "http://a/v1" in first.to_toml()
+
+
+def test_the_address_of_a_labeler_does_not_decide_the_results() -> None:
+    def plan_hash(**settings: str) -> str:
+        return MinePlan.checked({"vqa": "openai/m", "vqa_args": settings}).hash
+
+    near = plan_hash(url="http://a/v1", detail="low")
+    assert near == plan_hash(url="http://b/v1", detail="low")
+    assert near != plan_hash(detail="high")
+    assert "vqa_args" not in MinePlan.checked({}).deciding()

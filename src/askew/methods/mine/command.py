@@ -36,6 +36,7 @@ def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
 
 
 class MineOptions(
+    shared.VQASettingOptions,
     shared.EmbedderOptions,
     shared.WriterOptions,
     shared.MitigationOptions,

@@ -19,7 +19,12 @@ from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan
 from askew.methods.mine.size import search_work
 from askew.models.base import Model
 from askew.pages import words
-from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
+from askew.parts.survey.instruments import (
+    identity_of,
+    load_instruments,
+    studio_warnings,
+    unknown_words,
+)
 from askew.prompts.axes import find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import (
@@ -180,6 +185,18 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
     return LexiconWriter(knows=lambda text: not model.unknown_words(text), vocabulary=provider)
 
 
+def _vqa_of(plan: MinePlan, model: Model) -> VQA | None:
+    """Open the VQA model of a plan. Raises UsageError for settings without a VQA model."""
+    if plan.vqa == NO_VQA:
+        if plan.vqa_args:
+            raise UsageError(
+                f"--vqa-arg {next(iter(plan.vqa_args))} is a setting of a VQA model, but the embedder "
+                "labels the images. Name a VQA model with --vqa"
+            )
+        return None
+    return load_instruments([plan.vqa], model, {}, {}, plan.vqa_args)[plan.vqa]
+
+
 @dataclass(frozen=True)
 class Miner:
     """A search with the model, the prompt generator and the instruments of its plan.
@@ -241,7 +258,7 @@ class Miner:
             model=model,
             writer=prompt_writer(plan, model, run.completions),
             embedder=embedder,
-            vqa=None if plan.vqa == NO_VQA else registry.vqa(plan.vqa),
+            vqa=_vqa_of(plan, model),
             _variations={prompt: list(texts) for prompt, texts in (given or {}).items()},
         )
 

@@ -32,8 +32,8 @@ class ScoredPlan(RunPlan):
         Prompt generator and its settings.
     embedder, embedder_args
         Embedder and its settings.
-    vqa
-        VQA model, or "none".
+    vqa, vqa_args
+        VQA model, or "none", and its settings.
     objective
         Score: skew, eq1, eq1-corrected, color:NAME, or module:function.
     topic
@@ -57,6 +57,7 @@ class ScoredPlan(RunPlan):
     embedder: NonEmptyText = "studio"
     embedder_args: Settings = Field(default_factory=dict)
     vqa: NonEmptyText = NO_VQA
+    vqa_args: Settings = Field(default_factory=dict)
     objective: NonEmptyText = EQ1
     topic: str = ""
     words: tuple[SearchSize, SearchSize] = (3, 8)
@@ -83,8 +84,19 @@ class ScoredPlan(RunPlan):
 
     def deciding(self) -> dict[str, object]:
         """Return the fields that determine the results."""
-        llm_args = {name: value for name, value in self.llm_args.items() if name not in UNDECIDING}
-        return super().deciding() | {"llm_args": llm_args}
+        deciding = super().deciding()
+        del deciding["vqa_args"]
+        deciding["llm_args"] = _decisive(self.llm_args)
+        if _decisive(self.vqa_args):
+            deciding["vqa_args"] = _decisive(self.vqa_args)
+        return deciding
+
+
+def _decisive(settings: Settings) -> Settings:
+    """Return the settings that can change an answer."""
+    return {
+        name: value for name, value in settings.items() if name.rpartition(":")[2] not in UNDECIDING
+    }
 
 
 class MinePlan(ScoredPlan):

@@ -154,6 +154,10 @@ STUDIO_WARNINGS = {
 """Warnings by kind of instrument."""
 
 
+SERVED = "openai/"
+"""Beginning of the name of a model that `askew serve-model` may serve."""
+
+
 def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
@@ -181,5 +185,8 @@ def studio_warnings(
 
 
 def is_studio(name: str) -> bool:
-    """Check whether a model or an instrument belongs to the studio, such as studio/balanced."""
-    return re.split("[/ ]", name, maxsplit=1)[0] == STUDIO
+    """Check whether a model or an instrument belongs to the studio, such as studio/balanced.
+
+    A served model of the studio, such as openai/studio/planted, belongs to it, too.
+    """
+    return re.split("[/ ]", name.removeprefix(SERVED), maxsplit=1)[0] == STUDIO

@@ -23,6 +23,7 @@ DEFAULT_MODEL = "studio/planted"
 
 class RankOptions(
     shared.PromptOptions,
+    shared.VQASettingOptions,
     shared.EmbedderOptions,
     shared.WriterOptions,
     shared.MitigationOptions,
@@ -34,7 +35,7 @@ class RankOptions(
 
 _INSTRUMENT_FIELDS = ("objective", "embedder", "embedder_args")
 COMPARED_FIELDS = {
-    SKEW: (*_INSTRUMENT_FIELDS, "axes", "eval_images", "vqa"),
+    SKEW: (*_INSTRUMENT_FIELDS, "axes", "eval_images", "vqa", "vqa_args"),
     EQ1: (
         *_INSTRUMENT_FIELDS,
         "images",
@@ -84,7 +85,7 @@ def rank(
 ) -> RankResult:
     """Rank given prompts by the bias of their images, and compare models and a table (MineTheGap).
 
-    All models get the same seeds and the same variations.
+    All models get the same seeds, if they take seeds, and the same variations.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from askew.findings import PictureSet
 from askew.methods.mine.page import least_fitting, missed_details
 from askew.methods.mine.plan import SKEW
 from askew.methods.mine.sentences import terms
@@ -41,12 +42,10 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     plan = findings.plan
     prompts = words.plural(len(plan.prompts), "prompt")
     models = words.plural(len(findings.models), "model")
-    images = words.plural(plan.images, "image")
-    meta = skeleton.meta(
-        findings,
-        findings.models,
-        images=f"{images} of each prompt per model, with the same seeds",
-    )
+    images = f"{words.plural(plan.images, 'image')} of each prompt per model"
+    if have_seeds(findings.sets):
+        images += ", with the same seeds"
+    meta = skeleton.meta(findings, findings.models, images=images)
     charts = list(_scores(findings))
     headline, *others = answer(findings)
     guide = terms(plan)
@@ -232,6 +231,11 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
     )
 
 
+def have_seeds(sets: Sequence[PictureSet]) -> bool:
+    """Check whether all images are made from seeds, which are the same for all models."""
+    return all(seed is not None for image_set in sets for seed in image_set.seeds)
+
+
 def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
     """Yield the means of models and their differences, over all prompts and over prompts of searches."""
     if not findings.differences:
@@ -250,9 +254,8 @@ def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
         rows.append(b.IntervalRow(f"{second} minus {first}", entry.difference, group=group))
     caption = "Mean over the prompts (right: more biased)"
     yield b.IntervalChart(caption, "Model", means, "mean", "range", b.PLAIN)
-    caption = (
-        "Differences by prompt, with the same seeds (right of 0: the first model is more biased)"
-    )
+    seeds = ", with the same seeds" if have_seeds(findings.sets) else ""
+    caption = f"Differences by prompt{seeds} (right of 0: the first model is more biased)"
     yield b.IntervalChart(caption, "Models", tuple(rows), "difference", "signed", b.DIFFERENCE)
 
 

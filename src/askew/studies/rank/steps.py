@@ -485,7 +485,7 @@ def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[
 def _differences(
     plan: RankPlan, sizes: Sizes, axis: str, search: str | None
 ) -> list[ModelDifference]:
-    """Return the difference of every pair of models, by prompt with the same seeds."""
+    """Return the difference of every pair of models, by prompt."""
     low, high = _bounds(plan)
     differences: list[ModelDifference] = []
     for first, second in combinations(sizes, 2):
