@@ -83,6 +83,7 @@ def test_answers_have_the_shape_of_the_questions(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:
     vqa = load(name, drawn_folder)
+    pictures = pictures[:3]
     rows = vqa.answer(pictures, QUESTIONS)
     assert [len(row) for row in rows] == [len(QUESTIONS)] * len(pictures)
     for row in rows:
@@ -97,7 +98,7 @@ def test_answers_do_not_depend_on_batch_or_order(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:
     vqa = load(name, drawn_folder)
-    group = pictures[:4]
+    group = pictures[:3]
     together = vqa.answer(group, QUESTIONS)
     assert vqa.answer(group[::-1], QUESTIONS)[::-1] == together
     assert [vqa.answer([picture], QUESTIONS)[0] for picture in group] == together
