@@ -9,6 +9,7 @@ from typing import Any
 
 import diffusers as d
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -104,6 +105,18 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
     "auraflow": auraflow,
     "qwen-image": qwen_image,
 }
+
+
+SIMILAR = {"sd3", "flux-schnell", "chroma"}
+"""Families whose networks have the layers of another family. Their tests are slow."""
+
+every_family = pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, marks=pytest.mark.slow if family in SIMILAR else ())
+        for family in FAMILIES
+    ],
+)
 
 
 @lru_cache

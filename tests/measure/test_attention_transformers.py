@@ -25,20 +25,10 @@ from tiny_transformers import (
     SIDES,
     draw,
     error,
+    every_family,
     guided,
     maps_of,
     pipeline,
-)
-
-SIMILAR = {"sd3", "flux-schnell", "chroma"}
-"""Families whose networks have the layers of another family."""
-
-every_family = pytest.mark.parametrize(
-    "family",
-    [
-        pytest.param(family, marks=pytest.mark.slow if family in SIMILAR else ())
-        for family in FAMILIES
-    ],
 )
 
 

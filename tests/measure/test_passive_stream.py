@@ -17,10 +17,12 @@ from askew.measure.attribution import encode_rows
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
+    SIMILAR,
     UNGUIDED,
     calls_of,
     draw,
     error,
+    every_family,
     expected,
     guided,
     maps_of,
@@ -33,8 +35,6 @@ FULL = "thefaceofanursewhosmilesatthecamerainabrighthospitalwardonarainydayinwin
 
 ROUNDING = 2e-6
 """Largest rounding error of a stream in float32. Processors differ; AuraFlow reached 1.03e-6."""
-
-every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 def own_prompt(family: str) -> dict[str, Any]:
@@ -224,7 +224,11 @@ MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
 
 @pytest.mark.parametrize(
     ("family", "mutation"),
-    [(family, name) for name, (families, *_) in MUTATIONS.items() for family in families],
+    [
+        pytest.param(family, name, marks=pytest.mark.slow if family in SIMILAR else ())
+        for name, (families, *_) in MUTATIONS.items()
+        for family in families
+    ],
 )
 def test_a_wrong_recipe_does_not_agree(
     family: str, mutation: str, monkeypatch: pytest.MonkeyPatch
