@@ -10,6 +10,7 @@ import pytest
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.base import Writer
+from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.lexicon import create
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
@@ -165,3 +166,87 @@ def test_a_foreign_prompt_with_an_english_noun_is_refused(prompt: str, article: 
 )
 def test_one_english_word_suffices(prompt: str) -> None:
     assert create().propose(prompt, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "gender", "changed"),
+    [
+        ("a firefighter carrying his helmet", "female", "a female firefighter carrying her helmet"),
+        ("a firefighter carrying her helmet", "male", "a male firefighter carrying his helmet"),
+        ("He is a cook", "female", "She is a female cook"),
+        ("a nurse and the child beside her", "male", "a male nurse and the male child beside him"),
+        ("father teaching his son", "female", "mother teaching her son"),
+        ("a chef proud of herself", "male", "a male chef proud of himself"),
+    ],
+)
+def test_pronouns_follow_the_gender(prompt: str, gender: str, changed: str) -> None:
+    assert counterfactual(prompt, "gender", gender) == changed
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "a firefighter carrying his helmet",
+        "he is a cook",
+        "a pregnant teacher",
+        "a hijabi scientist",
+        "a bearded chef",
+        "a family at home",
+        "a couple on the beach",
+    ],
+)
+def test_words_that_settle_the_gender_leave_it_out(prompt: str) -> None:
+    names = [proposal.axis.name for proposal in create().propose(prompt, None, 0)]
+    assert "gender" not in names
+    assert "ethnicity" in names
+
+
+@pytest.mark.parametrize("prompt", ["a person without a beard", "a chef with no beard"])
+def test_a_denied_word_settles_nothing(prompt: str) -> None:
+    assert "gender" in [proposal.axis.name for proposal in create().propose(prompt, None, 0)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "axis", "value", "changed"),
+    [
+        ("someone who works in a bank", "age", "old", "someone old who works in a bank"),
+        (
+            "someone who works in a bank",
+            "emotion",
+            "sad",
+            "someone who is sad and works in a bank",
+        ),
+        ("a nurse who works at night", "emotion", "sad", "a nurse who is sad and works at night"),
+        ("a nurse practitioner", "emotion", "sad", "a nurse practitioner who is sad"),
+        ("a crowd of protesters", "gender", "female", "a crowd of female protesters"),
+    ],
+)
+def test_values_stand_where_english_puts_them(
+    prompt: str, axis: str, value: str, changed: str
+) -> None:
+    assert counterfactual(prompt, axis, value) == changed
+
+
+def test_an_event_has_no_axes_of_people() -> None:
+    names = {proposal.axis.name for proposal in create().propose("an indian wedding", None, 0)}
+    assert names == {"palette", "lighting", "viewpoint", "style"}
+
+
+def test_a_misspelled_noun_gets_a_suggestion() -> None:
+    with pytest.raises(UsageError, match=r"Did you mean 'nurse'\?.*--axes"):
+        create().propose("a photo of a nurce", None, 0)
+    named = create().propose("a photo of a nurce", ["palette"], 0)
+    assert [proposal.axis.name for proposal in named] == ["palette"]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["a photo of a capybara", "a photo of a yurt", "marie curie in her laboratory"]
+)
+def test_an_unknown_noun_is_not_taken_for_another(prompt: str) -> None:
+    assert create().propose(prompt, None, 0)
+
+
+@pytest.mark.parametrize("prompt", ["a photo of a [nurse|doctor] --ar 16:9", "a {cook|chef}"])
+def test_alternatives_in_brackets_are_refused(prompt: str) -> None:
+    with pytest.raises(UsageError, match="one prompt for each alternative"):
+        create().propose(prompt, None, 0)

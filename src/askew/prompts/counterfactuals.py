@@ -14,6 +14,7 @@ from typing import NamedTuple
 from askew.errors import UnknownName, UsageError
 from askew.prompts.axes import CatalogueAxis, ValueForm, catalogue, find_catalogue_axis
 from askew.prompts.base import normalize_prompt
+from askew.prompts.pronouns import with_pronouns
 from askew.prompts.statements import (
     DETERMINERS,
     FRAME,
@@ -34,6 +35,9 @@ _ADJECTIVE_ORDER = (
     "animal_breed material gender"
 ).split()
 """Axes whose values are adjectives, in the order of English adjectives."""
+
+INDEFINITE_PRONOUNS = frozenset("somebody someone anybody anyone".split())
+"""Nouns of people whose adjectives follow them."""
 
 _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
@@ -126,7 +130,10 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     if form.place == "frame":
         return reframe(text, form.words)
     change = _change(parse_prompt(text), entry, value, form)
-    return _match_capital(text, _apply(text, _edits(change)))
+    changed = _apply(text, _edits(change))
+    if entry.axis.name == "gender":
+        changed = with_pronouns(changed, value)
+    return _match_capital(text, changed)
 
 
 def _is_in_capitals(text: str) -> bool:
@@ -204,8 +211,16 @@ def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> I
         words = change.form.words if number == 0 and not is_stated else ""
         yield Edit(statement.start, statement.end, words)
     if not conflicting and not is_stated:
-        start = _adjective_start(change, phrase)
-        yield Edit(start, start, f"{change.form.words} ")
+        yield _added_adjective(change, phrase)
+
+
+def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
+    """Return the edit that adds the value to a phrase, after pronouns such as "someone"."""
+    if phrase.noun is not None and phrase.noun.singular in INDEFINITE_PRONOUNS:
+        end = change.parsed.words[phrase.end - 1].end
+        return Edit(end, end, f" {change.form.words}")
+    start = _adjective_start(change, phrase)
+    return Edit(start, start, f"{change.form.words} ")
 
 
 def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
@@ -306,7 +321,10 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
         start = clause_end(parsed, after)
         return Edit(start, start, f" {words}")
     start = parsed.words[after - 1].end if after else 0
-    if _joins_relative_clause(parsed, words, after):  # "who is sad and", after "who is"
+    if _joins_other_clause(parsed, words, after):  # "is sad and", after "who"
+        start = parsed.words[after].end
+        words = f"{words.split(' ', 1)[1]} and"
+    elif _joins_relative_clause(parsed, words, after):  # "who is sad and", after "who is"
         start = parsed.words[after + 1].end
         words = f"{words.split(' ', 2)[2]} and"
     elif re.match(r"who\b|\w+ing\b", words):
@@ -337,6 +355,12 @@ def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
     """Check whether the words can follow a "who is" that the prompt already contains."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
+    return is_relative and words.startswith("who ")
+
+
+def _joins_other_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
+    """Check whether the words can follow a "who" with another verb, as in "who works"."""
+    is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) not in ("is", "are", "")
     return is_relative and words.startswith("who ")
 
 

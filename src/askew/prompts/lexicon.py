@@ -6,7 +6,9 @@ prompts have a subject from MineTheGap's three areas, with suitable details.
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -37,13 +39,17 @@ from askew.prompts.statements import (
     parse_prompt,
     states,
 )
-from askew.prompts.vocabulary import article, nouns, replace
+from askew.prompts.vocabulary import adjectives, article, nouns, replace
 from askew.types import grouped
 
-_VERSION = 3
+_VERSION = 4
 """Number to raise whenever a change of code changes the texts."""
 _MAX_OTHER_AXES = 6
 """Axes proposed for a prompt without people."""
+_ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")
+_LEAST_MISSPELLED = 5
+_SIMILAR = 0.8
+"""Smallest length of a word that is checked for spelling, and its similarity to a known noun."""
 _TRIES = 40
 """Largest number of attempts per requested text."""
 
@@ -95,6 +101,9 @@ class LexiconWriter:
         """
         text = normalize_prompt(prompt)
         check_language(text)
+        check_alternatives(text)
+        if axes is None:
+            check_spelling(text)
         names = self._fitting_axes(text) if axes is None else axes
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
 
@@ -175,6 +184,50 @@ def check_language(prompt: str) -> None:
         f"{problem}; the lexicon only knows English. Write the prompt in English, or let a "
         "language model write with --llm openai/MODEL"
     )
+
+
+def check_alternatives(prompt: str) -> None:
+    """Raise an error if a prompt contains alternatives in brackets, such as [nurse|doctor].
+
+    Raises
+    ------
+    UsageError
+        If it does.
+    """
+    brackets = _ALTERNATIVES.search(prompt)
+    if brackets is not None:
+        raise UsageError(
+            f"the prompt {prompt!r} contains the alternatives {brackets.group()}. Give one prompt for "
+            "each alternative, such as a line each in the file of --prompts"
+        )
+
+
+def check_spelling(prompt: str) -> None:
+    """Raise an error if the subject is an unknown word that differs in a letter from a known noun.
+
+    Raises
+    ------
+    UsageError
+        If it does; the message names the known noun.
+    """
+    phrases = parse_prompt(prompt).phrases
+    if not phrases or phrases[0].noun is not None:
+        return
+    parsed = parse_prompt(prompt)
+    word = parsed.lower_text(phrases[0].noun_start, phrases[0].end)
+    if len(word) < _LEAST_MISSPELLED or word in adjectives():
+        return
+    similar = [
+        known
+        for known in get_close_matches(word, nouns(), n=3, cutoff=_SIMILAR)
+        if known[0] == word[0] and abs(len(known) - len(word)) <= 1
+    ]
+    if similar:
+        raise UsageError(
+            f"the lexicon does not know {word!r} in the prompt {prompt!r}. Did you mean "
+            f"{similar[0]!r}? If the word is right, name the axes, such as --axes gender,age, or "
+            "let a language model propose axes with --llm openai/MODEL"
+        )
 
 
 def _axes_of_kind(kind: str) -> list[str]:

@@ -15,6 +15,7 @@ from askew.prompts.axes import (
     find_catalogue_axis,
     value_words,
 )
+from askew.prompts.pronouns import states_gender
 from askew.prompts.vocabulary import Noun, adjectives, agree, nouns, occupation_noun, plural
 from askew.prompts.vocabulary import replace as replace_text
 
@@ -421,6 +422,8 @@ def states(prompt: str, axis: str) -> bool:
     if not subjects:
         subjects = parsed.subjects({phrase.noun.kind for phrase in parsed.phrases if phrase.noun})
     if _is_implied(parsed, entry, subjects) or any(find_statements(parsed, entry, subjects)):
+        return True
+    if entry.axis.name == "gender" and states_gender(parsed.text):
         return True
     return entry.mentions is not None and bool(entry.mentions.search(parsed.text))
 

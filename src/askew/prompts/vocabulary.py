@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
-NounKind = Literal["person", "animal", "object", "place", "nature"]
+NounKind = Literal["person", "animal", "object", "place", "nature", "event"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,10 @@ def _all_nouns() -> Iterator[Noun]:
         yield Noun(entry.singular, entry.plural, "object")
     for entry in _entries("nature.txt"):
         yield Noun(entry.singular, entry.plural, "nature")
+    for entry in _entries("further_people.txt"):
+        yield Noun(entry.singular, entry.plural, "person")
+    for entry in _entries("events.txt"):
+        yield Noun(entry.singular, entry.plural, "event")
 
 
 def _person(line: str) -> Noun:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -245,14 +244,13 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return the axes of a prompt: the suggested axes if they fit, else the named axes."""
+    """Return the named axes of a prompt; without names those that fit, of which some are usual."""
     try:
-        if axes.usual:
-            with suppress(UsageError):
-                return writer.propose(text, axes.usual, seed)
-        return writer.propose(text, axes.named, seed)
+        proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:
         return error
+    usual = [proposal for proposal in proposals if proposal.axis.name in (axes.usual or ())]
+    return usual or proposals
 
 
 def _plan_collection(

@@ -1,0 +1,52 @@
+"""Pronouns that state a gender, and their exchange in counterfactual prompts."""
+
+import re
+
+_BY_GENDER = {
+    "male": {"he": "he", "him": "him", "his": "his", "himself": "himself"},
+    "female": {"he": "she", "him": "her", "his": "her", "himself": "herself"},
+}
+"""Pronouns by gender and by the male form."""
+
+_MALE_FORMS = {"she": "he", "hers": "his", "herself": "himself"}
+_PRONOUN = re.compile(r"\b(he|him|his|himself|she|her|hers|herself)\b", re.I)
+_NO_POSSESSION = frozenset("and or but in on at to with for from by while as".split())
+"""Words before which "her" is an object, not a possessive."""
+
+
+def states_gender(text: str) -> bool:
+    """Check whether a text has a pronoun of one gender."""
+    return bool(_PRONOUN.search(text))
+
+
+def with_pronouns(text: str, gender: str) -> str:
+    """Return a text with its pronouns in another gender.
+
+    "A firefighter carrying his helmet" gives "A firefighter carrying her helmet".
+
+    Parameters
+    ----------
+    text
+        A prompt about one person.
+    gender
+        "male" or "female"; for other values the pronouns stay.
+    """
+    forms = _BY_GENDER.get(gender)
+    if forms is None:
+        return text
+
+    def exchanged(match: re.Match[str]) -> str:
+        word = match.group()
+        form = forms[_male_form(word.lower(), text[match.end() :])]
+        return form.capitalize() if word[0].isupper() else form
+
+    return _PRONOUN.sub(exchanged, text)
+
+
+def _male_form(word: str, rest: str) -> str:
+    """Return the male form of a pronoun; "her" depends on the word after it."""
+    if word != "her":
+        return _MALE_FORMS.get(word, word)
+    following = re.match(r" (\w+)", rest)
+    is_possessive = following is not None and following.group(1).lower() not in _NO_POSSESSION
+    return "his" if is_possessive else "him"
