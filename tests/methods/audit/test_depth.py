@@ -111,7 +111,7 @@ def test_the_preview_bounds_the_images_and_knows_them_after_the_run(
 def test_the_preview_lists_the_costs_of_all_settings() -> None:
     plan = plan_of(counterfactuals="significant", axes_in_depth=("gender",))
     assert cost_lines(plan) == [
-        "images by --counterfactuals: none 72, significant 72 to 648, all 648"
+        "by setting  --counterfactuals none: 72 images, significant: 72 to 648, all: 648"
     ]
 
 

@@ -100,8 +100,8 @@ def cost_lines(plan: AuditPlan) -> list[str]:
     named = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
     fewest = plan.images * len(named.texts())
     return [
-        "images by --counterfactuals: "
-        f"none {fewest:,}, significant {fewest:,} to {most:,}, all {most:,}"
+        "by setting  --counterfactuals "
+        f"none: {fewest:,} images, significant: {fewest:,} to {most:,}, all: {most:,}"
     ]
 
 
