@@ -9,14 +9,23 @@ import ssl
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from askew.errors import ServerError, UsageError
-from askew.hosted import KEY_VARIABLE, LARGEST, OPENAI_KEY_VARIABLE, Server
+from askew.hosted import (
+    KEY_VARIABLE,
+    LARGEST,
+    OPENAI_KEY_VARIABLE,
+    Server,
+    _bounded_content,
+    _PermanentFailure,
+)
 from local_llm import Reply, fails, says, serving
 
 
@@ -116,6 +125,51 @@ def test_headers_that_arrive_too_slowly_end_at_the_deadline() -> None:
             ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=0.1)
         assert time.monotonic() - started < 5
         ended.set()
+
+
+class CountedBytes(bytes):
+    """Bytes that count how many bytes are copied when they are added one by one."""
+
+    copied = 0
+
+    def __radd__(self, other: bytes) -> CountedBytes:
+        CountedBytes.copied += len(other) + len(self)
+        return CountedBytes(bytes(other) + bytes(self))
+
+    def __add__(self, other: bytes) -> CountedBytes:
+        return CountedBytes.__radd__(CountedBytes(other), self)
+
+
+class Chunks(httpx2.SyncByteStream):
+    """The bytes of an answer, each in a chunk."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self.reads = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for byte in self._content:
+            self.reads += 1
+            yield CountedBytes([byte])
+
+
+def test_an_answer_in_chunks_of_a_byte_is_copied_once() -> None:
+    content = bytes(range(256)) * 8
+    chunks = Chunks(content)
+    response = httpx2.Response(200, stream=chunks)
+    CountedBytes.copied = 0
+    assert _bounded_content(response, time.monotonic(), 60) == content
+    assert chunks.reads == len(content)
+    assert CountedBytes.copied <= len(content)
+
+
+def test_an_answer_in_chunks_of_a_byte_ends_at_the_deadline() -> None:
+    """Each chunk arrives in time, but the answer as a whole does not."""
+    chunks = Chunks(b"x" * 100)
+    response = httpx2.Response(200, stream=chunks)
+    with pytest.raises(_PermanentFailure, match="within 10 s"):
+        _bounded_content(response, time.monotonic() - 11, 10)
+    assert chunks.reads == 1
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")

@@ -454,7 +454,7 @@ def results_text(path: Path) -> str:
     """
     if not path.exists():
         raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run")
-    return read_text(path, "the results")
+    return read_text(path, "the results", follow=False)
 
 
 def _refuse(constant: str) -> float:

@@ -418,6 +418,28 @@ def _host(url: str) -> str:
     )
 
 
+def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
+    """Carry out a call in a thread, and return its outcome; None if it takes longer.
+
+    Parameters
+    ----------
+    seconds
+        Greatest number of seconds of the call.
+    call
+        The call. Its thread does not keep the process from ending.
+    """
+    outcome: Future[T] = Future()
+
+    def carry_out() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=carry_out, daemon=True).start()
+    return outcome if wait([outcome], seconds).done else None
+
+
 class _PermanentFailure(BaseException):
     """A failure that another attempt would not repair.
 
@@ -441,16 +463,8 @@ class _BoundedClient(openai.DefaultHttpxClient):
 
         A thread receives the answer, since a server can also send the headers too slowly.
         """
-        answer: Future[httpx2.Response] = Future()
-
-        def receive() -> None:
-            try:
-                answer.set_result(self._answer(request, **options))
-            except BaseException as error:
-                answer.set_exception(error)
-
-        threading.Thread(target=receive, daemon=True).start()
-        if not wait([answer], self.deadline + 1).done:
+        answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
+        if answer is None:
             raise _PermanentFailure(f"did not complete its answer within {self.deadline:g} s")
         return answer.result()
 

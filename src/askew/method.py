@@ -244,7 +244,7 @@ class Method(Generic[P, G, F, R_co]):
         UsageError
             If the folder contains no finished run, or its plan, results or checksums have changed.
         """
-        plan = self.plan.read(folder / PLAN_FILE)
+        plan = self.plan.read(folder / PLAN_FILE, follow=False)
         scored = findings.read(self.findings, folder / RESULTS_FILE)
         faults = changed_run_files(folder)
         for name in (SUMS_FILE, PLAN_FILE, RESULTS_FILE):
@@ -576,6 +576,6 @@ def method_of(folder: Path) -> Method[Any, Any, Any, Any]:
         raise UsageError(f"there is no run folder {folder}")
     if not (folder / PLAN_FILE).exists():
         raise UsageError(f"{folder} is not a run folder: it contains no {PLAN_FILE}")
-    plan = read_toml(folder / PLAN_FILE)
+    plan = read_toml(folder / PLAN_FILE, follow=False)
     name = str(plan.get("method", "audit"))
     return cast("Method[Any, Any, Any, Any]", registry.named("method", name))

@@ -194,15 +194,22 @@ class RunPlan(PlanPart):
     """The plan of any method, with an identity and a file format."""
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: Path, *, follow: bool = True) -> Self:
         """Return the plan in a TOML file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        follow
+            If False, a link is refused, as in a run folder that may come from another person.
 
         Raises
         ------
         UsageError
             If the file cannot be read, is invalid, or is a plan of another method.
         """
-        data = read_toml(path)
+        data = read_toml(path, follow=follow)
         method = str(data.get("method", "audit"))
         field = cls.model_fields.get("method")
         if field and method != field.default:
@@ -286,9 +293,9 @@ class PlanFields(TypedDict, total=False):
     variant: Literal["paper", "code"]
 
 
-def read_toml(path: Path, title: str = "the plan") -> dict[str, object]:
-    """Return the content of a TOML file, or raise UsageError."""
-    return parse_toml(read_text(path, title), f"{title} {path}")
+def read_toml(path: Path, title: str = "the plan", *, follow: bool = True) -> dict[str, object]:
+    """Return the content of a TOML file, or raise UsageError, also for a link unless `follow`."""
+    return parse_toml(read_text(path, title, follow=follow), f"{title} {path}")
 
 
 def parse_toml(text: str, source: str) -> dict[str, object]:
@@ -300,23 +307,36 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields before the first table of a plan, unchecked, or raise UsageError."""
-    text = read_text(path, "the plan")
+    """Return the fields before the first table of the plan of a run, unchecked.
+
+    Raises
+    ------
+    UsageError
+        If they cannot be read, or the file is a link.
+    """
+    text = read_text(path, "the plan", follow=False)
     try:
         return toml_head(text)
     except ValueError as error:
         raise UsageError(f"the plan {path} cannot be read as TOML: {error}") from error
 
 
-def read_plan(path: str | Path) -> RunPlan:
+def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
     """Return the plan in a TOML file, of the method that it names.
+
+    Parameters
+    ----------
+    path
+        The file.
+    follow
+        If False, a link is refused, as in a run folder that may come from another person.
 
     Raises
     ------
     UsageError
         If the file cannot be read or is invalid; the message lists all faults with their places.
     """
-    data = read_toml(Path(path))
+    data = read_toml(Path(path), follow=follow)
     kind: type[RunPlan] = registry.named("method", str(data.get("method", "audit"))).plan
     return kind.checked(data, f"the plan {path}")
 

@@ -1,6 +1,6 @@
 """Interrupt commands of housekeeping at chosen system calls, and describe what they left.
 
-Usage, under LD_PRELOAD=shim.so: interrupted.py FOLDER KILLS CUTS COMMANDS. For each of COMMANDS
+Usage, under LD_PRELOAD=shim.so: python -m faults.interrupted FOLDER KILLS CUTS COMMANDS. For each of COMMANDS
 ("gc", "rm", "rebuild"), separated by commas, the process is killed at KILLS calls and the power
 fails after CUTS calls, spread evenly over the command. For each state it prints a JSON line.
 
@@ -20,9 +20,9 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from failing import COUNT, child, shim
-from power_cut import Disk, read_record, spread, write_state
-from worker import main as make_run
+from faults.failing import COUNT, child, shim
+from faults.power_cut import Disk, read_record, spread, write_state
+from faults.worker import main as make_run
 
 KILL = 4
 KEPT = 3

@@ -15,7 +15,7 @@ import pytest
 from faults.power_cut import BLOCK, Call, Disk
 from processes import SOURCE
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 def interrupted(
@@ -25,10 +25,10 @@ def interrupted(
     environment = {
         **os.environ,
         "LD_PRELOAD": str(shim),
-        "PYTHONPATH": str(SOURCE),
+        "PYTHONPATH": f"{SOURCE}{os.pathsep}{TESTS}",
         "OMP_NUM_THREADS": "1",
     }
-    arguments = [sys.executable, HERE / "interrupted.py", place, kills, cuts, commands]
+    arguments = [sys.executable, "-m", "faults.interrupted", place, kills, cuts, commands]
     done = subprocess.run(
         list(map(str, arguments)), env=environment, capture_output=True, text=True, timeout=1800
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -104,6 +107,56 @@ def test_garbage_is_an_error() -> None:
         pytest.raises(ServerError, match="hf/endpoint/m"),
     ):
         image_of(hosted(server.url))
+
+
+def image_file(format: str, side: int = 8) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB" if format == "EPS" else "1", (side, side)).save(buffer, format)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (image_file("EPS"), "formats: PNG, JPEG, WEBP"),
+        (image_file("PNG", 9000), "more than the limit"),
+    ],
+)
+def test_images_that_would_harm_are_not_decoded(
+    content: bytes, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostScript would start Ghostscript, and 81 million pixels would fill the memory."""
+
+    def decode(image: Image.Image) -> None:
+        raise AssertionError(f"{image.format} was decoded")
+
+    monkeypatch.setattr("PIL.EpsImagePlugin.EpsImageFile.load", decode)
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", decode)
+    reply = Reply(content, headers={"Content-Type": "image/png"})
+    with (
+        serving(lambda number, content: reply) as server,
+        pytest.raises(ServerError, match=fault),
+    ):
+        image_of(hosted(server.url))
+
+
+def test_an_answer_that_arrives_too_slowly_ends_at_the_deadline() -> None:
+    """Each byte arrives in time, but the answer as a whole does not."""
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while not ended.wait(0.05):
+            connection.sendall(b"x")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=(listener,), daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"):
+            image_of(hosted(url, timeout=0.1))
+        ended.set()
 
 
 def test_a_provider_needs_a_token() -> None:

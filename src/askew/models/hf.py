@@ -17,17 +17,19 @@ from PIL import Image
 from askew.errors import MissingPackage, ServerError, UnknownName, UsageError
 from askew.hosted import (
     ATTEMPTS,
+    DEADLINE,
     FIRST_PAUSE,
     KEY_VARIABLE,
     LONGEST_PAUSE,
     USED_UP,
     check_concurrency,
+    finished_within,
     revision_or_month,
     stated_pause,
 )
 from askew.messages import report_message
 from askew.models.base import Request, Setting
-from askew.store.imagefile import as_rgb
+from askew.store.imagefile import SUFFIXES, as_rgb, check_size
 from askew.types import Missing
 
 TOKEN_VARIABLE = "HF_TOKEN"
@@ -68,7 +70,8 @@ class InferenceModel:
     concurrency
         Number of calls at once.
     timeout
-        Seconds to wait for the provider.
+        Seconds without any data from the provider after which a request fails. A complete answer
+        may take `DEADLINE` times as long.
     fields
         Further fields of each request.
     """
@@ -141,9 +144,8 @@ class InferenceModel:
         attempt = 1
         while True:
             try:
-                image = self._client.text_to_image(request.prompt, **self._fields, **seed)
-                return as_rgb(image)
-            except UsageError:
+                return self._answer(request.prompt, {**self._fields, **seed})
+            except (ServerError, UsageError):
                 raise
             except Exception as error:  # providers' helpers raise all kinds of exceptions
                 status = getattr(getattr(error, "response", None), "status_code", None)
@@ -159,6 +161,23 @@ class InferenceModel:
             )
             time.sleep(pause)
             attempt += 1
+
+    def _answer(self, prompt: str, fields: Mapping[str, Any]) -> Image.Image:
+        """Return the image that the provider sends in time.
+
+        The client of Hugging Face opens all formats. askew decodes only images that it reads, since
+        PostScript would start a process.
+        """
+        deadline = DEADLINE * self._timeout
+        answer = finished_within(deadline, lambda: self._client.text_to_image(prompt, **fields))
+        if answer is None:
+            raise ServerError(f"{self.name} did not complete its answer within {deadline:g} s")
+        image: Image.Image = answer.result()
+        if image.format not in SUFFIXES:
+            formats = ", ".join(SUFFIXES)
+            raise ServerError(f"{self.name} sent no image in one of these formats: {formats}")
+        check_size(image)
+        return as_rgb(image)
 
     def _message(self, error: Exception) -> str:
         """Return a provider's message in one line, without the token that it may repeat."""

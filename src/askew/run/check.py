@@ -109,7 +109,7 @@ def _damaged_files(
     elif results and (results.plan_hash, results.plan.hash) != (plan_hash, plan_hash):
         damaged.setdefault(results_file, f"{results_file} belongs to another plan")
     try:
-        if read_plan(plan_file).hash != plan_hash:
+        if read_plan(plan_file, follow=False).hash != plan_hash:
             damaged[plan_file] = f"{plan_file} is not the plan of {HASH_FILE}"
     except AskewError as error:
         damaged[plan_file] = str(error)

@@ -89,7 +89,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 def _differences(folder: Path, plan: RunPlan) -> str:
     """Return the differences of the plan of a folder from another in words; empty if unreadable."""
     try:
-        there = _settings(read_plan(folder / PLAN_FILE))
+        there = _settings(read_plan(folder / PLAN_FILE, follow=False))
     except UsageError:
         return ""
     here = _settings(plan)
@@ -140,4 +140,4 @@ def plan_hash_in(folder: Path) -> str | None:
             return read_bytes(hash_file, follow=False).decode("ascii", "replace").strip()
     except OSError as error:
         raise RunError(f"cannot read {hash_file}: {error}") from error
-    return read_plan(plan).hash if plan.exists() else None
+    return read_plan(plan, follow=False).hash if plan.exists() else None

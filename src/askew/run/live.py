@@ -337,7 +337,7 @@ class LiveRun(Run):
     def _has_plan(self) -> bool:
         """Check whether the folder contains the plan. A damaged plan is written a second time."""
         try:
-            return read_plan(self.folder / PLAN_FILE).hash == self.plan.hash
+            return read_plan(self.folder / PLAN_FILE, follow=False).hash == self.plan.hash
         except AskewError:
             return False
 

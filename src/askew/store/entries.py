@@ -19,7 +19,7 @@ SORTED = ("pictures", "completions", "iti-gen")
 """Folders that contain a folder for each beginning of a hash."""
 
 MOST_BYTES = 2**31
-"""Largest size of a file that is read into memory: 2 GB."""
+"""Largest size of a file that is read into memory: 2 GB. A file without content can state any size."""
 
 FILES = ("index.sqlite", "journal.jsonl", "turns.lock", "users.lock")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
@@ -64,7 +64,7 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
         if status.st_size > MOST_BYTES:
             size = f"it is larger than {MOST_BYTES // 2**30} GB"
             raise OSError(errno.EFBIG, size, str(path))
-        return stream.read()
+        return stream.read(MOST_BYTES + 1)
 
 
 def regular_files(folder: Path) -> Iterator[Path]:
@@ -94,11 +94,19 @@ def check_store(folder: Path) -> None:
         if os.path.lexists(file) and not is_regular(file):
             raise StoreError(_refused(file, "a file"))
     rollback = folder / "index.sqlite-journal"
-    if is_regular(rollback) and rollback.read_bytes()[-8:] == JOURNAL_MAGIC:
+    if is_regular(rollback) and _ends_with_magic(rollback):
         raise StoreError(
             f"{rollback} names a file outside the store, which askew never does. Remove it, then "
             f"repair the store: askew check {folder} --rebuild"
         )
+
+
+def _ends_with_magic(rollback: Path) -> bool:
+    """Check whether a rollback journal names another file."""
+    size = rollback.stat().st_size
+    with rollback.open("rb") as stream:
+        stream.seek(max(0, size - len(JOURNAL_MAGIC)))
+        return stream.read() == JOURNAL_MAGIC
 
 
 def check_entries(folder: Path) -> None:

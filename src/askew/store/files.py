@@ -239,7 +239,9 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> str:
+def read_text(
+    path: Path, title: str, error: type[UsageError] = UsageError, *, follow: bool = True
+) -> str:
     """Return the text of a UTF-8 file.
 
     Parameters
@@ -250,6 +252,8 @@ def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> s
         Noun for the file in an error message, such as "the plan".
     error
         Type of the error.
+    follow
+        If False, links are refused, as in a run folder that may come from another person.
 
     Raises
     ------
@@ -257,7 +261,7 @@ def read_text(path: Path, title: str, error: type[UsageError] = UsageError) -> s
         If the file cannot be read. The message has the line of a byte that is not UTF-8.
     """
     try:
-        data = read_bytes(path)
+        data = read_bytes(path, follow=follow)
         return data.decode("utf-8-sig")
     except OSError as fault:
         raise error(f"cannot read {title} {path}: {fault.strerror}") from fault

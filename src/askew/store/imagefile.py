@@ -91,14 +91,14 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Return an image file as upright RGB image with 8 bits per channel.
+    """Return an image file of a store as upright RGB image with 8 bits per channel.
 
     Raises
     ------
     OSError
-        If it cannot be read, or has another format or too many pixels.
+        If it cannot be read, is a link, or has another format or too many pixels.
     """
-    data = io.BytesIO(read_bytes(Path(path)))
+    data = io.BytesIO(read_bytes(Path(path), follow=False))
     with Image.open(data, formats=tuple(SUFFIXES)) as file:
         check_size(file)
         return as_rgb(ImageOps.exif_transpose(file))

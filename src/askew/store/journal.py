@@ -25,7 +25,7 @@ ROWS_PER_LINE = 500
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Size of a line from which the line counts as damaged and is not decoded."""
+"""Size of a line that askew never writes. From such a line on, the journal counts as damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,9 @@ class Journal:
             while raw := file.readline(MOST_LINE_BYTES):
                 begin = end
                 end += len(raw)
+                if len(raw) == MOST_LINE_BYTES:
+                    yield JournalLine(start=begin - (begin > start), end=self.size())
+                    return
                 if raw.strip():
                     # the line break before a line belongs to it
                     yield _parsed(raw, begin - (begin > start), end - raw.endswith(b"\n"))

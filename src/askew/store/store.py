@@ -474,10 +474,11 @@ class Store:
             If a file or row cannot be deleted.
         """
         with self.index.transaction():
+            # images go last: as long as an image is known, a repeated gc finds its data
             for table, column in (
-                ("pictures", "id"),
                 ("answers", "picture"),
                 ("vectors", "picture"),
+                ("pictures", "id"),
             ):
                 self.index.remove(table, column, ids)
         with faults(self._where):
@@ -648,8 +649,15 @@ class Store:
     def _set_aside(self, path: Path) -> None:
         with faults(self._where):
             entries.check_folder(path.parent)
-            digest = "link" if not entries.is_regular(path) else sha256(path.read_bytes())
-            path.replace(self.path / "quarantine" / f"{digest[:12]}-{path.name}")
+            path.replace(self.path / "quarantine" / f"{_label(path)}-{path.name}")
+
+
+def _label(path: Path) -> str:
+    """Return the beginning of the SHA-256 of a damaged file, or "unread" for a link or a huge file."""
+    try:
+        return sha256(entries.read_bytes(path, follow=False))[:12]
+    except OSError:
+        return "unread"
 
 
 def _rebuild_index(path: Path, journal: Journal) -> list[str]:

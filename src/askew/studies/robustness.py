@@ -187,7 +187,7 @@ def robustness(
     NotEnoughData
         If no prompt has a graph.
     """
-    plan = InteractionPlan.read(Path(run) / PLAN_FILE)
+    plan = InteractionPlan.read(Path(run) / PLAN_FILE, follow=False)
     place = Path(store) if store else default_store(Path(run))
     if repeats < 1:
         raise UsageError(f"--repeats is {repeats}. It must be 1 or more")

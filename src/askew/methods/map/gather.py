@@ -239,7 +239,7 @@ def _baseline_model(folder: Path, names: Sequence[str]) -> tuple[str, WhiteBox]:
             f"{folder} is not a run folder because it has no {PLAN_FILE}; "
             "give --baseline-run the folder of a finished run of askew map"
         )
-    plan = MapPlan.checked(read_toml(file), f"the plan {file} of the baseline run")
+    plan = MapPlan.checked(read_toml(file, follow=False), f"the plan {file} of the baseline run")
     model = white_box(plan.model, plan.model_args)
     if model.name in names:
         return f"{model.name} ({folder.resolve().name})", model

@@ -147,7 +147,7 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
     UsageError
         If a file or a run is missing or not valid.
     """
-    plan = ComparisonPlan.read(folder / RUNS_FILE)
+    plan = ComparisonPlan.read(folder / RUNS_FILE, follow=False)
     faults = changed_files(folder, FILES)
     for name in (SUMS_FILE, RUNS_FILE, COMPARISON_FILE):
         if name in faults:
