@@ -1,5 +1,6 @@
-"""Provenance of a run: versions, platform, threads. No result depends on the clock."""
+"""Environment of a run: versions, platform, threads, memory. No result depends on the clock."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,13 @@ from importlib.metadata import PackageNotFoundError, version
 from platform import platform, python_version
 
 from askew.types import record
+
+MALLOC_OPTIONS = {
+    # numbers from glibc's malloc.h
+    -1: 256 << 20,  # M_TRIM_THRESHOLD
+    -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
+}
+"""Bytes of free memory that the allocator keeps, and of buffers that do not get their own pages."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
@@ -65,3 +73,25 @@ def threads() -> int:
     if setting.isdigit():
         return int(setting)
     return os.cpu_count() or 1
+
+
+@lru_cache
+def keep_freed_memory() -> bool:
+    """Let the allocator of the C library keep freed buffers for the next ones.
+
+    A network frees and requests buffers of megabytes in each layer. By default glibc returns them
+    to the system, which clears all their pages at the next request. Variables of the environment
+    that start with `MALLOC_` take precedence.
+
+    Returns
+    -------
+    bool
+        False if the user chose other settings, or if the allocator is not that of glibc.
+    """
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return False
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):  # another C library, or another system
+        return False
+    return all(set_option(option, size) == 1 for option, size in MALLOC_OPTIONS.items())

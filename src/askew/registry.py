@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
 from askew.addresses import check_addresses
+from askew.environment import keep_freed_memory
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.models.base import Collection, Model, check_settings
@@ -185,6 +186,7 @@ def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:
     check_addresses(settings)
     # torch reads this when it is loaded: threads that spin would stop other runs
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    keep_freed_memory()
     try:
         create = point.load()
         _check_settings(f"{kind} {string!r}", create, settings)
