@@ -12,6 +12,7 @@ from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.base import Writer
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.lexicon import create
+from askew.prompts.open_details import with_article
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
 from askew.studio.scene import OCCUPATIONS
@@ -250,3 +251,38 @@ def test_an_unknown_noun_is_not_taken_for_another(prompt: str) -> None:
 def test_alternatives_in_brackets_are_refused(prompt: str) -> None:
     with pytest.raises(UsageError, match="one prompt for each alternative"):
         create().propose(prompt, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "other"),
+    [
+        ("a fisherwoman", "a fisherman"),
+        ("a camerawoman", "a cameraman"),
+        ("a housewife", "a househusband"),
+        ("a mother-in-law", "a father-in-law"),
+        ("a widow", "a widower"),
+        ("two fishermen", "two fisherwomen"),
+    ],
+)
+def test_nouns_that_imply_a_gender_have_a_counterpart(prompt: str, other: str) -> None:
+    assert states(prompt, "gender")
+    values = {counterfactual(prompt, "gender", gender) for gender in ("male", "female")}
+    assert values == {prompt, other}
+
+
+@pytest.mark.parametrize("prompt", ["a german chef", "a shaman", "a human"])
+def test_other_words_on_man_imply_no_gender(prompt: str) -> None:
+    assert not states(prompt, "gender")
+
+
+@pytest.mark.parametrize(
+    ("topic", "words"),
+    [
+        ("scientists in nigeria", "scientists in nigeria"),
+        ("scientist in nigeria", "a scientist in nigeria"),
+        ("red shoe", "a red shoe"),
+        ("shoes", "shoes"),
+    ],
+)
+def test_a_topic_of_several_words_is_parsed_like_a_prompt(topic: str, words: str) -> None:
+    assert with_article(topic) == words

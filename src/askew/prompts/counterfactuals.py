@@ -225,6 +225,8 @@ def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
 
 def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
     """Check whether the value is implied by the noun, or stated about the phrase."""
+    if noun and noun not in nouns():
+        return True
     known = nouns().get(noun) if noun else phrase.noun
     if known and known.implies.get(change.entry.axis.name) == change.value:
         return True

@@ -533,10 +533,13 @@ def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
 def with_article(words: str) -> str:
     """Add an article to the words of a topic, if they need it.
 
-    "red shoe" gives "a red shoe"; "shoes" and "footwear" stay as they are.
+    "red shoe" gives "a red shoe"; "shoes", "footwear" and "scientists in Nigeria" stay as they are.
     """
-    noun = nouns().get(words.split()[-1])
-    is_counted = noun is not None and noun.singular != noun.plural and words.endswith(noun.singular)
-    if is_counted and words.split()[0] not in DETERMINERS:
-        return f"{article(words)} {words}"
-    return words
+    parsed = parse_prompt(words)
+    subject = parsed.phrases[0] if parsed.phrases else None
+    noun = subject.noun if subject else None
+    if subject is None or noun is None or noun.singular == noun.plural or subject.plural:
+        return words
+    if words.split()[0] in DETERMINERS:
+        return words
+    return f"{article(words)} {words}"

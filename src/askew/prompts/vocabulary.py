@@ -10,6 +10,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
+_NO_GENDER = ("human", "german", "roman", "norman", "ottoman", "shaman", "talisman", "fireman")
+"""Words on "-man" that imply no gender. The planted world knows "fireman" as another name of any firefighter."""
+
 NounKind = Literal["person", "animal", "object", "place", "nature", "event"]
 
 
@@ -100,13 +103,20 @@ def _person(line: str) -> Noun:
 
 
 def occupation_noun(singular: str, plural_form: str) -> Noun:
-    """Return the noun of a person with an occupation."""
+    """Return the noun of a person with an occupation; "-man" and "-woman" imply a gender."""
+    implies = {"occupation": singular}
+    counterparts = {"occupation": "person"}
+    gendered = re.fullmatch(r"(.+?)(wo)?man", singular)
+    if gendered and not singular.endswith(_NO_GENDER):
+        stem = gendered.group(1)
+        implies["gender"] = "female" if gendered.group(2) else "male"
+        counterparts["gender"] = f"{stem}man" if gendered.group(2) else f"{stem}woman"
     return Noun(
         singular=singular,
         plural=plural_form,
         kind="person",
-        implies={"occupation": singular},
-        counterparts={"occupation": "person"},
+        implies=implies,
+        counterparts=counterparts,
     )
 
 
