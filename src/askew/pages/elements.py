@@ -25,7 +25,7 @@ _TICKS = 4
 _MOST = 6
 """Largest number of steps of a scale around 0, and of other scales."""
 
-FEW = 4
+FEW = 3
 """Largest number of steps that can all have a label on a narrow screen."""
 
 _PERCENT = re.compile(r"(?<=\d) %")
