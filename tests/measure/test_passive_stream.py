@@ -132,8 +132,15 @@ def test_outputs_of_the_prompt_itself_are_those_of_its_own_text(family: str) -> 
 
 
 @every_family
-@pytest.mark.parametrize("softmax", ["text", "joint"])
-@pytest.mark.parametrize("guidance", [False, True])
+@pytest.mark.parametrize(
+    ("softmax", "guidance"),
+    [
+        ("text", True),
+        ("joint", False),
+        pytest.param("text", False, marks=pytest.mark.slow),
+        pytest.param("joint", True, marks=pytest.mark.slow),
+    ],
+)
 def test_maps_agree_with_one_masked_sequence(family: str, softmax: str, guidance: bool) -> None:
     more = guided(family) if guidance else UNGUIDED.get(family, {})
     assert agreement(family, softmax, **more) <= 2e-6

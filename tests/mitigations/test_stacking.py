@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from functools import cache
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from mitigations.techniques import (
 )
 
 SD = "stable-diffusion"
+AXES = {"gender": GENDER, "age": AGE}
 REQUESTING = ("fair-diffusion", "iti-gen", "prompts")
 """Techniques that request values of images."""
 
@@ -56,6 +58,12 @@ def applied(*values: Mitigation) -> np.ndarray:
     return np.asarray(images)
 
 
+@cache
+def applied_alone(name: str, axis: str) -> np.ndarray:
+    """Latents of a pipeline to which one mitigation of an axis is applied."""
+    return applied(value_of(name, AXES[axis]))
+
+
 def generators() -> list[torch.Generator]:
     return [torch.Generator("cpu").manual_seed(request.seed) for request in REQUESTS]
 
@@ -63,21 +71,19 @@ def generators() -> list[torch.Generator]:
 @pytest.mark.parametrize(("first", "second"), list(product(TECHNIQUES, TECHNIQUES)))
 def test_a_pair_composes_or_is_refused(first: str, second: str) -> None:
     """On different axes all pairs compose, except two of a technique that works once only."""
-    pair = (value_of(first), value_of(second, AGE))
+    pair = (value_of(first, AXES["gender"]), value_of(second, AXES["age"]))
     if first == second and first != "fair-diffusion":
         with pytest.raises(UsageError, match=f"{first} and {second} cannot be combined: .*; "):
             applied(*pair)
         return
     both = applied(*pair)
     assert np.isfinite(both).all()
-    for value in pair:
-        assert np.abs(both - applied(value)).max() > 1e-4, "a mitigation was dropped"
+    for alone in (applied_alone(first, "gender"), applied_alone(second, "age")):
+        assert np.abs(both - alone).max() > 1e-4, "a mitigation was dropped"
 
 
-@pytest.mark.parametrize(("first", "second"), list(product(NETWORK_TECHNIQUES, NETWORK_TECHNIQUES)))
+@pytest.mark.parametrize(("first", "second"), list(combinations(NETWORK_TECHNIQUES, 2)))
 def test_the_order_of_network_techniques_does_not_matter(first: str, second: str) -> None:
-    if first >= second:
-        return
     pair = [value_of(first), value_of(second)]
     forward = latents(SD, pair)
     assert np.abs(forward - latents(SD, pair[::-1])).max() < 1e-4 * np.abs(forward).max()
