@@ -38,8 +38,8 @@ RUN = {
 }
 """Blocks that run here, by page. Other blocks need a hub, a server, foreign images or hours."""
 
-QUICK = ("how-many-images.md", "use-in-ci.md")
-"""Pages whose blocks take seconds and print the same despite rounding errors of networks."""
+QUICK = ("how-many-images.md",)
+"""Pages whose blocks need no image and print the same despite rounding errors of networks."""
 
 SHELL = """
 set -e

@@ -100,7 +100,7 @@ def test_while_files_are_read_twice_in_a_row_and_while_scores_are_computed(
 
 def test_while_images_are_made(tmp_path: Path) -> None:
     """A scheduler or a container sends SIGTERM; a closed terminal sends SIGHUP."""
-    # 99 images in two batches
+    # 66 images in two batches
     command = [
         "audit",
         "a photo of a nurse",
@@ -111,7 +111,7 @@ def test_while_images_are_made(tmp_path: Path) -> None:
         "--axes",
         "gender",
         "--images",
-        "33",
+        "22",
         "--bootstrap-samples",
         "100",
     ]

@@ -25,9 +25,10 @@ from image_collections import save_collection
 AXES = ("gender", "age", "emotion")
 WITH_COUNTERFACTUALS = ("gender", "age")
 PROMPTS = tuple(f"a photo of a {name}" for name in ("nurse", "plumber", "lawyer", "teacher"))
-QUICK = 2
+QUICK = 1
+"""Number of the world of the quick tests, which has two prompts."""
 WORLDS = [
-    pytest.param(world, marks=() if world < QUICK else pytest.mark.slow) for world in range(40)
+    pytest.param(world, marks=() if world == QUICK else pytest.mark.slow) for world in range(40)
 ]
 
 
