@@ -111,6 +111,7 @@ def test_the_preview_bounds_an_unknown_number_of_images(
 def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
     text = resumed.markdown()
     assert "until a verdict on gender was significant, up to 48 images per prompt" in text
+    assert "Stopped at " in text
     assert "undecided, not unbiased" in text
     assert resumed.findings.shares_over_prompts == ()
 

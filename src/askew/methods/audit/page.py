@@ -50,13 +50,14 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
     if len(prompts) > 1:
         title = plural(len(prompts), "prompt")
     headline, *others = texts.answer(findings, view.leads)
+    details = [*others, texts.detail(findings, view.leads), texts.stop_sentence(findings)]
     return skeleton.page(
         findings,
         skeleton.Heading(
             kicker="askew audit",
             title=title,
             answer=headline,
-            detail=" ".join(filter(None, [*others, texts.detail(findings, view.leads)])),
+            detail=" ".join(filter(None, details)),
             meta=skeleton.meta(findings),
             first=view.first_screen(),
         ),

@@ -269,13 +269,24 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
     return f"in {count} pairs of an image set and an axis"
 
 
+def stop_sentence(findings: AuditFindings) -> str:
+    """Return the numbers of images at which a verdict was reached; "" for a fixed number."""
+    if not findings.plan.until:
+        return ""
+    return f"Stopped at {_images_at_stop(findings)} of at most {findings.plan.images} per prompt."
+
+
+def _images_at_stop(findings: AuditFindings) -> str:
+    sizes = sorted({image_set.n for image_set in findings.sets})
+    return f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
+
+
 def look_notes(findings: AuditFindings) -> tuple[str, ...]:
     """Return a note on the numbers of images, if images were added until a verdict was reached."""
     plan = findings.plan
     if not plan.until:
         return ()
-    sizes = sorted({image_set.n for image_set in findings.sets})
-    reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
+    reached = _images_at_stop(findings)
     end = (
         f"on {listing([axis_label(name) for name in plan.decide])}"
         if plan.decide
