@@ -108,7 +108,11 @@ def test_a_server_that_hangs_is_tried_twice_however_many_attempts_there_are() ->
         never.set()
 
 
-def test_headers_that_arrive_too_slowly_end_at_the_deadline() -> None:
+def test_headers_that_arrive_too_slowly_end_at_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The deadline ends before the timeout, so that a busy machine causes no silence."""
+    monkeypatch.setattr("askew.hosted.DEADLINE", 0.05)
     ended = threading.Event()
 
     def drip(listener: socket.socket) -> None:
@@ -122,8 +126,8 @@ def test_headers_that_arrive_too_slowly_end_at_the_deadline() -> None:
         threading.Thread(target=drip, args=(listener,), daemon=True).start()
         started = time.monotonic()
         with pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"):
-            ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=0.1)
-        assert time.monotonic() - started < 5
+            ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=10)
+        assert time.monotonic() - started < 20
         ended.set()
 
 
