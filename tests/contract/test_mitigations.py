@@ -42,6 +42,9 @@ CASES: dict[str, Mapping[str, object]] = {
     "negative-prompt": {"words": "a female person"},
     "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
 }
+SIMILAR = {"guidance", "intermit", "negative-prompt"}
+"""Techniques that work as `cads` and `prompts` do. Their images are tested in slow tests."""
+
 REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62))]
 
 
@@ -91,7 +94,10 @@ def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) ->
         mitigation.parse_mitigation({**technique.model_dump(), "nonsense": 1}, "m.toml")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SIMILAR else ()) for name in CASES],
+)
 def test_images_depend_on_the_request_only_and_differ_from_plain_ones(
     name: str, plain: Model, untouched: list[Image.Image | Missing]
 ) -> None:
