@@ -17,9 +17,11 @@ from statsmodels.stats.contingency_tables import Table
 
 from askew.stats.contingency import (
     ChiSquare,
+    _with_margins,
     association_change_p,
     chi_square,
     chi_squares,
+    chi_squares_together,
     cramers_v,
 )
 from askew.types import Missing
@@ -189,3 +191,46 @@ def test_exchanges_agree_with_all_tables_that_they_can_reach() -> None:
 def test_tables_of_other_shapes_have_no_change_of_association() -> None:
     with pytest.raises(ValueError, match="two tables of equal shape"):
         association_change_p(np.eye(2), np.eye(3), rng=np.random.default_rng(0))
+
+
+def test_tables_permuted_together_have_the_law_of_tables_permuted_one_by_one() -> None:
+    """Compare exceedances of both with those of SciPy's tables of fixed margins."""
+    tables = [np.array([[7, 1, 0], [2, 5, 1]]), np.array([[3, 1], [1, 4], [0, 2]])]
+    draws = 4000
+    options = {"first_draws": draws, "max_draws": draws}
+    together = chi_squares_together(tables, rng=np.random.default_rng(1), **options)
+    separate = chi_squares(tables, rng=np.random.default_rng(2), **options)
+    for table, first, second in zip(tables, together, separate, strict=True):
+        law = random_table(table.sum(axis=1), table.sum(axis=0))
+        drawn = law.rvs(draws, random_state=np.random.default_rng(3))
+        expected = law.mean()
+        statistics = (np.square(drawn - expected) / expected).sum(axis=(1, 2))
+        observed = (np.square(table - expected) / expected).sum()
+        reached = np.mean(statistics >= observed - 1e-9)
+        error = 4 * np.sqrt(2 * reached * (1 - reached) / draws)
+        for test in (first, second):
+            assert isinstance(test, ChiSquare)
+            assert test.draws == draws
+            assert test.p == pytest.approx(reached, abs=error)
+
+
+def test_tables_permuted_together_keep_their_margins_and_frequencies() -> None:
+    """Compare a cell of the drawn tables with the hypergeometric law."""
+    rows = np.array([[[3.0, 2.0, 0.0]], [[2.0, 2.0, 2.0]]])
+    columns = np.array([[[4.0, 1.0]], [[3.0, 3.0]]])
+    drawn = _with_margins(rows, columns, 6000, np.random.default_rng(0))
+    assert np.array_equal(drawn.sum(axis=-1), np.broadcast_to(rows, (2, 6000, 3)))
+    assert np.array_equal(drawn.sum(axis=-2), np.broadcast_to(columns, (2, 6000, 2)))
+    in_first_cell = np.bincount(drawn[1, :, 0, 0], minlength=3) / 6000
+    assert in_first_cell == pytest.approx(hypergeom.pmf(range(3), 6, 3, 2), abs=0.025)
+    assert np.mean(drawn[0, :, 0, 1]) == pytest.approx(3 / 5, abs=0.025)
+
+
+def test_degenerate_and_large_tables_are_tested_together_as_one_by_one() -> None:
+    tables = [
+        np.array([[40, 50], [60, 30]]),
+        np.array([[0, 0], [0, 0]]),
+        np.array([[3, 0], [4, 0]]),
+    ]
+    rng = np.random.default_rng(0)
+    assert chi_squares_together(tables, rng=rng) == chi_squares(tables, rng=rng)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from askew.errors import NotEnoughData
-from askew.stats.rank import spearman
+from askew.stats.rank import rank_correlations, spearman
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=4, max_size=30))
@@ -55,3 +55,14 @@ def test_the_interval_covers_the_population_value(correlation: float, n: int) ->
         rank_correlation = spearman(x, y, rng=rng, draws=1)
         covered.append(rank_correlation.low <= truth <= rank_correlation.high)
     assert 0.925 <= np.mean(covered) <= 0.98
+
+
+def test_rank_correlations_of_several_lists_agree_with_scipy() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, 8)
+    rows = rng.integers(0, 5, (6, 8))
+    assert rank_correlations(x, rows) == pytest.approx(
+        [spearmanr(x, row).statistic for row in rows]
+    )
+    assert np.isnan(rank_correlations([1, 2, 3], [1, 1, 1]))
+    assert np.isnan(rank_correlations([1, 2], [[1, 2], [2, 1]])).all()

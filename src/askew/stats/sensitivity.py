@@ -98,6 +98,54 @@ class AxisPairSample:
     reference_images: int | None = None
 
 
+class Gaps(NamedTuple):
+    """Mean shares of some sets, and their gaps to the reference.
+
+    Attributes
+    ----------
+    mean : array, (m,)
+        Mean shares of answers.
+    excess, variances : array, (L,)
+        Linear forms of the gap, and their sampling variances.
+    coefficients : array, (L, m)
+        The forms, as forms of the shares of answers.
+    weight : float
+        Factor of the sum of |gap| that makes it a distance.
+    """
+
+    mean: Floats
+    excess: Floats
+    variances: Floats
+    coefficients: Floats
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSets:
+    """Checked counts of a pair of axes, with the reference and the errors of the target axis.
+
+    Attributes are those of `AxisPairSample`, with two axes of counts and normalised shares.
+    """
+
+    initial: Floats
+    counterfactual: Floats
+    reference: Floats
+    distance: str
+    errors: ReadingErrors | None
+    reference_images: int | None
+
+    @property
+    def baseline_key(self) -> tuple[bytes, ...]:
+        """Key of the data that determine the gaps of the baseline sets."""
+        return (
+            self.initial.tobytes(),
+            self.reference.tobytes(),
+            self.distance.encode(),
+            str(self.reference_images).encode(),
+            b"" if self.errors is None else self.errors.key,
+        )
+
+
 def interactions(
     pairs: Sequence[AxisPairSample],
     *,
@@ -150,15 +198,56 @@ def interactions(
     return tuple(estimates)
 
 
-def debiased_value(pair: AxisPairSample) -> float | Missing:
-    """Return only the value of `interactions`, without draws and interval, in a few microseconds.
+def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
+    """Return only the values of `interactions`, without draws and intervals.
 
-    Unlike the value of an estimate, it is not limited to an interval.
+    Unlike the value of an estimate, a value is not limited to an interval.
     """
-    change = change_of(pair)
-    if isinstance(change, Missing):
-        return change
-    return _debiased_sensitivity(change)
+    values: list[float | Missing] = []
+    before: list[Gaps] = []
+    after: list[Gaps] = []
+    of_baseline: dict[tuple[bytes, ...], Gaps] = {}
+    for pair in pairs:
+        sets = _checked_sets(pair)
+        if isinstance(sets, Missing):
+            values.append(sets)
+            continue
+        key = sets.baseline_key
+        if key not in of_baseline:
+            of_baseline[key] = _gaps(sets.initial, sets)
+        before.append(of_baseline[key])
+        after.append(_gaps(sets.counterfactual, sets))
+        values.append(math.nan)
+    known = iter(_values_of_gaps(before, after))
+    return [value if isinstance(value, Missing) else next(known) for value in values]
+
+
+def _values_of_gaps(before: Sequence[Gaps], after: Sequence[Gaps]) -> list[float]:
+    """Compute IS without the excess of few images, together for axes of any numbers of values."""
+    if not before:
+        return []
+    longest = max(len(gaps.excess) for gaps in before)
+
+    def padded(rows: Sequence[Floats]) -> Floats:
+        table = np.zeros((len(rows), longest))
+        for place, row in enumerate(rows):
+            table[place, : len(row)] = row
+        return table
+
+    differences = debiased_difference(
+        padded([gaps.excess for gaps in before]),
+        padded([gaps.variances for gaps in before]),
+        padded([gaps.excess for gaps in after]),
+        padded([gaps.variances for gaps in after]),
+    )
+    weights = np.array([gaps.weight for gaps in before])
+    values: list[float] = (weights * differences).tolist()
+    return values
+
+
+def debiased_value(pair: AxisPairSample) -> float | Missing:
+    """Return `debiased_values` of a single pair."""
+    return debiased_values([pair])[0]
 
 
 def least_possible(pair: AxisPairSample) -> float:
@@ -331,14 +420,25 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
     NotEnoughData
         If the confusion matrix contains no image of some true value.
     """
+    sets = _checked_sets(pair)
+    if isinstance(sets, Missing):
+        return sets
+    return Change(
+        before=_target_distribution(sets.initial, sets),
+        after=_target_distribution(sets.counterfactual, sets),
+    )
+
+
+def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
+    """Return the counts of a pair, or the reason why there is no IS; errors are those of `change_of`."""
     initial, counterfactual, reference = _checked_counts(pair)
     if len(reference) < 2:
         detail = "an axis with fewer than two values has no distribution that could change"
         return Missing("error", detail)
     reference = normalised(reference, "the reference")
 
-    answers = np.vstack([initial, counterfactual]).sum(axis=1)
-    if len(counterfactual) == 0 or not np.all(answers):
+    answered = initial.any(axis=1).all() and counterfactual.any(axis=1).all()
+    if len(counterfactual) == 0 or not answered:
         return Missing("not_asked", "an image set has no answer on the target axis")
 
     errors = None
@@ -351,14 +451,13 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
         if not errors.tell_values_apart:
             detail = "the instrument does not distinguish the values of the target axis"
             return Missing("error", detail)
-
-    return Change(
-        before=_target_distribution(
-            initial, reference, pair.distance, errors, pair.reference_images
-        ),
-        after=_target_distribution(
-            counterfactual, reference, pair.distance, errors, pair.reference_images
-        ),
+    return CheckedSets(
+        initial=initial,
+        counterfactual=counterfactual,
+        reference=reference,
+        distance=pair.distance,
+        errors=errors,
+        reference_images=pair.reference_images,
     )
 
 
@@ -382,54 +481,50 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
     return initial, counterfactual, reference
 
 
-def _target_distribution(
-    sets: Floats,
-    reference: Floats,
-    distance: str,
-    errors: ReadingErrors | None,
-    reference_images: int | None,
-) -> TargetDistribution:
-    """Average the shares of several sets (sets, m) with equal weights."""
-    answers = sets.sum(axis=1, keepdims=True)
-    mean = normalised(sets).mean(axis=0)
-    forms, _ = linear_forms(distance, len(reference))
-    if errors is None:
-        shares = mean
-        coefficients = forms
-    else:
-        shares = errors.shares(mean)
-        coefficients = forms @ errors.inverse.T
-
-    population = reference_population(reference, reference_images)
-    variances = _variances_of_mean(sets, coefficients)
-    if errors is not None:
-        variances = variances + errors.variances(shares, coefficients)
-    if reference_images is not None:
+def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
+    """Return the gaps of the mean shares of counts (sets, m), where sets have equal weights."""
+    forms, weight = linear_forms(sets.distance, len(sets.reference))
+    coefficients = forms if sets.errors is None else forms @ sets.errors.inverse.T
+    answers = counts.sum(axis=1, keepdims=True)
+    of_sets = counts / answers
+    mean = of_sets.mean(axis=0)
+    variances = form_variances(of_sets, coefficients) / np.maximum(answers - 1, 1)
+    variances = variances.sum(axis=0) / len(counts) ** 2
+    if sets.errors is not None:
+        variances = variances + sets.errors.variances(sets.errors.shares(mean), coefficients)
+    if sets.reference_images is not None:
         # Before and after share this error, so it would partly cancel. Counting it twice is safe.
-        variances = variances + form_variances(population, forms) / max(reference_images - 1, 1)
-
-    pictures = as_exact_together(_effective_pictures(sets), reference_images)
-    null_pictures = len(sets) ** 2 / float((1 / answers).sum())
-    return TargetDistribution(
-        shares=shares,
-        excess=mean @ coefficients.T - forms @ reference,
+        population = reference_population(sets.reference, sets.reference_images)
+        of_reference = form_variances(population, forms)
+        variances = variances + of_reference / max(sets.reference_images - 1, 1)
+    return Gaps(
+        mean=mean,
+        excess=mean @ coefficients.T - forms @ sets.reference,
         variances=variances,
-        pictures=rounded_pictures(pictures),
-        null_pictures=rounded_pictures(null_pictures),
-        answers=int(sets.sum()),
-        reference=reference,
-        reference_population=population,
-        distance=distance,
         coefficients=coefficients,
-        errors=errors,
+        weight=weight,
     )
 
 
-def _variances_of_mean(sets: Floats, coefficients: Floats) -> Floats:
-    """Return sampling variances (L,) of forms (L, m) of the mean share of sets (sets, m)."""
-    answers = sets.sum(axis=1, keepdims=True)
-    of_sets = form_variances(normalised(sets), coefficients) / np.maximum(answers - 1, 1)
-    return np.asarray(of_sets.sum(axis=0) / len(sets) ** 2)
+def _target_distribution(counts: Floats, sets: CheckedSets) -> TargetDistribution:
+    """Average the shares of several sets (sets, m) with equal weights."""
+    gaps = _gaps(counts, sets)
+    answers = counts.sum(axis=1)
+    pictures = as_exact_together(_effective_pictures(counts), sets.reference_images)
+    null_pictures = len(counts) ** 2 / float((1 / answers).sum())
+    return TargetDistribution(
+        shares=gaps.mean if sets.errors is None else sets.errors.shares(gaps.mean),
+        excess=gaps.excess,
+        variances=gaps.variances,
+        pictures=rounded_pictures(pictures),
+        null_pictures=rounded_pictures(null_pictures),
+        answers=int(answers.sum()),
+        reference=sets.reference,
+        reference_population=reference_population(sets.reference, sets.reference_images),
+        distance=sets.distance,
+        coefficients=gaps.coefficients,
+        errors=sets.errors,
+    )
 
 
 def _effective_pictures(sets: Floats) -> int:

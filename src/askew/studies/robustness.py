@@ -29,6 +29,7 @@ from askew.parts.survey.observed import Answer, ObservedSet
 from askew.parts.survey.reader import Observed, seen_again
 from askew.plan import PLAN_FILE, AxisPlan, PromptPlan
 from askew.stats.interaction_graph import AxisPair
+from askew.stats.intervals import Floats
 from askew.stats.means import student_mean
 from askew.stats.rank import rank_correlations
 from askew.store.keys import derived_seed
@@ -374,20 +375,27 @@ def _with_errors(
 ) -> ObservedSet:
     """Return the set with a share of the answers replaced by another value of the same axis."""
     answers = observed.values[instrument]
+    draws = rng.random((2, len(axes), len(observed.pictures)))
     replaced = {}
-    for axis in axes:
-        replaced[axis.name] = tuple(
-            _with_error(answer, axis.values, rate, rng) for answer in answers[axis.name]
-        )
+    for axis, is_wrong, choices in zip(axes, draws[0] < rate, draws[1], strict=True):
+        places = np.flatnonzero(is_wrong).tolist()
+        replaced[axis.name] = _with_wrong(answers[axis.name], axis.values, places, choices)
     return replace(observed, values={**observed.values, instrument: replaced})
 
 
-def _with_error(
-    answer: Answer, values: Sequence[str], rate: float, rng: np.random.Generator
-) -> Answer:
-    """Return another value at the given rate, else the answer; missing answers stay missing."""
-    is_wrong = rng.random() < rate
-    if not is_wrong or isinstance(answer, Missing) or len(values) < 2:
-        return answer
-    others = [value for value in values if value != answer]
-    return others[int(rng.integers(len(others)))]
+def _with_wrong(
+    answers: Sequence[Answer], values: Sequence[str], places: Sequence[int], choices: Floats
+) -> tuple[Answer, ...]:
+    """Replace answers at some places by other values; missing answers stay missing.
+
+    Numbers in [0, 1) at the same places choose among the other values.
+    """
+    wrong = list(answers)
+    if len(values) < 2:
+        return tuple(wrong)
+    for place in places:
+        answer = wrong[place]
+        if not isinstance(answer, Missing):
+            step = 1 + int(choices[place] * (len(values) - 1))
+            wrong[place] = values[(values.index(answer) + step) % len(values)]
+    return tuple(wrong)

@@ -147,7 +147,8 @@ def _counterfactual_counts(
 
 def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
     """Count the images of all sets without an answer about an axis."""
-    return sum(sum(observed.missing(instrument, axis.axis()).values()) for observed in sets)
+    asked = axis.axis()
+    return sum(sum(observed.missing(instrument, asked).values()) for observed in sets)
 
 
 def _counted_axis(
@@ -162,7 +163,8 @@ def _counted_axis(
     if axis.values:
         values = axis.values
         scale = axis.scale
-        rows = [observed.counts(instrument, axis.axis()) for observed in sets]
+        asked = axis.axis()
+        rows = [observed.counts(instrument, asked) for observed in sets]
         counts = np.array(rows, dtype=np.int64)
         if errors is not None and len(errors) == len(values):
             known_errors = count_rows(errors)

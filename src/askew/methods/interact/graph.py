@@ -33,11 +33,17 @@ from askew.methods.interact.findings import (
 from askew.methods.interact.plan import InteractionPlan
 from askew.parts.scoring import Scoring
 from askew.stats import interaction_graph
-from askew.stats.contingency import ChiSquare, chi_squares
+from askew.stats.contingency import ChiSquare, chi_squares, chi_squares_together
 from askew.stats.distance import normalised, sensitivity
 from askew.stats.interaction_graph import AxisPair, busiest, q_values
 from askew.stats.intervals import simultaneous
-from askew.stats.sensitivity import debiased_value, interactions, least_possible, null_sizes
+from askew.stats.sensitivity import (
+    debiased_value,
+    debiased_values,
+    interactions,
+    least_possible,
+    null_sizes,
+)
 from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
@@ -175,11 +181,11 @@ def pair_points(
     pairs = [pair for pair in counts.pairs() if pair[0] != pair[1]]
     tests = _tests(counts, pairs, prompt, rule, scoring, briefly=True)
     test_q = q_values(_p_of_tests(tests))
+    values: list[float | Missing] = [NO_BASELINE] * len(pairs)
+    if counts.initial:
+        values = debiased_values([counts.pair(*pair) for pair in pairs])
     points = {}
-    for pair in pairs:
-        value: float | Missing = NO_BASELINE
-        if counts.initial:
-            value = debiased_value(counts.pair(*pair))
+    for pair, value in zip(pairs, values, strict=True):
         number = math.nan if isinstance(value, Missing) else value
         points[pair] = PairPoint(
             is_edge=_is_edge(tests[pair], test_q.get(pair), number, rule), sensitivity=number
@@ -237,7 +243,7 @@ def _tests(
     rng = scoring.rng(prompt or "", scoring.instrument, "independence")
     contingencies = [counts.contingency(*pair) for pair in pairs]
     if briefly:
-        tests = chi_squares(
+        tests = chi_squares_together(
             contingencies,
             rng=rng,
             threshold=threshold,

@@ -52,8 +52,7 @@ class ObservedSet:
 
     def counts(self, instrument: str, axis: Axis) -> list[int]:
         """Count the images that show each value of an axis, in the order of the values."""
-        labels = self.values[instrument][axis.name]
-        tally = Counter(label for label in labels if not isinstance(label, Missing))
+        tally = Counter(self.values[instrument][axis.name])
         return [tally[value] for value in axis.values]
 
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
@@ -161,9 +160,8 @@ def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
 
     Repeated images are not counted, because no answer about them is missing.
     """
-    reasons = Counter(
-        answer.reason for answer in answers if isinstance(answer, Missing) and not is_copy(answer)
-    )
+    missing = [answer for answer in answers if isinstance(answer, Missing)]
+    reasons = Counter(answer.reason for answer in missing if not is_copy(answer))
     return dict(sorted(reasons.items()))
 
 
