@@ -22,9 +22,9 @@ from askew.hosted import (
     KEY_VARIABLE,
     LARGEST,
     OPENAI_KEY_VARIABLE,
+    PermanentFailure,
     Server,
     _bounded_content,
-    _PermanentFailure,
 )
 from local_llm import Reply, fails, says, serving
 
@@ -171,7 +171,7 @@ def test_an_answer_in_chunks_of_a_byte_ends_at_the_deadline() -> None:
     """Each chunk arrives in time, but the answer as a whole does not."""
     chunks = Chunks(b"x" * 100)
     response = httpx2.Response(200, stream=chunks)
-    with pytest.raises(_PermanentFailure, match="within 10 s"):
+    with pytest.raises(PermanentFailure, match="within 10 s"):
         _bounded_content(response, time.monotonic() - 11, 10)
     assert chunks.reads == 1
 

@@ -123,7 +123,7 @@ class Server:
         self.url = shown(url).rstrip("/")
         self._timeout = timeout
         self._attempts = attempts
-        self._key = _key(KEY_VARIABLE) or (_key(OPENAI_KEY_VARIABLE) if self.is_openai else "")
+        self._key = key_in(KEY_VARIABLE) or (key_in(OPENAI_KEY_VARIABLE) if self.is_openai else "")
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -136,9 +136,9 @@ class Server:
             http_client=self._bounded_client(),
         )
 
-    def _bounded_client(self) -> "_BoundedClient":
+    def _bounded_client(self) -> "BoundedClient":
         """Return the client that sends the requests."""
-        client = _BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
+        client = BoundedClient(follow_redirects=False, headers={"Accept-Encoding": "identity"})
         client.deadline = self._timeout * DEADLINE
         return client
 
@@ -240,7 +240,7 @@ class Server:
             answer = create(**fields, extra_headers=self._headers())
         except openai.APIStatusError as error:
             raise self._status_error(error, attempt) from error
-        except (openai.APITimeoutError, _PermanentFailure) as error:
+        except (openai.APITimeoutError, PermanentFailure) as error:
             raise ServerError(f"{self.url} {self._failure(error)}") from error
         except openai.APIConnectionError as error:
             raise ServerError(
@@ -266,7 +266,7 @@ class Server:
 
     def _failure(self, error: BaseException) -> str:
         """Return the reason why a request failed for good."""
-        if isinstance(error, _PermanentFailure):
+        if isinstance(error, PermanentFailure):
             return str(error)
         attempts = min(self._attempts, SILENCES)
         return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
@@ -322,7 +322,7 @@ class AzureServer(Server):
         super().__init__(url, timeout=timeout, attempts=attempts)
         self._api_version = api_version
         if not self._key and is_azure(url):
-            self._key = _key(AZURE_KEY_VARIABLE)
+            self._key = key_in(AZURE_KEY_VARIABLE)
 
     @cached_property
     def _client(self) -> openai.OpenAI:
@@ -393,8 +393,8 @@ def _hint(error: openai.APIStatusError, attempt: int) -> str:
     return "the server does not accept this request"
 
 
-def _key(variable: str) -> str:
-    """Return the key in an environment variable, "" for none."""
+def key_in(variable: str) -> str:
+    """Return the key in an environment variable, "" for none. Raises UsageError for a bad key."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
@@ -402,6 +402,11 @@ def _key(variable: str) -> str:
             "key; copy the key again"
         )
     return key
+
+
+def check_address_of_server(url: str) -> None:
+    """Raise UsageError for an address that is not that of a server."""
+    _host(url)
 
 
 def _host(url: str) -> str:
@@ -440,14 +445,14 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
     return outcome if wait([outcome], seconds).done else None
 
 
-class _PermanentFailure(BaseException):
+class PermanentFailure(BaseException):
     """A failure that another attempt would not repair.
 
     It is not an Exception, because OpenAI's client sends a request again after an Exception.
     """
 
 
-class _BoundedClient(openai.DefaultHttpxClient):
+class BoundedClient(openai.DefaultHttpxClient):
     """A client with time limits for the server and a size limit for its answers.
 
     Attributes
@@ -465,7 +470,7 @@ class _BoundedClient(openai.DefaultHttpxClient):
         """
         answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
         if answer is None:
-            raise _PermanentFailure(f"did not complete its answer within {self.deadline:g} s")
+            raise PermanentFailure(f"did not complete its answer within {self.deadline:g} s")
         return answer.result()
 
     def _answer(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -478,7 +483,7 @@ class _BoundedClient(openai.DefaultHttpxClient):
             reason = _certificate_fault(error)
             if reason is None:
                 raise
-            raise _PermanentFailure(
+            raise PermanentFailure(
                 f"has a certificate that cannot be verified ({reason}); check the address, or name "
                 "the server's authority in the environment variable SSL_CERT_FILE"
             ) from error
@@ -502,13 +507,13 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 def _readable(content: bytes, is_success: bool) -> bytes:
     """Return an answer that OpenAI's client can parse; nothing in place of an unreadable error.
 
-    Raises _PermanentFailure for a successful answer that nests too deep or has too long integers.
+    Raises PermanentFailure for a successful answer that nests too deep or has too long integers.
     """
     try:
         json_value(content)
     except LimitError as error:
         if is_success:
-            raise _PermanentFailure(f"sent an answer that askew does not read: {error}") from error
+            raise PermanentFailure(f"sent an answer that askew does not read: {error}") from error
         return b""
     except ValueError:  # the caller quotes an answer that is not JSON
         pass
@@ -518,12 +523,12 @@ def _readable(content: bytes, is_success: bool) -> bytes:
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
     """Return the bytes of an answer.
 
-    Raises _PermanentFailure for an answer that is compressed, too long or not complete in time.
+    Raises PermanentFailure for an answer that is compressed, too long or not complete in time.
     """
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity":
         response.close()
-        raise _PermanentFailure(f"sent an answer compressed as {packing}, which was not requested")
+        raise PermanentFailure(f"sent an answer compressed as {packing}, which was not requested")
     parts = []
     size = 0
     for part in response.iter_raw():
@@ -531,8 +536,8 @@ def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -
         size += len(part)
         if size > LARGEST:
             response.close()
-            raise _PermanentFailure(f"sent more than {LARGEST // 2**20} MB")
+            raise PermanentFailure(f"sent more than {LARGEST // 2**20} MB")
         if time.monotonic() - begun > deadline:
             response.close()
-            raise _PermanentFailure(f"did not complete its answer within {deadline:g} s")
+            raise PermanentFailure(f"did not complete its answer within {deadline:g} s")
     return b"".join(parts)

@@ -24,7 +24,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
-from askew.addresses import check_addresses
+from askew.addresses import check_address, check_addresses
 from askew.environment import keep_freed_memory
 from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
@@ -183,6 +183,7 @@ def preset_names() -> tuple[str, ...]:
 
 def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:
     point, name = find(kind, string)
+    check_address(f"the name of the {kind}", name)
     check_addresses(settings)
     # torch reads this when it is loaded: threads that spin would stop other runs
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

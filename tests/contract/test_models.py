@@ -14,6 +14,7 @@ from askew import registry
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Collection, Model, Request
 from askew.types import Missing
+from local_comfy import WORKFLOW, comfy
 from local_llm import serving
 from served_models import planted_reply, served
 
@@ -30,6 +31,10 @@ CASES: dict[str, Case] = {
     "hf": lambda folder: (
         "hf/endpoint/planted",
         {"url": planted_endpoint(), "seeded": True, "revision": "1"},
+    ),
+    "comfyui": lambda folder: (
+        f"comfyui/{planted_workflow()}",
+        {"workflow": str(WORKFLOW), "prompt_node": 6, "seed_node": 3},
     ),
     "diffusers": lambda folder: (f"diffusers/{tiny_pipeline(folder)}", {"num_inference_steps": 2}),
 }
@@ -48,6 +53,12 @@ def planted_server() -> str:
 def planted_endpoint() -> str:
     """Return the address of an endpoint of Hugging Face that runs until the tests end."""
     return SERVERS.enter_context(serving(lambda number, content: planted_reply(content))).url
+
+
+@cache
+def planted_workflow() -> str:
+    """Return the address of a server of ComfyUI that runs until the tests end."""
+    return SERVERS.enter_context(comfy()).url
 
 
 def tiny_pipeline(folder: Path) -> Path:

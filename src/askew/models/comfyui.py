@@ -1,0 +1,262 @@
+"""Images of a workflow on a server of ComfyUI, whose nodes for prompt and seed are named.
+
+The workflow is a file in ComfyUI's format for its API. askew sends it once per image, with the
+prompt and the seed of the image, and asks for the result until it is there. The server draws the
+same image from the same workflow and seed, if its models and nodes do not change.
+"""
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from askew.errors import ServerError, UsageError
+from askew.hosted import check_concurrency
+from askew.models.base import Request, Setting
+from askew.models.comfyui_server import ComfyServer
+from askew.models.openai import URL_VARIABLE
+from askew.models.openai_images import opened_safely
+from askew.store.files import digest_of, read_text
+from askew.store.foreign import json_value
+from askew.types import Missing
+
+CONCURRENCY = 2
+TIMEOUT = 600.0
+SEED_BITS = 63
+
+PROMPT_INPUTS = ("text", "prompt", "value", "string")
+"""Inputs of a node that may take the prompt, unless the setting names the input."""
+
+SEED_INPUTS = ("seed", "noise_seed", "value")
+"""Inputs of a node that may take the seed, unless the setting names the input."""
+
+Node = tuple[str, str]
+"""Number of a node, and the name of its input."""
+
+
+class ComfyModel:
+    """One workflow on one server.
+
+    The server's address is not part of the identity of an image.
+
+    Parameters
+    ----------
+    name
+        Name of the workflow.
+    server
+        The server.
+    workflow
+        Nodes by number, in ComfyUI's format for its API.
+    prompt_inputs, seed_inputs
+        Inputs that get prompt and seed. Without inputs for the seed, images are not made again.
+    output_node
+        Number of the node whose image is taken; "" for the only image.
+    revision
+        Revision in the user's words, for changes of the server.
+    concurrency
+        Number of calls at once.
+    """
+
+    batch_size = 1
+
+    def __init__(
+        self,
+        name: str,
+        server: ComfyServer,
+        workflow: Mapping[str, Any],
+        *,
+        prompt_inputs: Sequence[Node],
+        seed_inputs: Sequence[Node],
+        output_node: str,
+        revision: str,
+        concurrency: int,
+    ) -> None:
+        digest = digest_of(_without_inputs(workflow, [*prompt_inputs, *seed_inputs]))
+        self.name = f"comfyui/{name}"
+        self.revision = revision or digest[:12]
+        self.seeded = bool(seed_inputs)
+        self.concurrency = concurrency
+        self.settings: Mapping[str, Setting] = {
+            "workflow": digest,
+            "prompt_node": _names_of(prompt_inputs),
+            "seed_node": _names_of(seed_inputs),
+            "output_node": output_node,
+        }
+        self._server = server
+        self._workflow = workflow
+        self._prompt_inputs = prompt_inputs
+        self._seed_inputs = seed_inputs
+        self._output_node = output_node
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
+        """Return one image per request.
+
+        Raises
+        ------
+        ServerError
+            If the server makes no image.
+        """
+        return [self._image(request) for request in requests]
+
+    def _image(self, request: Request) -> Image.Image:
+        workflow = copy.deepcopy(dict(self._workflow))
+        for node, name in self._prompt_inputs:
+            workflow[node]["inputs"][name] = request.prompt
+        for node, name in self._seed_inputs:
+            workflow[node]["inputs"][name] = request.seed % 2**SEED_BITS
+        data = self._server.image(workflow, self._output_node)
+        try:
+            return opened_safely(data)
+        except Exception as error:  # decoders raise all kinds of exceptions on garbage
+            raise ServerError(f"{self._server.url} sent no image: {error}") from error
+
+    def unknown_words(self, prompt: str) -> list[str]:
+        """Return no words, since the words that a workflow ignores are unknown."""
+        return []
+
+
+def _names_of(inputs: Sequence[Node]) -> str:
+    return ",".join(f"{node}.{name}" for node, name in inputs)
+
+
+def _without_inputs(workflow: Mapping[str, Any], inputs: Sequence[Node]) -> dict[str, Any]:
+    """Return a workflow without the values that each image replaces."""
+    copied = copy.deepcopy(dict(workflow))
+    for node, name in inputs:
+        copied[node]["inputs"][name] = None
+    return copied
+
+
+def read_workflow(path: Path) -> dict[str, Any]:
+    """Return the nodes of a workflow file by number.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or is not in ComfyUI's format for its API.
+    """
+    try:
+        workflow: dict[str, Any] = json_value(read_text(path, "the workflow"))
+    except ValueError as error:
+        raise UsageError(f"the workflow {path} is not valid JSON: {error}") from error
+    is_for_api = isinstance(workflow, dict) and bool(workflow)
+    if not is_for_api or not all(_is_node(node) for node in workflow.values()):
+        raise UsageError(
+            f"the workflow {path} is not in the format of ComfyUI's API, a node with class_type and "
+            "inputs by number. Save it in ComfyUI with File > Export (API)"
+        )
+    return workflow
+
+
+def _is_node(node: object) -> bool:
+    return isinstance(node, dict) and "class_type" in node and isinstance(node.get("inputs"), dict)
+
+
+def inputs_named(
+    workflow: Mapping[str, Any], setting: str, text: str, usual: Sequence[str]
+) -> list[Node]:
+    """Return the inputs that a setting such as "6" or "6.text_g,6.text_l" names.
+
+    Parameters
+    ----------
+    workflow
+        Nodes by number.
+    setting
+        Name of the setting, for errors.
+    text
+        Its value: nodes, with a dot before the name of an input.
+    usual
+        Names of inputs to look for if the value names none.
+
+    Raises
+    ------
+    UsageError
+        If there is no such node or input, or another node decides the input.
+    """
+    inputs = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        node, _, name = part.partition(".")
+        if node not in workflow:
+            raise UsageError(
+                f"the workflow has no node {node!r}; -M {setting} is the number of a node: "
+                f"{', '.join(workflow)}"
+            )
+        given = workflow[node]["inputs"]
+        # a list is a link to another node, which would lose its effect
+        free = [key for key, value in given.items() if not isinstance(value, list)]
+        chosen = name or next((key for key in usual if key in free), "")
+        if chosen not in free:
+            raise UsageError(
+                f"node {node} ({workflow[node]['class_type']}) has no free input "
+                f"{name or ' or '.join(usual)!r}; write -M {setting}={node}.INPUT with one of: "
+                f"{', '.join(free) or 'none'}"
+            )
+        inputs.append((node, chosen))
+    return inputs
+
+
+def create(
+    name: str = "",
+    *,
+    url: str = "",
+    workflow: str = "",
+    prompt_node: str | int | float = "",
+    seed_node: str | int | float = "",
+    output_node: str | int = "",
+    revision: str = "",
+    concurrency: int = CONCURRENCY,
+    timeout: float = TIMEOUT,
+) -> ComfyModel:
+    """Return the model of `--model comfyui/ADDRESS`.
+
+    Parameters
+    ----------
+    name
+        Address of the server, such as http://127.0.0.1:8188.
+    url
+        The address, if the name does not contain it; by default $ASKEW_MODEL_URL.
+    workflow
+        File with the workflow, exported for the API.
+    prompt_node, seed_node
+        Numbers of the nodes that get prompt and seed, or NUMBER.INPUT, several with commas. Without
+        a seed node, images are kept and never made again.
+    output_node
+        Number of the node whose image is taken, if there are several images.
+    revision
+        Revision of the server's models, in the user's words; by default that of the workflow.
+    concurrency
+        Number of calls at once.
+    timeout
+        Seconds to wait for an image.
+
+    Raises
+    ------
+    UsageError
+        For a missing address, workflow or node.
+    """
+    check_concurrency(concurrency)
+    address = name or url or os.environ.get(URL_VARIABLE, "")
+    if not address:
+        raise UsageError(
+            "--model comfyui does not name a server; write --model comfyui/http://127.0.0.1:8188, "
+            f"or put the address into {URL_VARIABLE}"
+        )
+    if not (workflow and str(prompt_node)):
+        raise UsageError(
+            "a model of ComfyUI needs a workflow and its nodes: -M workflow=FILE.json "
+            "-M prompt_node=6 -M seed_node=3"
+        )
+    nodes = read_workflow(Path(workflow))
+    return ComfyModel(
+        Path(workflow).stem,
+        ComfyServer(address, timeout=timeout),
+        nodes,
+        prompt_inputs=inputs_named(nodes, "prompt_node", str(prompt_node), PROMPT_INPUTS),
+        seed_inputs=inputs_named(nodes, "seed_node", str(seed_node), SEED_INPUTS),
+        output_node=str(output_node),
+        revision=str(revision),
+        concurrency=concurrency,
+    )

@@ -1,0 +1,204 @@
+"""A server of ComfyUI: a workflow is queued, its result is asked for, its image is fetched.
+
+Redirects are not followed, answers are bounded in size and time, and images are fetched from the
+same server only.
+"""
+
+import json
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx2
+
+from askew.addresses import secrets_of, shown
+from askew.errors import ServerError
+from askew.hosted import (
+    FIRST_PAUSE,
+    KEY_VARIABLE,
+    BoundedClient,
+    PermanentFailure,
+    check_address_of_server,
+    key_in,
+)
+from askew.messages import report_message
+from askew.store.foreign import json_value
+
+ATTEMPTS = 4
+"""Greatest number of times that a request is sent."""
+
+FIRST_WAIT = 0.1
+LONGEST_WAIT = 2.0
+"""Seconds before the result is asked for the first time, and the longest time between questions."""
+
+ANSWER_SECONDS = 60.0
+"""Seconds without any data after which a request fails. The image itself may take longer."""
+
+LONGEST_MESSAGE = 300
+"""Largest number of characters of a server's message."""
+
+
+class ComfyServer:
+    """A server with ComfyUI's interface. Several threads can use it at once.
+
+    Parameters
+    ----------
+    url
+        Address of the server.
+    timeout
+        Seconds to wait for an image.
+
+    Raises
+    ------
+    UsageError
+        For a bad address or key.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        check_address_of_server(url)
+        self.url = shown(url).rstrip("/")
+        address = urlsplit(url)
+        self._address = address._replace(path=address.path.rstrip("/"), query="", fragment="")
+        self._query = address.query
+        self._secrets = secrets_of(url)
+        self._key = key_in(KEY_VARIABLE)
+        self._timeout = timeout
+
+    @cached_property
+    def _client(self) -> BoundedClient:
+        headers = {"Accept-Encoding": "identity"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        client = BoundedClient(follow_redirects=False, headers=headers, timeout=ANSWER_SECONDS)
+        client.deadline = self._timeout
+        return client
+
+    def image(self, workflow: Mapping[str, Any], output_node: str) -> bytes:
+        """Return the image file that a workflow makes.
+
+        Parameters
+        ----------
+        workflow
+            Nodes by number.
+        output_node
+            Number of the node whose image is taken; "" for the only image.
+
+        Raises
+        ------
+        ServerError
+            If the server refuses the workflow, fails, or makes no image in time.
+        """
+        queued = self._json("POST", "/prompt", {"prompt": workflow})
+        number = queued.get("prompt_id")
+        if not isinstance(number, str):
+            raise ServerError(f"{self.url} did not queue the workflow: {self._quoted(queued)}")
+        entry = self._result(number)
+        place = self._place_of_image(entry, output_node)
+        return self._send("GET", f"/view?{urlencode(place)}").content
+
+    def _result(self, number: str) -> Mapping[str, Any]:
+        """Return the entry of a finished workflow in the server's history."""
+        end = time.monotonic() + self._timeout
+        wait = FIRST_WAIT
+        while time.monotonic() < end:
+            time.sleep(wait)
+            wait = min(wait * 1.5, LONGEST_WAIT)
+            entry = self._json("GET", f"/history/{number}").get(number)
+            if not isinstance(entry, dict):
+                continue
+            status = entry.get("status")
+            state = status if isinstance(status, dict) else {}
+            if state.get("status_str") == "error":
+                messages = self._quoted(state.get("messages"))
+                raise ServerError(f"the workflow failed on {self.url}: {messages}")
+            if entry.get("outputs") or state.get("completed"):
+                return entry
+        raise ServerError(
+            f"{self.url} made no image within {self._timeout:g} s; a larger -M timeout waits longer"
+        )
+
+    def _place_of_image(self, entry: Mapping[str, Any], output_node: str) -> dict[str, str]:
+        """Return name, subfolder and type of the image of a finished workflow."""
+        outputs = entry.get("outputs")
+        places = []
+        if isinstance(outputs, dict):
+            for node, output in outputs.items():
+                if node == output_node or not output_node:
+                    images = output.get("images") if isinstance(output, dict) else None
+                    places += images if isinstance(images, list) else []
+        if len(places) != 1 or not isinstance(places[0], dict):
+            raise ServerError(
+                f"the workflow on {self.url} made {len(places)} images, not one. Let the workflow "
+                "make one image at a time, and name the node that saves it: -M output_node=9"
+            )
+        (place,) = places
+        return {name: str(place.get(name, "")) for name in ("filename", "subfolder", "type")}
+
+    def _json(self, method: str, path: str, content: object = None) -> Mapping[str, Any]:
+        """Return the object in an answer."""
+        answer = self._send(method, path, content)
+        try:
+            parsed = json_value(answer.content)
+        except ValueError as error:
+            raise ServerError(f"{self.url} sent an answer that is not JSON ({error})") from error
+        if not isinstance(parsed, dict):
+            raise ServerError(f"{self.url} sent JSON that is not an object: {self._quoted(parsed)}")
+        return parsed
+
+    def _send(self, method: str, path: str, content: object = None) -> httpx2.Response:
+        """Return the answer to a request, which is sent again after a temporary failure."""
+        attempt = 1
+        while True:
+            error = self._attempt(method, path, content)
+            if isinstance(error, httpx2.Response):
+                return error
+            is_temporary = error.status is None or error.status == 429 or error.status >= 500
+            # a workflow that was perhaps queued is not queued a second time
+            may_repeat = method == "GET" or error.status is not None
+            if not (is_temporary and may_repeat) or attempt == ATTEMPTS:
+                raise error
+            pause = FIRST_PAUSE * 2 ** (attempt - 1)
+            attempt += 1
+            report_message(
+                f"{self.url} answered {error.status or 'nothing'}; attempt {attempt} of {ATTEMPTS} "
+                f"follows in {pause:.1f} s"
+            )
+            time.sleep(pause)
+
+    def _attempt(self, method: str, path: str, content: object) -> httpx2.Response | ServerError:
+        """Return the answer to a request, or its failure."""
+        separator = "&" if "?" in path else "?"
+        query = f"{separator}{self._query}" if self._query else ""
+        address = f"{self._address.geturl()}{path}{query}"
+        try:
+            answer = self._client.request(method, address, json=content)
+        except PermanentFailure as error:
+            return ServerError(f"{self.url} {error}", status=400)
+        except httpx2.TimeoutException:
+            return ServerError(f"{self.url} did not answer within {ANSWER_SECONDS:g} s")
+        except httpx2.HTTPError as error:
+            return ServerError(
+                f"{self.url} cannot be reached ({self._quoted(str(error))}); is the server "
+                "running, and is the address right?"
+            )
+        if answer.is_redirect:
+            place = self._quoted(answer.headers.get("location", ""))
+            return ServerError(f"{self.url} redirects to {place}; use that address", status=307)
+        if not answer.is_success:
+            words = self._quoted(answer.text or answer.reason_phrase)
+            hint = "; the key comes from ASKEW_API_KEY" if answer.status_code in (401, 403) else ""
+            return ServerError(
+                f"{self.url} answered {answer.status_code}: {words}{hint}",
+                status=answer.status_code,
+                words=words,
+            )
+        return answer
+
+    def _quoted(self, content: object) -> str:
+        """Return a server's message in one bounded line, without secrets that it may repeat."""
+        text = content if isinstance(content, str) else json.dumps(content)
+        for secret in filter(None, (self._key, *self._secrets)):
+            text = text.replace(secret, "***")
+        return " ".join(text.split())[:LONGEST_MESSAGE]
