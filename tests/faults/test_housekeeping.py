@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ from PIL import Image
 from askew.cli import run
 from askew.errors import StoreError
 from askew.method import load
+from askew.models.file_memory import FileDigest
+from askew.store.files import sha256
 from askew.store.store import Store
 
 COMMAND = [
@@ -92,6 +96,48 @@ def test_nothing_is_deleted_from_a_damaged_store(place: Path) -> None:
         store.index._connection.execute("UPDATE planned SET key = 'x'")
         with pytest.raises(StoreError, match="Repair it first"):
             store.unneeded()
+
+
+def test_digests_of_changed_and_deleted_files_are_forgotten(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("same", "changed", "gone")]
+    for file in files:
+        file.write_bytes(b"content")
+        os.utime(file, ns=(1, 1))
+    with Store(tmp_path / "store") as store:
+        digests = {}
+        for file in files:
+            status = file.stat()
+            digests[str(file)] = FileDigest(
+                size=status.st_size,
+                modified=status.st_mtime_ns,
+                changed=status.st_ctime_ns,
+                inode=status.st_ino,
+                digest=sha256(b"content"),
+            )
+        store.put_digests(digests)
+        assert len(store.digests(map(str, files))) == 3
+    files[1].write_bytes(b"other")
+    files[2].unlink()
+    assert run(["store", "gc", str(tmp_path / "store"), "--yes"]) == 0
+    with Store(tmp_path / "store") as store:
+        assert list(store.digests(map(str, files))) == [str(files[0])]
+
+
+def test_housekeeping_lists_no_tables(tmp_path: Path) -> None:
+    """Memory stays far below that of the rows of a store."""
+    with Store(tmp_path) as store:
+        keys = [sha256(b"%d" % number) for number in range(4_000)]
+        rows = [(key, key, ".png", None, "", "a nurse", 1, "model", None) for key in keys]
+        with store.index.transaction():
+            store.index.record("pictures", rows)
+            store.index.record("planned", [("run", key, key) for key in keys])
+        del rows
+        tracemalloc.start()
+        assert store.unneeded() == (frozenset(), [])
+        store.free((), ())
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 3_000_000
 
 
 def test_another_plan_is_refused_with_the_difference(

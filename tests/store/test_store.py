@@ -275,12 +275,12 @@ def test_vectors_come_back(store: Store) -> None:
 
 
 def test_thousands_of_rows_are_fast(store: Store) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     ids = [f"{i:064x}" for i in range(5000)]
     asked = [Question(f"q{j}?") for j in range(10)]
     store.put_answers("vqa", ids, asked, [["yes"] * 10] * 5000)
     assert len(store.answers("vqa", ids, asked)) == 50_000
-    assert time.perf_counter() - begun < 10  # it takes about one second
+    assert time.process_time() - begun < 10  # it takes about one second
 
 
 # The folder

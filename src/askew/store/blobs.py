@@ -63,7 +63,7 @@ class LocalBlobs:
 
     def local_copy(self, name: str) -> Path:
         """Return the path of a file, which need not exist."""
-        return self.folder / name[:2] / name
+        return self.folder.joinpath(name[:2], name)
 
 
 def is_intact(path: Path) -> bool:

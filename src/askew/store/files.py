@@ -239,6 +239,26 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def write_stream(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file from its parts, so that it has either its new or its old content.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. No incomplete file is left.
+    """
+    incomplete = path.parent / f".{secrets.token_hex(8)}.part"
+    try:
+        with incomplete.open("wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(incomplete, path)
+    except BaseException:
+        incomplete.unlink(missing_ok=True)
+        raise
+
+
 def read_text(
     path: Path, title: str, error: type[UsageError] = UsageError, *, follow: bool = True
 ) -> str:

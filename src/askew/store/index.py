@@ -155,16 +155,6 @@ class Index:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Open a read transaction, in which other processes change nothing."""
-        with faults(self.where, self.timeout):
-            self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._connection.execute("ROLLBACK")
-
     def put(self, table: str, rows: Iterable[IndexRow], replace: bool = True) -> None:
         """Write rows into the index only. A transaction must be open.
 
@@ -221,13 +211,11 @@ class Index:
         """Return the number of intact rows that the journal lacks."""
         if self._journal is None:
             return 0
-        sums = {
-            checksum(table, row)
-            for table, rows in self._journal.rows()
-            if table != REMOVED
-            for row in rows
-        }
-        return len(self._sums() - sums)
+        left = self._sums()
+        for table, rows in self._journal.rows():
+            if table != REMOVED:
+                left.difference_update(checksum(table, row) for row in rows)
+        return len(left)
 
     def _sums(self) -> set[int]:
         """Return the checksums of all intact rows that belong into the journal."""
@@ -288,7 +276,7 @@ class Index:
         """Add what the journal has to the index, and what the index has to the journal."""
         with closing(Index(None, self.timeout, journal)) as journaled:
             for table in JOURNALED:
-                rows = journaled.intact_rows(table)
+                rows = list(journaled.intact_rows(table))
                 usable = [row for row in rows if self._is_usable(table, row)]
                 self.put(table, usable, replace=False)
                 if is_writable:
@@ -321,9 +309,28 @@ class Index:
         """Yield each readable row, with a flag for intact rows."""
         return _all_rows(self._connection, table)
 
-    def intact_rows(self, table: str) -> list[IndexRow]:
-        """Return all intact rows of a table."""
-        return [row for row, is_intact_row in self.all_rows(table) if is_intact_row]
+    def intact_rows(self, table: str) -> Iterator[IndexRow]:
+        """Yield all intact rows of a table."""
+        return (row for row, is_intact_row in self.all_rows(table) if is_intact_row)
+
+    def unplanned_ids(self) -> frozenset[str]:
+        """Return the ids of images that no run plans. All rows must be intact."""
+        planned = "SELECT id FROM pictures JOIN planned USING (key) WHERE id IS NOT NULL"
+        query = f"SELECT id FROM pictures WHERE id IS NOT NULL AND id NOT IN ({planned})"
+        return frozenset(name for (name,) in self.select(query))
+
+    def known_ids(self, ids: Iterable[str]) -> set[str]:
+        """Return the ids among these that an image has. All rows must be intact."""
+        known = set[str]()
+        for part in slices(list(ids), CHUNK):
+            query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"
+            known.update(name for (name,) in self.select(query, part))
+        return known
+
+    def forget(self, table: str, column: str, keys: Iterable[str]) -> None:
+        """Delete rows of a table that the journal does not contain."""
+        with self.transaction():
+            self._delete((table, column, key) for key in keys)
 
     def faults(self) -> list[str]:
         """Return the faults that SQLite reports, and damaged rows, in words."""

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from askew.store.files import write_whole
+from askew.store.files import write_stream
 from askew.store.foreign import json_value
 from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, is_valid
 from askew.types import slices
@@ -154,19 +154,21 @@ class Journal:
         current
             Checksums of the rows to keep; by default all. A row is kept once.
         """
-        lines = []
+        write_stream(self.path, self._current_lines(current))
+
+    def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
+        """Yield the intact lines with the rows to keep, which are all rows by default."""
         left = None if current is None else set(current)
         for line in self.lines():
             if not line.is_intact:
                 continue
             if left is None:
-                lines.append(f"\n{_sum_of(line.text)} {line.text}".encode("ascii"))
+                yield f"\n{_sum_of(line.text)} {line.text}".encode("ascii")
             elif line.table != REMOVED:
                 rows = [row for row in line.rows if checksum(line.table, row) in left]
                 left.difference_update(checksum(line.table, row) for row in rows)
                 if rows:
-                    lines.append(_line(line.table, rows, line.about or {}))
-        write_whole({self.path: b"".join(lines)})
+                    yield _line(line.table, rows, line.about or {})
 
     def lines(self, start: int = 0) -> Iterator[JournalLine]:
         """Yield each line that is not empty, from a place in the file on."""

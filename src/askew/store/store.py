@@ -18,7 +18,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -204,11 +204,11 @@ class Store:
                 if reason != RETRIED:
                     outcomes[key] = Missing(reason, detail)
                 continue
-            path = self._file(name, suffix)
+            path = str(self._file(name, suffix))
             if name not in intact:
-                intact[name] = _modified(path) == changed is not None or is_intact(path)
+                intact[name] = _modified(path) == changed is not None or is_intact(Path(path))
             if intact[name]:
-                outcomes[key] = Picture(name, str(path), prompt, seed)
+                outcomes[key] = Picture(name, path, prompt, seed)
         return outcomes
 
     def put_pictures(
@@ -425,46 +425,43 @@ class Store:
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
         """Return everything that can be deleted: ids of images that no run plans, and files.
 
-        The files include files in quarantine. The files are listed before the index is read, so
-        that an image that is stored meanwhile is not deleted.
+        The files include files in quarantine. The store is read row by row and folder by folder.
 
         Raises
         ------
         StoreError
             If the store is damaged: an image that seems unneeded may be needed.
         """
-        files = self._image_files()
         aside = [*entries.regular_files(self.path / "quarantine")]
-        known_ids = self._journaled_ids()
         if self.index_faults():
             raise StoreError(
                 f"the store {self.path} is damaged. Repair it first: askew check {self.path} "
                 "--rebuild"
             )
-        with self.index.snapshot():
-            needed = {row[2] for row in self.index.intact_rows("planned")}
-            rows = [row for row in self.index.intact_rows("pictures") if row[1]]
-        kept_ids = {row[1] for row in rows if row[0] in needed}
-        ids = frozenset(row[1] for row in rows)
-        known_ids |= ids
-        deletable = [file for file in files if file.stem in known_ids and file.stem not in kept_ids]
-        return ids - kept_ids, sorted([*deletable, *aside])
+        ids = self.index.unplanned_ids()
+        deletable = []
+        unknown: list[Path] = []
+        for folder in sorted(self._folder.glob("*")):
+            files = [*entries.regular_files(folder)]
+            known = self.index.known_ids({file.stem for file in files})
+            deletable += [file for file in files if file.stem in ids]
+            unknown += [file for file in files if file.stem not in known]
+        journaled = self._journaled({file.stem for file in unknown})
+        deletable += [file for file in unknown if file.stem in journaled]
+        return ids, sorted([*deletable, *aside])
 
-    def _image_files(self) -> list[Path]:
-        """Return all files in the folders of images."""
-        folders = sorted(self._folder.glob("*"))
-        return [file for folder in folders for file in entries.regular_files(folder)]
-
-    def _journaled_ids(self) -> set[str]:
-        """Return the ids of all images in the journal."""
-        ids = set[str]()
-        for table, rows in self.journal.rows():
+    def _journaled(self, ids: Set[str]) -> set[str]:
+        """Return the ids among these that an image in the journal has."""
+        journaled = set[str]()
+        for table, rows in self.journal.rows() if ids else ():
             if table == "pictures":
-                ids.update(row[1] for row in rows)
-        return ids
+                journaled.update(row[1] for row in rows if row[1] in ids)
+        return journaled
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
         """Delete images with all their data, and then files, and shorten the journal.
+
+        Digests of files that are gone or have changed are deleted, too.
 
         The caller must hold an exclusive lock of the store.
 
@@ -481,10 +478,16 @@ class Store:
                 ("pictures", "id"),
             ):
                 self.index.remove(table, column, ids)
+            self.index.forget("files", "path", self._stale_digests())
         with faults(self._where):
             for file in files:
                 file.unlink(missing_ok=True)
         self.index.compact()
+
+    def _stale_digests(self) -> list[str]:
+        """Return the paths of files that are gone or have changed since their digest was stored."""
+        rows = self.index.intact_rows("files")
+        return [path for path, *state in rows if not _is_unchanged(path, FileDigest(*state))]
 
     def forget(self, run: str) -> None:
         """Remove the plan of a run (its hash): the store no longer keeps the images for it."""
@@ -700,13 +703,21 @@ def _known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[I
         yield from journal.rows(end)
 
 
-def _modified(path: Path) -> int | None:
+def _modified(path: Path | str) -> int | None:
     """Return the time when a file was modified, in nanoseconds; None if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
         return None
     return status.st_mtime_ns if stat.S_ISREG(status.st_mode) else None
+
+
+def _is_unchanged(path: str, digest: FileDigest) -> bool:
+    """Check whether a file is in the state in which its digest was computed."""
+    try:
+        return digest.is_of(os.stat(path))
+    except (OSError, ValueError):
+        return False
 
 
 def _place_of(names: Sequence[str]) -> int:
