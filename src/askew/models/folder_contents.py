@@ -154,7 +154,7 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 def folders_of(path: Path, folder: Path) -> tuple[str, ...]:
     """Return the names of the folders between a folder and a file below it."""
-    return _parts_below(os.path.dirname(str(path)), str(folder))
+    return _parts_below(str(path).rpartition(os.sep)[0], str(folder))
 
 
 @lru_cache(maxsize=10_000)

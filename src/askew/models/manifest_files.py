@@ -86,12 +86,12 @@ class Places:
 
     def _target(self, path: str) -> str:
         """Return a path without links. Each folder is resolved once."""
-        parent, name = os.path.split(path)
-        if name in ("", os.curdir, os.pardir) or os.path.islink(path):
+        parent, _, name = path.rpartition(os.sep)
+        if not parent or name in ("", os.curdir, os.pardir) or os.path.islink(path):
             return os.path.realpath(path)
         if parent not in self._resolved:
-            self._resolved[parent] = os.path.realpath(parent)
-        return os.path.join(self._resolved[parent], name)
+            self._resolved[parent] = os.path.join(os.path.realpath(parent), "")
+        return self._resolved[parent] + name
 
     @cached_property
     def _resolved(self) -> dict[str, str]:

@@ -134,7 +134,7 @@ def _is_removal(table: Any, column: Any, key: Any) -> bool:
 
 
 def _are_texts(*values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
+    return {*map(type, values)} <= {str}
 
 
 def _are_numbers(*values: Any) -> bool:
