@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,13 @@ CASES: dict[str, Case] = {
 COLLECTIONS = {"folder"}
 SERVERS = ExitStack()
 GENERATORS = [name for name in CASES if name not in COLLECTIONS]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _servers_stop() -> Iterator[None]:
+    """Stop all servers after the tests. To wait for their threads at exit would take forever."""
+    yield
+    SERVERS.close()
 
 
 @cache
