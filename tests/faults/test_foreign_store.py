@@ -24,7 +24,7 @@ from askew.plan import read_plan
 from askew.store.completions import Completions
 from askew.store.entries import JOURNAL_MAGIC
 from askew.store.files import listed_files, sha256, write_sums
-from askew.store.imagefile import opened
+from askew.store.imagefile import damage, opened
 from askew.store.journal import Journal
 from askew.store.rows import checksum
 from askew.store.store import ABANDONED, Store
@@ -480,6 +480,20 @@ def test_an_image_of_too_many_pixels_is_not_opened(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="more than the limit"):
         opened(tmp_path / "a.png")
     assert time.monotonic() - begun < 1
+
+
+def test_the_damage_of_a_link_is_named_and_its_target_is_not_opened(
+    watch: Watch, tmp_path: Path
+) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    Image.new("1", (8, 8)).save(tmp_path / "private.png")
+    (inside / "a.png").symlink_to(tmp_path / "private.png")
+    with watch.within([inside]):
+        assert damage(inside / "a.png").endswith("a.png is a link")
+        with pytest.raises(OSError, match="it is a link"):
+            opened(inside / "a.png")
+    assert watch.faults == []
 
 
 def test_a_pipe_is_not_opened(tmp_path: Path) -> None:

@@ -156,7 +156,9 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
 
 
 def damage(path: Path) -> str:
-    """Return why an image file cannot be opened; empty if it can."""
+    """Return why an image file of a store cannot be opened; empty if it can."""
+    if os.path.islink(path):
+        return f"{shown(path)} is a link"
     reading = read(path)
     return reading.detail if isinstance(reading, Missing) else ""
 
