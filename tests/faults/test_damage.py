@@ -44,16 +44,16 @@ def place(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-DAMAGE = {"cut": b"\x89PNG\r\n\x1a\n\0", "empty": b"", "a text": b"no image"}
+DAMAGED_IMAGES = {"cut": b"\x89PNG\r\n\x1a\n\0", "empty": b"", "a text": b"no image"}
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGED_IMAGES)
 def test_a_damaged_image_is_an_empty_cell_and_a_warning(
     place: Path, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = place / "run"
     image = next((place / ".askew" / "pictures").rglob("*.png"))
-    image.write_bytes(DAMAGE[damage])
+    image.write_bytes(DAMAGED_IMAGES[damage])
     cells = (folder / "report.html").read_text().count("<img")
     capsys.readouterr()
     assert run(["report", str(folder)]) == 0
