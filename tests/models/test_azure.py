@@ -87,7 +87,7 @@ def test_the_version_of_the_environment_is_for_addresses_of_azure(
     monkeypatch.setenv("OPENAI_API_VERSION", VERSION)
     resource = "https://name.openai.azure.com"
     kinds = {
-        url: isinstance(create("m", url=url)._server, AzureServer)
+        url: isinstance(create("m", url=url).server, AzureServer)
         for url in (resource, f"{resource}/openai/v1", "http://127.0.0.1:1/v1")
     }
     assert list(kinds.values()) == [True, False, False]

@@ -243,12 +243,13 @@ def _fields_of_searches(
 
 def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
     """Raise UsageError for a search whose scores cannot be compared with the first search."""
+    # a plan leaves out empty settings
     expected = first.plan.deciding()
     actual = other.plan.deciding()
     differences = [
-        f"{name} {actual[name]}, not {expected[name]}"
+        f"{name} {actual.get(name)}, not {expected.get(name)}"
         for name in COMPARED_FIELDS[first.plan.objective]
-        if actual[name] != expected[name]
+        if actual.get(name) != expected.get(name)
     ]
     if differences:
         raise UsageError(
