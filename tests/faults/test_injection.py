@@ -245,7 +245,15 @@ def test_the_probe_detects_scripts_and_requests(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["audit", "compare", "interact", "rank", "mine", "map", "edit", "classify", "mitigate"]
+    "kind",
+    [
+        "audit",
+        "mitigate",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("compare", "interact", "rank", "mine", "map", "edit", "classify")
+        ),
+    ],
 )
 def test_no_page_runs_or_fetches_anything(
     kind: str, page_of: Callable[[str], Path], tmp_path: Path, heard: list[bytes]

@@ -125,6 +125,7 @@ def assert_promises(results: list[dict[str, Any]], faults: Iterable[str]) -> Non
         assert (entry["again"], entry["check"], entry["same"]) == (0, 0, True), entry
 
 
+@pytest.mark.slow
 def test_an_audit_disturbed_at_some_moments(shim: Path, tmp_path: Path) -> None:
     assert_promises(disturbed(shim, tmp_path, FAULTS, 2, 0, "audit"), FAULTS)
 

@@ -135,6 +135,7 @@ def test_the_plain_network_equals_that_of_transformers(drawings: Drawings) -> No
             )
 
 
+@pytest.mark.slow
 def test_labels_need_torch_but_not_transformers() -> None:
     code = """if True:
     import sys

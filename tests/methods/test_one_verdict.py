@@ -71,6 +71,7 @@ def test_rank_gives_the_verdicts_of_audit(
     ]
 
 
+@pytest.mark.slow
 def test_mitigation_gives_the_verdicts_of_an_audit_of_its_images(
     options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_mitigation_gives_the_verdicts_of_an_audit_of_its_images(
     assert verdicts(mitigation.shares_over_prompts) == verdicts(audit.shares_over_prompts)
 
 
+@pytest.mark.slow
 def test_a_search_gives_the_verdicts_of_an_audit_of_its_best_prompts(
     options: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_maps_of_stored_images_can_be_computed(tmp_path: Path) -> None:
     assert isinstance(result.miou("gender"), Estimate)
 
 
+@pytest.mark.slow
 def test_it_separates_the_maps_of_words_on_the_studio() -> None:
     model = registry.model("studio", num_inference_steps=6)
     overlaps = []

@@ -157,6 +157,7 @@ def test_tokens_carry_a_digest(
         mitigation.parse_mitigation(content | changes[damage], "m.toml")
 
 
+@pytest.mark.slow
 def test_killed_training_continues_to_the_same_bytes(
     learned: tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]], tmp_path: Path
 ) -> None:

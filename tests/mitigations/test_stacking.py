@@ -190,6 +190,7 @@ def test_policies_for_different_prompts_compose(tmp_path: Path) -> None:
         policy("a photo of an old nurse", "an old nurse with glasses").wrap(nurse.wrap(plain))
 
 
+@pytest.mark.slow
 def test_mitigating_a_mitigated_model_keeps_both(tmp_path: Path) -> None:
     """A technique that is tried on a mitigated model has images and keys of both.
 

@@ -118,6 +118,7 @@ def by_luck(number: int, candidate: Candidate) -> float:
     )
 
 
+@pytest.mark.slow
 def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
     writer = LexiconWriter()
     candidates: dict[str, list[float]] = {"random": [], "score": [], "learned": []}

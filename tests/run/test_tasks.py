@@ -88,8 +88,16 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 
+LONG = {"classify", "edit", "mine"}
+
+
 @pytest.mark.parametrize(
-    "command", [name for name in COMMANDS if name in registry.providers("method")]
+    "command",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in COMMANDS
+        if name in registry.providers("method")
+    ],
 )
 def test_tasks_can_be_sent(command: str, engine: SendingEngine, tmp_path: Path) -> None:
     result = COMMANDS[command](run=tmp_path / "run", engine=engine, bootstrap_samples=100)

@@ -197,6 +197,7 @@ def best_prompts(folder: Path) -> list[dict[str, Any]]:
     return best
 
 
+@pytest.mark.slow
 def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path]) -> None:
     result = askew.rank(
         mined=list(map(str, searches)),

@@ -139,6 +139,7 @@ def test_the_target_is_the_velocity_of_diffusers(monkeypatch: pytest.MonkeyPatch
     torch.testing.assert_close(seen[0], scheduler.add_noise(clean, noise, timesteps))
 
 
+@pytest.mark.slow
 def test_every_block_of_the_unet_receives_a_gradient() -> None:
     networks = create(12)
     rng = torch.Generator().manual_seed(0)

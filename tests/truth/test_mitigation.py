@@ -55,6 +55,7 @@ def exact(result: SolvedPolicy, *axes: str) -> np.ndarray:
     )
 
 
+@pytest.mark.slow
 def test_policies_bring_four_axes_near_their_target() -> None:
     """Policies chosen on 48 images per prompt reduce exact deviations, which were .44, .20, .32 and
     .33 in the mean.

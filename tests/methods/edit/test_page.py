@@ -408,6 +408,7 @@ def test_average_faces_by_geometry_measure_the_cheeks() -> None:
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
+@pytest.mark.slow
 def test_plots_stack_before_they_scroll(page: Page, tmp_path: Path) -> None:
     source = html.page(page)
     widths = (390, 800)

@@ -393,6 +393,7 @@ def test_hostile_names_stay_text(comparison_named: Named) -> None:
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="needs Chromium on the PATH")
+@pytest.mark.slow
 def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_path: Path) -> None:
     shown = [
         ("comparison", 390),
