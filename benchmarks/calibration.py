@@ -29,6 +29,7 @@ PARTS = {
     "prompts": ("100",),
     "maps": ("--repeats", "100"),
     "samples": ("60",),
+    "runs": ("60",),
     "classification": ("--repeats", "100", "--draws", "300"),
 }
 """Arguments of each part, which set the number of repeats. The longest parts come first."""

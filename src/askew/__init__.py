@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from askew.plan import read_plan as read_plan
     from askew.studies.compare.command import compare as compare
     from askew.studies.compare.comparison import Comparison as Comparison
+    from askew.studies.compare_downstream.comparison import TaskComparison as TaskComparison
     from askew.studies.rank import RankResult as RankResult
     from askew.studies.rank.command import rank as rank
     from askew.types import Axis as Axis
@@ -50,6 +51,7 @@ MODULES = {
     "Axis": "askew.types",
     "ClassificationResult": "askew.methods.classify.findings",
     "Comparison": "askew.studies.compare.comparison",
+    "TaskComparison": "askew.studies.compare_downstream.comparison",
     "EditingResult": "askew.methods.edit.findings",
     "Estimate": "askew.types",
     "InteractionResult": "askew.methods.interact.findings",

@@ -17,6 +17,9 @@ from askew.methods.edit.comparisons import contrasts
 from askew.methods.edit.headline import gender_sentence, skin_sentence
 from askew.methods.edit.score import editing
 from askew.parts.scoring import Scoring
+from askew.studies.compare_downstream.findings import TaskDifference, with_family
+from askew.studies.compare_downstream.page import pair_sentence
+from askew.studies.compare_downstream.rows import ImageRows, MatchedRows, rate_score
 from askew.types import Estimate, Picture
 from truth.summary import Summary
 
@@ -116,6 +119,30 @@ def samples_sentence(seed: int, skew: float, noise: float) -> str:
     return ChangesView(section=result, first_set="first", samples=(1, 10)).sentence()
 
 
+@lru_cache(maxsize=512)
+def comparison_sentence(seed: int, shares: tuple[float, float]) -> str:
+    """Return the sentence on two runs on the same images, whose groups have these rates."""
+    rng = np.random.default_rng(seed)
+    scoring = Scoring("denoising", seed=seed, draws=400)
+    entries = []
+    for group in GROUPS:
+        keys = tuple(f"{group} {number}" for number in range(PICTURES))
+        rows = [(rng.random((PICTURES, 9)) < share).astype(float) for share in shares]
+        first, second = (ImageRows(keys=keys, rows=of_run) for of_run in rows)
+        value = rate_score(MatchedRows.of(first, second), scoring, group)
+        entries.append(
+            TaskDifference(
+                score="association",
+                group=group,
+                runs=("base", "new"),
+                pairs=value.pairs,
+                of_runs=value.of_runs,
+                difference=value.difference,
+            )
+        )
+    return pair_sentence(with_family(entries), "first")
+
+
 def differ(seed: int, rates: tuple[float, float]) -> bool:
     return "; the groups differ significantly" in edit_sentences(seed, rates)[0]
 
@@ -153,6 +180,15 @@ ROWS = (
         "Opposite associations: a difference.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
+        0.9,
+    ),
+    Summary(
+        "Two runs of classifications or edits",
+        ("task_difference", "no_task_difference"),
+        "Two runs on the same 24 images of two groups, nine decisions each. Equal shares: a difference. Shares of "
+        "40 % and 70 %: a difference.",
+        lambda seed: "do not differ" not in comparison_sentence(seed, (0.5, 0.5)),
+        lambda seed: "do not differ" not in comparison_sentence(seed, (0.4, 0.7)),
         0.9,
     ),
     Summary(

@@ -343,6 +343,17 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         text="{points} points, not significant ({q})",
         condition="the difference of two groups has q of 0.05 or more",
     ),
+    "task_difference": Phrase(
+        text="{b} and {a} differ significantly in {count} of {tests}. Largest: {score} is {after} in "
+        "{b} and {before} in {a} ({difference}, {q}).",
+        condition="of two compared runs: at least one difference has q < 0.05, by Benjamini-Hochberg "
+        "over all differences of the comparison",
+    ),
+    "no_task_difference": Phrase(
+        text="{b} and {a} do not differ significantly in any of {tests}. Largest: {score} is "
+        "{after} in {b} and {before} in {a} ({difference}, {q}).",
+        condition="every q is 0.05 or more",
+    ),
     "samples_change": Phrase(
         text="From {fewer} to {more}, {score} changes significantly: from {before} to {after} "
         "percentage points ({points}, {q}).",

@@ -107,6 +107,10 @@ def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, fl
     if score.low is None or score.high is None:
         return None
     lowest, highest = RANGES.get(scale, (float("-inf"), float("inf")))
+    if scale == "points" and score.max is not None and score.max > highest:
+        # The difference of two differences of shares.
+        lowest = -score.max
+        highest = score.max
     if score.max is not None and 0 <= score.value <= score.max and scale not in SIGNED:
         lowest = 0.0
         highest = min(highest, score.max)

@@ -121,9 +121,7 @@ def differential(
         Level of the interval, in (0, 1).
     """
     gap = rate_gap(first, second, level, "MOVER, Wilson, effective size")
-    x = _mean(np.asarray(first, dtype=float))
-    y = _mean(np.asarray(second, dtype=float))
-    return less_null(gap, 0.0, dealt_p(x[~np.isnan(x)], y[~np.isnan(y)], rng, draws))
+    return less_null(gap, 0.0, dealt_p(image_means(first), image_means(second), rng, draws))
 
 
 def rate_change(
@@ -203,10 +201,15 @@ def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]
     return np.where(missing, np.nan, x), np.where(missing, np.nan, y)
 
 
+def image_means(decisions: ArrayLike) -> Floats:
+    """Return the mean over known decisions of each image with a known decision, (images,)."""
+    means = _mean(np.asarray(decisions, dtype=float))
+    return np.asarray(means[~np.isnan(means)])
+
+
 def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
     """Return the mean change of each image with a known change, (images,)."""
-    changes = _mean(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
-    return np.asarray(changes[~np.isnan(changes)])
+    return image_means(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
 
 
 def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:

@@ -1,11 +1,13 @@
 """Command `askew compare`. It loads no model and no instrument."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import cast
 
 from askew import conditions, findings
 from askew.errors import UsageError
+from askew.method import load
 from askew.methods.audit.findings import AuditResult
 from askew.options import Flag, NamesOption, PathOption, TextsOption
 from askew.plan import PromptPlan
@@ -15,6 +17,9 @@ from askew.studies.compare.comparable import have_the_same_embedder, match_runs
 from askew.studies.compare.comparison import FILES, RUNS_FILE, Comparison, ComparisonPlan
 from askew.studies.compare.findings import SCORES, ScoreDifference, run_scores
 from askew.studies.compare.runs import (
+    ComparedResult,
+    TaskRun,
+    compared_method,
     content_digest,
     finished_run,
     observed_sets,
@@ -23,6 +28,14 @@ from askew.studies.compare.runs import (
     stored_vectors,
 )
 from askew.studies.compare.score import ComparedRun, score
+from askew.studies.compare_downstream.comparison import (
+    TaskComparison,
+    compare_tasks,
+    warnings_of,
+)
+from askew.studies.compare_downstream.findings import TaskDifference, scores_of
+
+AUDIT = "audit"
 
 MOST_RUNS = 6
 """Largest number of runs: as many as there are colors that everybody can distinguish."""
@@ -35,11 +48,11 @@ def compare(
     output: PathOption = None,
     fail_if: TextsOption = None,
     json: Flag = False,
-) -> Comparison:
+) -> Comparison | TaskComparison:
     """Compare finished runs of the same plan on several models, in all pairs of runs.
 
     A difference is the later run minus the earlier run. Images of the same prompt and seed are
-    pairs.
+    pairs. Classifications and edits are paired by their input images.
 
     Examples
     --------
@@ -47,10 +60,12 @@ def compare(
 
     `askew compare runs/flux runs/sdxl runs/dalle --names flux,sdxl,dalle`
 
+    `askew compare runs/classify-photos runs/classify-synthetic --names photos,synthetic`
+
     Parameters
     ----------
     runs
-        Folders of two to six runs of `askew audit`.
+        Folders of two to six runs of `askew audit`, of `askew classify` or of `askew edit`.
     names
         A short name for each run, separated by commas. By default the name of its model.
     store
@@ -65,8 +80,8 @@ def compare(
 
     Returns
     -------
-    Comparison
-        The differences of all pairs of runs.
+    Comparison or TaskComparison
+        The differences of all pairs of runs. Classifications and edits give a TaskComparison.
 
     Raises
     ------
@@ -75,10 +90,29 @@ def compare(
     CheckFailed
         If a condition of `fail_if` holds.
     """
-    checks = conditions.parse(fail_if, SCORES)
     folders = [Path(run) for run in runs]
     _check_folders(folders)
-    audits = [finished_run(folder, Path(store) if store else None) for folder in folders]
+    given_store = Path(store) if store else None
+    method = compared_method(folders)
+    if method == AUDIT:
+        return _compare_audits(folders, given_store, names, output, fail_if)
+    checks = conditions.parse(fail_if, scores_of(method))
+    tasks = _named_tasks(folders, given_store, names)
+    result = compare_tasks(tasks, _place(output, folders, tasks.values())).write()
+    conditions.check(checks, result.entries, result)
+    return result
+
+
+def _compare_audits(
+    folders: Sequence[Path],
+    store: Path | None,
+    names: NamesOption,
+    output: PathOption,
+    fail_if: TextsOption,
+) -> Comparison:
+    """Compare finished audits."""
+    checks = conditions.parse(fail_if, SCORES)
+    audits = [finished_run(folder, store) for folder in folders]
     labels = run_names([(run.folder, run.findings) for run in audits], names)
     by_name = dict(zip(labels, audits, strict=True))
     prompts, warnings = match_runs(by_name)
@@ -87,8 +121,7 @@ def compare(
         _compared_run(name, run, prompts, with_vectors=with_vectors)
         for name, run in by_name.items()
     ]
-    digest = sha256(" ".join(run.plan.hash for run in audits).encode())[:8]
-    place = Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
+    place = _place(output, folders, audits)
     plan = audits[0].plan
     entries = score(
         compared,
@@ -100,6 +133,21 @@ def compare(
     result = Comparison(folder=place, runs=by_name, entries=entries, warnings=warnings).write()
     conditions.check(checks, result.entries, result)
     return result
+
+
+def _named_tasks(
+    folders: Sequence[Path], store: Path | None, names: NamesOption
+) -> dict[str, TaskRun]:
+    """Return finished classifications or edits by name."""
+    tasks = [cast("TaskRun", load(folder, store)) for folder in folders]
+    labels = run_names([(run.folder, run.findings) for run in tasks], names)
+    return dict(zip(labels, tasks, strict=True))
+
+
+def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedResult]) -> Path:
+    """Return the folder of a comparison, by default beside the first run."""
+    digest = sha256(" ".join(run.plan.hash for run in runs).encode())[:8]
+    return Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
 
 
 def _compared_run(
@@ -132,7 +180,7 @@ def _check_folders(folders: Sequence[Path]) -> None:
             raise UsageError(f"{first} and {folder} are the same run. Give different runs")
 
 
-def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
+def load_comparison(folder: Path, store: Path | None = None) -> Comparison | TaskComparison:
     """Load a finished comparison.
 
     Parameters
@@ -154,12 +202,21 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison:
             raise UsageError(
                 f"{folder / name} {faults[name]}. Repeat askew compare to write the comparison again"
             )
-    runs = {}
+    places = []
     for run in plan.runs:
         run_folder = Path(os.path.normpath(folder / run.folder))
-        run_store = Path(os.path.normpath(folder / run.store))
-        runs[run.name] = finished_run(run_folder, store or run_store)
+        run_store = store or Path(os.path.normpath(folder / run.store))
+        places.append((run.name, run_folder, run_store))
     path = folder / COMPARISON_FILE
+    if compared_method([run_folder for _, run_folder, _ in places]) != AUDIT:
+        tasks = {}
+        for name, run_folder, run_store in places:
+            tasks[name] = cast("TaskRun", load(run_folder, run_store))
+        differences = findings.read_records(tuple[TaskDifference, ...], path)
+        return TaskComparison(
+            folder=folder, runs=tasks, entries=differences, warnings=warnings_of(tasks)
+        )
+    runs = {name: finished_run(run_folder, run_store) for name, run_folder, run_store in places}
     entries = findings.read_records(tuple[ScoreDifference, ...], path)
     _, warnings = match_runs(runs)
     return Comparison(folder=folder, runs=runs, entries=entries, warnings=warnings)

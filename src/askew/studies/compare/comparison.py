@@ -1,7 +1,7 @@
 """The comparison as a document: its files, and the runs that comparison.toml names."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from askew.studies.compare.findings import (
     ScoreDifference,
     scored,
 )
+from askew.studies.compare.runs import ComparedResult
 from askew.types import Estimate, Missing
 
 PAGE_FILE = "comparison.html"
@@ -127,12 +128,7 @@ class Comparison(Document, ComparisonFindings):
     def write(self) -> Self:
         """Write comparison.json, .toml and .html into the folder, and their checksums."""
         findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
-        runs = [
-            {"name": name, "folder": self._path_to(run.folder), "store": self._path_to(run.store)}
-            for name, run in self.runs.items()
-        ]
-        plan = ComparisonPlan.checked({"runs": runs})
-        write_file(self.folder / RUNS_FILE, plan.to_toml().encode())
+        write_runs(self.folder, self.runs)
         self.write_report()
         add_sums(self.folder, FILES)
         return self
@@ -143,6 +139,25 @@ class Comparison(Document, ComparisonFindings):
         replace_sum(path)
         return path
 
-    def _path_to(self, place: Path) -> str:
-        """Return an absolute path as it is, and other paths relative to the comparison."""
-        return str(place) if place.is_absolute() else os.path.relpath(place, self.folder)
+
+def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:
+    """Write comparison.toml, which lists the compared runs.
+
+    Parameters
+    ----------
+    folder
+        Folder of the comparison.
+    runs
+        The runs by name.
+    """
+    listed = []
+    for name, run in runs.items():
+        places = {"folder": _path_from(folder, run.folder), "store": _path_from(folder, run.store)}
+        listed.append({"name": name, **places})
+    plan = ComparisonPlan.checked({"runs": listed})
+    write_file(folder / RUNS_FILE, plan.to_toml().encode())
+
+
+def _path_from(folder: Path, place: Path) -> str:
+    """Return an absolute path as it is, and other paths relative to a folder."""
+    return str(place) if place.is_absolute() else os.path.relpath(place, folder)

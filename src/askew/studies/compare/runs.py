@@ -11,6 +11,8 @@ from askew.method import method_of
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.tibet import PictureVectors
+from askew.methods.classify.findings import ClassificationResult
+from askew.methods.edit.findings import EditingResult
 from askew.options import NamesOption, names
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import captioner_of
@@ -21,10 +23,50 @@ from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.types import Axis, Missing, Picture, Prompt
 
+TaskRun = ClassificationResult | EditingResult
+"""A finished run of a downstream task."""
+
+ComparedResult = AuditResult | TaskRun
+"""A finished run that `askew compare` compares."""
+
 NOT_STORED = Missing("error", "the store holds no answer")
 
 COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
 """Commands that compare finished runs of other methods."""
+
+COMPARABLE = ("audit", "classify", "edit")
+"""Methods whose runs `askew compare` compares."""
+
+
+def compared_method(folders: Sequence[Path]) -> str:
+    """Return the method of the runs in some folders.
+
+    Parameters
+    ----------
+    folders
+        The run folders.
+
+    Raises
+    ------
+    UsageError
+        If a run is of a method that is not compared, or if the methods differ.
+    """
+    methods = [method_of(folder).name for folder in folders]
+    for folder, method in zip(folders, methods, strict=True):
+        if method not in COMPARABLE:
+            other = ""
+            if method in COMPARED_BY:
+                other = f". `{COMPARED_BY[method]}` compares runs of `askew {method}`"
+            raise UsageError(
+                f"{folder} is a run of `askew {method}`; `askew compare` needs runs of "
+                f"`askew audit`, `askew classify` or `askew edit`{other}"
+            )
+        if method != methods[0]:
+            raise UsageError(
+                f"{folders[0]} is a run of `askew {methods[0]}`, and {folder} is a run of "
+                f"`askew {method}`. Give runs of the same method"
+            )
+    return methods[0]
 
 
 def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
@@ -42,15 +84,7 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     UsageError
         If the folder holds no audit, or the audit is not finished.
     """
-    method = method_of(folder).name
-    if method != METHOD.name:
-        other = ""
-        if method in COMPARED_BY:
-            other = f". `{COMPARED_BY[method]}` compares runs of `askew {method}`"
-        raise UsageError(
-            f"{folder} is a run of `askew {method}`; `askew compare` needs runs of "
-            f"`askew audit`{other}"
-        )
+    compared_method([folder])
     return METHOD.load(folder, store)
 
 
@@ -113,7 +147,7 @@ def scoring_of(runs: Sequence[AuditResult]) -> Scoring:
     )
 
 
-def content_digest(run: AuditResult) -> str:
+def content_digest(run: ComparedResult) -> str:
     """Return a digest that is equal for runs with the same plan, weights and images."""
     sets = []
     for image_set in run.findings.sets:

@@ -1,0 +1,121 @@
+"""Differences of rates between two runs, on the same images or on independent images.
+
+Arrays have the shape (images, columns) with 0, 1 or NaN. Several decisions about an image are not
+independent. All functions raise NotEnoughData without a known number.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from askew.stats.classification import (
+    differential,
+    differential_change,
+    image_means,
+    rate_change,
+)
+from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
+from askew.types import Estimate
+
+Runs = tuple[ArrayLike, ArrayLike]
+"""Rows of a group in the later and in the earlier run."""
+
+
+def rate_difference(
+    later: ArrayLike,
+    earlier: ArrayLike,
+    *,
+    paired: bool,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the rate in the later run minus the rate in the earlier run, in [-1, 1].
+
+    The null is 0. p is two-sided: from random exchanges of the runs in each pair of images, or
+    from random assignments of independent images to the runs.
+
+    Parameters
+    ----------
+    later, earlier
+        Rows of both runs.
+    paired
+        Whether rows are about the same images.
+    rng
+        Generator of the draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    """
+    if paired:
+        return rate_change(later, earlier, rng=rng, draws=draws, level=level)
+    difference = differential(later, earlier, rng=rng, draws=draws, level=level)
+    return replace(difference, corrected=None, corrected_form=None)
+
+
+def contrast_difference(
+    first: Runs,
+    second: Runs,
+    *,
+    paired: bool,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the difference of two groups in the later run minus that in the earlier run.
+
+    It is in [-2, 2], and its null is 0. The interval combines the intervals of the rates (MOVER).
+    p is two-sided. Of the same images, their changes are assigned to the groups at random. Of
+    independent images, the images of each group are assigned to the runs at random. This test is
+    conservative if the rates of both groups change alike.
+
+    Parameters
+    ----------
+    first, second
+        Rows of the two groups.
+    paired
+        Whether the rows of a group are about the same images in both runs.
+    rng
+        Generator of the draws.
+    draws
+        Number of draws.
+    level
+        Level of the interval, in (0, 1).
+    """
+    if paired:
+        change = differential_change(first, second, rng=rng, draws=draws, level=level)
+        return replace(change, corrected=None, corrected_form=None)
+    x, y = (differential(*runs, rng=rng, draws=1, level=level) for runs in (first, second))
+    low, high = mover(x.value, y.value, ends(x), ends(y))
+    value = x.value - y.value
+    null = _assigned(first, rng, draws) - _assigned(second, rng, draws)
+    return Estimate(
+        value=value,
+        low=max(low, -2.0),
+        high=min(high, 2.0),
+        level=level,
+        interval="MOVER, Wilson, effective size",
+        n=(x.n or 0) + (y.n or 0),
+        missing=x.missing + y.missing,
+        null=0.0,
+        max=2.0,
+        p=p_value(
+            abs(_mean_difference(first) - _mean_difference(second)) - TOLERANCE, np.abs(null)
+        ),
+    )
+
+
+def _mean_difference(runs: Runs) -> float:
+    later, earlier = map(image_means, runs)
+    return float(later.mean() - earlier.mean())
+
+
+def _assigned(runs: Runs, rng: Generator, draws: int) -> Floats:
+    """Return differences of a group, (draws,), if its images are assigned to the runs at random."""
+    later, earlier = (np.sort(image_means(rows)) for rows in runs)
+    pooled = np.concatenate([later, earlier])
+    weights = np.repeat([1 / len(later), -1 / len(earlier)], [len(later), len(earlier)])
+    return np.asarray(rng.permuted(np.tile(pooled, (draws, 1)), axis=1) @ weights)

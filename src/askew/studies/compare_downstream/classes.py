@@ -1,0 +1,185 @@
+"""Differences between runs of `askew classify`, from the errors of images in their results."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.methods.classify.decisions import ClassDecisions, Hits
+from askew.methods.classify.findings import ClassificationResult
+from askew.methods.classify.gather import ErrorsOfClasses
+from askew.methods.classify.plan import ClassificationPlan
+from askew.parts.scoring import Scoring
+from askew.studies.compare_downstream.findings import RunPair, TaskDifference
+from askew.studies.compare_downstream.rows import (
+    ImageRows,
+    MatchedRows,
+    ScoreOfRuns,
+    contrast_score,
+    rate_score,
+)
+
+EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--loss"}
+"""Fields of a plan that decide the scores, with their options."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedImages:
+    """Decisions about the images of a run, with the largest number of samples that is compared.
+
+    Attributes
+    ----------
+    samples
+        Number of noise samples.
+    decisions
+        Decisions between the target classes by group.
+    pooled
+        Names of pooled groups, with their members.
+    hits
+        Images with the true class, by group with a true class.
+    """
+
+    samples: int
+    decisions: Mapping[str, ImageRows]
+    pooled: Mapping[str, Sequence[str]]
+    hits: Mapping[str, ImageRows]
+
+    @classmethod
+    def of(cls, run: ClassificationResult, groups: Sequence[str], samples: int) -> Self:
+        """Return the decisions of a run about these groups."""
+        plan = run.plan
+        keys = _image_ids(run)
+        decided = ClassDecisions.of(
+            _errors(run, groups, samples, plan.target_classes), list(plan.pairs)
+        )
+        decisions = {}
+        for group in groups:
+            decisions[group] = ImageRows(keys=keys[group], rows=decided.decisions[group])
+        for name, members in decided.pooled.items():
+            decisions[name] = ImageRows.joined([decisions[group] for group in members])
+        hits = {}
+        if plan.classes:
+            of_labels = Hits.of(_errors(run, groups, samples, plan.classes), plan.true_classes)
+            for group, rows in of_labels.of_groups.items():
+                if rows is not None:
+                    hits[group] = ImageRows(keys=keys[group], rows=rows)
+        return cls(samples=samples, decisions=decisions, pooled=decided.pooled, hits=hits)
+
+
+def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
+    """Return the ids of the images that the run has, by group."""
+    ids = {}
+    for image_set in run.findings.sets:
+        ids[image_set.prompt] = tuple(name for name in image_set.pictures if name is not None)
+    return ids
+
+
+def _errors(
+    run: ClassificationResult, groups: Sequence[str], samples: int, classes: tuple[str, ...]
+) -> ErrorsOfClasses:
+    """Return the mean errors of images for some classes, as a single sample."""
+    errors = {}
+    for entry in run.findings.classification.errors:
+        if (entry.samples, entry.classes) == (samples, classes) and entry.group in groups:
+            values = np.array(entry.values, dtype=float).reshape(-1, len(classes), 1)
+            errors[entry.group] = values
+    return ErrorsOfClasses(
+        samples=samples, classes=classes, errors={group: errors[group] for group in groups}
+    )
+
+
+def match_classifications(
+    runs: Mapping[str, ClassificationResult],
+) -> tuple[list[str], int]:
+    """Return the groups, and the largest number of noise samples, that all runs have.
+
+    Parameters
+    ----------
+    runs
+        Finished runs by name.
+
+    Raises
+    ------
+    UsageError
+        If the runs cannot be compared.
+    """
+    plans = {name: run.plan for name, run in runs.items()}
+    _check_fields(plans)
+    first, *others = plans.values()
+    samples = set(first.samples).intersection(*(plan.samples for plan in others))
+    if not samples:
+        listed = "; ".join(f"{name} has {plan.samples}" for name, plan in plans.items())
+        raise UsageError(
+            f"the runs have no number of noise samples in common ({listed}). Repeat a run with "
+            f"--samples {','.join(map(str, first.samples))}"
+        )
+    shared = set(first.groups).intersection(*(plan.groups for plan in others))
+    groups = [group for group in first.groups if group in shared]
+    if not groups:
+        listed = "; ".join(f"{name} has {', '.join(plan.groups)}" for name, plan in plans.items())
+        raise UsageError(
+            f"the runs have no group in common ({listed}). Give the groups of both runs the same "
+            "names: --groups NAME,NAME, or the names of the sub-folders of a folder"
+        )
+    return groups, max(samples)
+
+
+def _check_fields(plans: Mapping[str, ClassificationPlan]) -> None:
+    (first, first_plan), *others = plans.items()
+    for name, plan in others:
+        for field, option in EQUAL_FIELDS.items():
+            if getattr(plan, field) != getattr(first_plan, field):
+                raise UsageError(
+                    f"{name} and {first} cannot be compared: they have different {field}. Repeat a "
+                    f"run with the {option} of the other run"
+                )
+
+
+def classification_differences(
+    names: RunPair,
+    runs: tuple[ClassificationResult, ClassificationResult],
+    groups: Sequence[str],
+    samples: int,
+    scoring: Scoring,
+) -> Iterator[TaskDifference]:
+    """Yield the differences of two runs: differentials, associations, then accuracies.
+
+    Parameters
+    ----------
+    names, runs
+        The first and the second run.
+    groups, samples
+        Groups and number of noise samples, see `match_classifications`.
+    scoring
+        Settings of the intervals.
+    """
+    first, second = (ClassifiedImages.of(run, groups, samples) for run in runs)
+    matched = {}
+    for group, rows in first.decisions.items():
+        matched[group] = MatchedRows.of(rows, second.decisions[group])
+
+    def entry(score: str, value: ScoreOfRuns, group: str, other: str | None) -> TaskDifference:
+        return TaskDifference(
+            score=score,
+            group=group,
+            other_group=other,
+            samples=samples,
+            runs=names,
+            pairs=value.pairs,
+            of_runs=value.of_runs,
+            difference=value.difference,
+        )
+
+    for x, y in (*combinations(first.pooled, 2), *combinations(groups, 2)):
+        contrast = contrast_score(matched[x], matched[y], scoring, "differential", x, y)
+        yield entry("differential", contrast, x, y)
+    for group in (*first.pooled, *groups):
+        rate = rate_score(matched[group], scoring, "association", group)
+        yield entry("association", rate, group, None)
+    for group in groups:
+        if group in first.hits and group in second.hits:
+            hits = MatchedRows.of(first.hits[group], second.hits[group])
+            yield entry("accuracy", rate_score(hits, scoring, "accuracy", group), group, None)

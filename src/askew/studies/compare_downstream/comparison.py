@@ -1,0 +1,168 @@
+"""The comparison of downstream runs as a document, and how it is computed and loaded."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Self
+
+from askew import findings
+from askew.document import Document, EstimateRow, rows
+from askew.errors import UsageError
+from askew.methods.classify.findings import ClassificationResult
+from askew.methods.edit.findings import EditingResult
+from askew.pages.blocks import Page
+from askew.parts.scoring import Scoring
+from askew.parts.survey.instruments import studio_warnings
+from askew.store.files import add_sums, replace_sum
+from askew.studies.compare import COMPARISON_FILE
+from askew.studies.compare.comparison import FILES, PAGE_FILE, write_runs
+from askew.studies.compare.runs import TaskRun, content_digest
+from askew.studies.compare_downstream.classes import (
+    classification_differences,
+    match_classifications,
+)
+from askew.studies.compare_downstream.edits import edit_differences, match_edits
+from askew.studies.compare_downstream.findings import (
+    TaskDifference,
+    TaskFindings,
+    scored,
+    with_family,
+)
+from askew.types import Estimate, Missing
+
+Runs = Mapping[str, TaskRun]
+
+
+@dataclass(frozen=True, repr=False)
+class TaskComparison(Document, TaskFindings):
+    """A comparison of classifications or edits, with comparison.json, .toml and .html."""
+
+    def difference(self, score: str, group: str, **names: object) -> Estimate | Missing:
+        """Return a score of the second run minus the score of the first run.
+
+        Parameters
+        ----------
+        score
+            Name of the score, see `TaskDifference`.
+        group
+            The group.
+        **names
+            Other fields of a `TaskDifference`, such as other_group, targets, strength or runs. By
+            default the first entry in comparison.json that fits.
+
+        Raises
+        ------
+        UsageError
+            If the score was not compared.
+        """
+        wanted = {"score": score, "group": group, **names}
+        for entry in self.entries:
+            if all(getattr(entry, name) == value for name, value in wanted.items()):
+                return entry.difference
+        text = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
+        raise UsageError(f"this comparison has no entry with {text}")
+
+    @property
+    def results(self) -> Path:
+        """Path of comparison.json."""
+        return self.folder / COMPARISON_FILE
+
+    numbers = results
+
+    @property
+    def report(self) -> Path:
+        """Path of the page."""
+        return self.folder / PAGE_FILE
+
+    @cached_property
+    def page(self) -> Page:
+        """Content of the report."""
+        from askew.studies.compare_downstream.page import page
+
+        return page(self)
+
+    def estimates(self) -> list[EstimateRow]:
+        """Return a row for each difference, in the order of comparison.json."""
+        return rows(scored(self.entries), "compare")
+
+    def write(self) -> Self:
+        """Write comparison.json, .toml and .html into the folder, and their checksums."""
+        findings.write(self.entries, self.results, tuple[TaskDifference, ...])
+        write_runs(self.folder, self.runs)
+        self.write_report()
+        add_sums(self.folder, FILES)
+        return self
+
+    def write_report(self) -> Path:
+        """Write the report as one HTML file and return its path."""
+        path = super().write_report()
+        replace_sum(path)
+        return path
+
+
+def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:
+    """Compare classifications, or edits, in all pairs of runs.
+
+    Parameters
+    ----------
+    runs
+        Finished runs of one method by name.
+    folder
+        Folder of the comparison.
+
+    Raises
+    ------
+    UsageError
+        If the runs cannot be compared.
+    """
+    plans = [run.plan for run in runs.values()]
+    scoring = Scoring(
+        instrument="",
+        seed=min(plan.seed for plan in plans),
+        draws=max(plan.bootstrap_samples for plan in plans),
+        level=max(plan.confidence for plan in plans),
+    )
+    entries: list[TaskDifference] = []
+    for pair in combinations(runs, 2):
+        entries += _of_pair(pair, runs, scoring)
+    return TaskComparison(
+        folder=folder, runs=runs, entries=with_family(entries), warnings=warnings_of(runs)
+    )
+
+
+def _of_pair(names: tuple[str, str], runs: Runs, scoring: Scoring) -> Sequence[TaskDifference]:
+    """Return the differences of two runs. Their order decides only the signs."""
+    digests = [content_digest(runs[name]) for name in names]
+    is_swapped = digests[1] < digests[0]
+    ordered = names[::-1] if is_swapped else names
+    first, second = (runs[name] for name in ordered)
+    differences: Sequence[TaskDifference] = ()
+    if isinstance(first, ClassificationResult) and isinstance(second, ClassificationResult):
+        of_classes = {name: run for name, run in runs.items() if isinstance(run, type(first))}
+        groups, samples = match_classifications(of_classes)
+        differences = tuple(
+            classification_differences(ordered, (first, second), groups, samples, scoring)
+        )
+    elif isinstance(first, EditingResult) and isinstance(second, EditingResult):
+        of_edits = {name: run for name, run in runs.items() if isinstance(run, type(first))}
+        differences = tuple(
+            edit_differences(ordered, (first, second), match_edits(of_edits), scoring)
+        )
+    return [entry.swapped() for entry in differences] if is_swapped else differences
+
+
+def warnings_of(runs: Runs) -> list[str]:
+    """Return warnings about the comparison, without repetitions."""
+    warnings = []
+    digests: dict[str, str] = {}
+    for name, run in runs.items():
+        first = digests.setdefault(content_digest(run), name)
+        if first != name:
+            warnings.append(
+                f"{first} and {name} are runs of the same plan on the same model with the same "
+                "images, so nothing can differ"
+            )
+        warnings += studio_warnings([run.findings.model.name], run.findings.instruments.vqa)
+    return list(dict.fromkeys(warnings))

@@ -1,0 +1,278 @@
+"""Differences between runs of `askew edit`, from the stored labels of their images."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Self
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.methods.edit.findings import EditingResult
+from askew.methods.edit.plan import GENDER, EditPlan
+from askew.parts.scoring import Scoring
+from askew.parts.survey.observed import axis_answers
+from askew.plan import AxisPlan
+from askew.stats.intervals import ends, mover
+from askew.store.keys import question_hash
+from askew.store.store import Store
+from askew.studies.compare_downstream.findings import RunPair, TaskDifference
+from askew.studies.compare_downstream.rows import (
+    ImageRows,
+    MatchedRows,
+    ScoreOfRuns,
+    contrast_score,
+    rate_score,
+)
+from askew.types import Estimate, Missing
+
+Labels = Mapping[str, Mapping[str, str]]
+"""Labels by axis, then by image id. Images without a label are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditConditions:
+    """Conditions that all compared runs have.
+
+    Attributes
+    ----------
+    groups, strengths
+        Groups and strengths.
+    edit_prompts
+        Sets of edit prompts by name.
+    axes
+        Labeled axes, of which gender is the first.
+    """
+
+    groups: Sequence[str]
+    strengths: Sequence[float]
+    edit_prompts: Mapping[str, Sequence[str]]
+    axes: Sequence[AxisPlan]
+
+
+def match_edits(runs: Mapping[str, EditingResult]) -> EditConditions:
+    """Return the conditions that all runs have.
+
+    Parameters
+    ----------
+    runs
+        Finished runs by name.
+
+    Raises
+    ------
+    UsageError
+        If the runs cannot be compared.
+    """
+    (first_name, first), *others = runs.items()
+    for name, run in others:
+        if run.findings.instruments.vqa != first.findings.instruments.vqa:
+            raise UsageError(
+                f"{name} and {first_name} cannot be compared: their images were labeled by "
+                "different instruments. Repeat a run with the --vqa of the other run"
+            )
+    plans = [run.plan for run in runs.values()]
+    first_plan, *other_plans = plans
+    groups = set(first_plan.groups).intersection(*(plan.groups for plan in other_plans))
+    strengths = set(first_plan.strengths).intersection(*(plan.strengths for plan in other_plans))
+    prompts = {}
+    for name, words in first_plan.edit_prompts.items():
+        if all(plan.edit_prompts.get(name) == words for plan in plans):
+            prompts[name] = words
+    conditions = EditConditions(
+        groups=[group for group in first_plan.groups if group in groups],
+        strengths=sorted(strengths),
+        edit_prompts=prompts,
+        axes=[axis for axis in first_plan.axes if _have_axis(other_plans, axis)],
+    )
+    for option, part in (
+        ("--groups", conditions.groups),
+        ("--strengths", conditions.strengths),
+        ("--edit-prompts", conditions.edit_prompts),
+    ):
+        if not part:
+            raise UsageError(
+                f"the runs {', '.join(runs)} have nothing in common in {option}. Repeat a run with "
+                f"the {option} of the other run"
+            )
+    return conditions
+
+
+def _have_axis(plans: Sequence[EditPlan], axis: AxisPlan) -> bool:
+    return all(axis in plan.axes for plan in plans)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedImages:
+    """Input images and edits of a run, with their labels.
+
+    Attributes
+    ----------
+    pictures
+        Image ids of each image set by group, word and strength. Word and strength of input images
+        are None.
+    labels
+        Labels of the images.
+    """
+
+    pictures: Mapping[tuple[str, str | None, float | None], tuple[str | None, ...]]
+    labels: Labels
+
+    @classmethod
+    def of(cls, run: EditingResult, axes: Sequence[AxisPlan]) -> Self:
+        """Return the images of a run, with the labels in its store."""
+        pictures = {}
+        for image_set in run.findings.sets:
+            if image_set.axis is None or image_set.target is not None:
+                key = (image_set.prompt, image_set.target, image_set.strength)
+                pictures[key] = image_set.pictures
+        ids = {name for row in pictures.values() for name in row if name is not None}
+        return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
+
+    def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
+        """Return 1 where an edit has another label than its input image, NaN without a label."""
+        labels = self.labels.get(axis, {})
+        sources = self.pictures[group, None, None]
+        columns = []
+        for word in words:
+            edits = self.pictures[group, word, strength]
+            columns.append(
+                [_change(labels, *images) for images in zip(sources, edits, strict=True)]
+            )
+        present = [place for place, name in enumerate(sources) if name is not None]
+        rows = np.array(columns, dtype=float).T[present]
+        return ImageRows(keys=tuple(sources[place] for place in present), rows=rows)
+
+
+def _change(labels: Mapping[str, str], source: str | None, edit: str | None) -> float:
+    before = labels.get(source or "")
+    after = labels.get(edit or "")
+    if before is None or after is None:
+        return np.nan
+    return float(before != after)
+
+
+def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[str]) -> Labels:
+    """Return the labels of the first instrument that labels any image on an axis."""
+    asked = [axis.axis() for axis in axes]
+    questions = [question for axis in asked for question in axis.questions]
+    hashes = [question_hash(question) for question in questions]
+    labels: dict[str, dict[str, str]] = {}
+    with Store(run.store, create=False) as store:
+        for fingerprint in (run.findings.instruments.vqa or {}).values():
+            stored = store.answers(fingerprint, ids, questions)
+            for name in ids:
+                row = [stored.get((name, asked_hash), NOT_STORED) for asked_hash in hashes]
+                for axis, answer in axis_answers(asked, row).items():
+                    if isinstance(answer, str):
+                        labels.setdefault(f"{fingerprint} {axis}", {})[name] = answer
+    by_axis: dict[str, dict[str, str]] = {}
+    for key, of_axis in labels.items():
+        by_axis.setdefault(key.rpartition(" ")[2], of_axis)
+    if not by_axis.get(GENDER):
+        raise UsageError(
+            f"the store {run.store} holds no label of the images of {run.folder}. Name the store of "
+            "the runs with --store, or repeat the command of the run"
+        )
+    return by_axis
+
+
+NOT_STORED = Missing("error", "the store holds no answer")
+
+
+def edit_differences(
+    names: RunPair,
+    runs: tuple[EditingResult, EditingResult],
+    conditions: EditConditions,
+    scoring: Scoring,
+) -> Iterator[TaskDifference]:
+    """Yield the differences of two runs: contrasts of groups, gender, other axes, skin tone.
+
+    Parameters
+    ----------
+    names, runs
+        The first and the second run.
+    conditions
+        Conditions that both runs have, see `match_edits`.
+    scoring
+        Settings of the intervals.
+    """
+    first, second = (EditedImages.of(run, conditions.axes) for run in runs)
+    for (targets, words), strength in product(
+        conditions.edit_prompts.items(), conditions.strengths
+    ):
+
+        def matched(
+            group: str,
+            axis: str,
+            words: Sequence[str] = words,
+            strength: float = strength,
+        ) -> MatchedRows:
+            sides = [images.changes(group, words, strength, axis) for images in (first, second)]
+            return MatchedRows.of(*sides)
+
+        def entry(
+            score: str,
+            value: ScoreOfRuns,
+            group: str,
+            other: str | None = None,
+            axis: str | None = None,
+            targets: str = targets,
+            strength: float = strength,
+        ) -> TaskDifference:
+            return TaskDifference(
+                score=score,
+                group=group,
+                other_group=other,
+                axis=axis,
+                targets=targets,
+                strength=strength,
+                runs=names,
+                pairs=value.pairs,
+                of_runs=value.of_runs,
+                difference=value.difference,
+            )
+
+        place = (targets, f"{strength:g}")
+        for x, y in combinations(conditions.groups, 2):
+            contrast = contrast_score(
+                matched(x, GENDER), matched(y, GENDER), scoring, "contrast", *place, x, y
+            )
+            yield entry("gender_contrast", contrast, x, y)
+        for group, axis in product(conditions.groups, [axis.name for axis in conditions.axes]):
+            rate = rate_score(matched(group, axis), scoring, "change", *place, group, axis)
+            if axis == GENDER:
+                yield entry("gender_change", rate, group)
+            else:
+                yield entry("axis_change", rate, group, axis=axis)
+        for group in conditions.groups:
+            cells = (run.cell(group, targets, strength).ita_change for run in runs)
+            yield entry("ita_change", _independent(*cells), group)
+
+
+def _independent(first: Estimate | Missing, second: Estimate | Missing) -> ScoreOfRuns:
+    """Return the difference of two estimates with an interval, and without a test.
+
+    The results of a run do not contain the skin tone of each image.
+    """
+    for score in (first, second):
+        if isinstance(score, Missing):
+            return ScoreOfRuns(of_runs=(first, second), difference=score, pairs=0)
+    assert isinstance(first, Estimate)
+    assert isinstance(second, Estimate)
+    difference = Estimate(
+        value=second.value - first.value,
+        n=(first.n or 0) + (second.n or 0),
+        missing=first.missing + second.missing,
+    )
+    if first.low is not None and second.low is not None:
+        low, high = mover(second.value, first.value, ends(second), ends(first))
+        difference = Estimate(
+            value=difference.value,
+            low=low,
+            high=high,
+            level=first.level,
+            interval="MOVER, independent runs",
+            n=difference.n,
+            missing=difference.missing,
+        )
+    return ScoreOfRuns(of_runs=(first, second), difference=difference, pairs=0)

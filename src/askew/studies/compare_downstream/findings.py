@@ -1,0 +1,160 @@
+"""Differences of scores between runs of a downstream task, their names and their q-values."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from askew.conditions import Scores
+from askew.findings import E, LocatedEstimate
+from askew.stats.intervals import benjamini_hochberg
+from askew.stats.significance import is_significant
+from askew.studies.compare.runs import TaskRun
+from askew.types import Estimate, Missing, record
+
+CLASSIFICATION_SCORES = ("association", "differential", "accuracy")
+EDITING_SCORES = ("gender_change", "gender_contrast", "axis_change", "ita_change")
+
+NAME_FIELDS = ("group", "other_group", "axis", "targets", "strength", "samples")
+"""Fields that identify a score of a run."""
+
+RunPair = tuple[str, str]
+"""Names of two runs (A, B). Differences are B minus A."""
+
+
+@record
+class TaskDifference:
+    """A score of the second run minus the same score of the first run.
+
+    Attributes
+    ----------
+    score
+        association, differential or accuracy of classifications. gender_change, axis_change,
+        ita_change or gender_contrast (gender_change of two groups) of edits.
+    group, other_group
+        The group. A differential or a contrast is that of `group` minus that of `other_group`.
+    axis
+        Axis of axis_change.
+    targets, strength
+        Set of edit prompts, and strength of the edits.
+    samples
+        Number of noise samples of a classification.
+    runs
+        Names of the first and the second run.
+    pairs
+        Number of input images that both runs have. 0 for independent sets of images.
+    of_runs
+        The score in the first and in the second run.
+    difference
+        The difference, or the reason why there is none.
+    """
+
+    score: str
+    group: str
+    runs: RunPair
+    pairs: int
+    of_runs: tuple[E, E]
+    difference: E
+    other_group: str | None = None
+    axis: str | None = None
+    targets: str | None = None
+    strength: float | None = None
+    samples: int | None = None
+
+    @property
+    def is_significant(self) -> bool:
+        """True if the difference has a q below the significance level."""
+        return bool(is_significant(self.difference))
+
+    @property
+    def is_tested(self) -> bool:
+        """True if the difference has a test, which belongs to the family of the comparison."""
+        return isinstance(self.difference, Estimate) and self.difference.p is not None
+
+    @property
+    def size(self) -> float:
+        """Size of the difference, or -1 if it is missing."""
+        return abs(self.difference.value) if isinstance(self.difference, Estimate) else -1.0
+
+    def swapped(self) -> Self:
+        """Return the difference with the two runs exchanged."""
+        swapped = replace(self, runs=self.runs[::-1], of_runs=self.of_runs[::-1])
+        difference = self.difference
+        if isinstance(difference, Missing):
+            return swapped
+        negative = replace(
+            difference,
+            value=0.0 - difference.value,
+            low=None if difference.high is None else 0.0 - difference.high,
+            high=None if difference.low is None else 0.0 - difference.low,
+            debiased=None,
+        )
+        return replace(swapped, difference=negative)
+
+
+def with_family(entries: Sequence[TaskDifference]) -> tuple[TaskDifference, ...]:
+    """Return the differences with q-values: all tests of a comparison are one family."""
+    tested = {place: entry.difference for place, entry in enumerate(entries) if entry.is_tested}
+    p_values = [
+        difference.p or 0.0 for difference in tested.values() if isinstance(difference, Estimate)
+    ]
+    q_values = dict(zip(tested, benjamini_hochberg(p_values).tolist(), strict=True))
+    corrected = []
+    for place, entry in enumerate(entries):
+        if place in q_values and isinstance(entry.difference, Estimate):
+            difference = replace(entry.difference, q=q_values[place])
+            corrected.append(replace(entry, difference=difference))
+        else:
+            corrected.append(entry)
+    return tuple(corrected)
+
+
+def scored(
+    entries: Iterable[TaskDifference], score: str | None = None
+) -> Iterator[LocatedEstimate]:
+    """Yield the measured differences with their names; "model" is "B minus A".
+
+    Parameters
+    ----------
+    entries
+        The differences.
+    score
+        Name of a score, to leave out the differences of other scores.
+    """
+    for place, entry in enumerate(entries):
+        if isinstance(entry.difference, Estimate) and score in (None, entry.score):
+            names = {"model": f"{entry.runs[1]} minus {entry.runs[0]}"}
+            for field in NAME_FIELDS:
+                value = getattr(entry, field)
+                if value is not None:
+                    names[field] = f"{value:g}" if isinstance(value, float) else str(value)
+            yield LocatedEstimate(entry.score, (place, "difference"), names, entry.difference)
+
+
+def scores_of(method: str) -> Scores:
+    """Return the scores that --fail-if accepts for runs of a method."""
+    names = CLASSIFICATION_SCORES if method == "classify" else EDITING_SCORES
+    return {name: partial(scored, score=name) for name in names}
+
+
+@dataclass(frozen=True)
+class TaskFindings:
+    """Differences between runs of a downstream task, and the runs.
+
+    Attributes
+    ----------
+    folder
+        Folder of the comparison.
+    runs
+        The compared runs by name.
+    entries
+        The differences, in the order of comparison.json.
+    warnings
+        What limits the comparison, in sentences.
+    """
+
+    folder: Path
+    runs: Mapping[str, TaskRun]
+    entries: tuple[TaskDifference, ...]
+    warnings: Sequence[str]

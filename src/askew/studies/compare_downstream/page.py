@@ -1,0 +1,329 @@
+"""Page of a comparison of classifications or edits: differences around zero, and the images."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from askew.findings import PictureSet
+from askew.methods.edit.findings import EditSet
+from askew.pages import blocks as b
+from askew.pages import skeleton
+from askew.pages import words as w
+from askew.pages.media import picture_row
+from askew.pages.phrases import format_phrase
+from askew.pages.words import shorten
+from askew.studies.compare_downstream.findings import RunPair, TaskDifference, TaskFindings
+from askew.types import Estimate, Missing, grouped
+
+IMAGES = 6
+"""Number of images of each group and run in the first screen."""
+
+MOST_IMAGES = 24
+"""Number of images of each group and run further down."""
+
+SCALES: Mapping[str, b.Scale] = {"ita_change": "degrees"}
+"""Scales of differences, if they are not points of percent."""
+
+CHARTS = {
+    "differential": "Difference of two groups in the share of decisions for the {first} class",
+    "association": "Share of decisions for the {first} class",
+    "accuracy": "Share of images classified correctly",
+    "gender_contrast": "Difference of two groups in the share of edits that change perceived gender",
+    "gender_change": "Share of edits that change perceived gender",
+    "axis_change": "Share of edits that change another perceived attribute",
+    "ita_change": "Change of skin tone (ITA) by edits",
+}
+"""Titles of the charts by score. The first chart with a difference comes first on the page."""
+
+
+def page(comparison: TaskFindings) -> b.Page:
+    """Return the page of a comparison."""
+    view = TaskView(comparison)
+    pairs = view.pairs
+    first = pairs[0]
+    charts = view.charts(first)
+    runs = comparison.runs
+    method = next(iter(runs.values())).plan.method
+    return b.Page(
+        kicker=f"askew compare: {len(runs)} runs of askew {method}",
+        title=" and ".join(shorten(name, 40) for name in runs),
+        answer=view.sentence(first),
+        detail=view.pairing(first),
+        meta=skeleton.meta_line(view.fact(name) for name in runs),
+        first=b.FirstScreen(tuple(charts[:1]), (view.images(first, IMAGES),), layout="even"),
+        sections=(
+            b.Section("Differences", charts[1:]),
+            *(b.Section(view.title(pair), view.of_pair(pair)) for pair in pairs[1:]),
+            b.Section("Images", (view.images(first, MOST_IMAGES),), screen=False),
+            _reading(any(entry.pairs for entry in comparison.entries)),
+            b.Section("Runs", view.provenance(), screen=False),
+        ),
+        warnings=tuple(comparison.warnings),
+        notes=(
+            "Bold: significant (q < 0.05). Attributes are perceived; instruments make errors.",
+            "Intervals are not corrected for multiple testing; q-values are.",
+        ),
+        version=next(iter(runs.values())).findings.askew,
+    )
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """Charts, images and sentences of a comparison.
+
+    Attributes
+    ----------
+    comparison
+        The findings.
+    """
+
+    comparison: TaskFindings
+
+    @property
+    def pairs(self) -> list[RunPair]:
+        """All pairs of runs."""
+        return list(dict.fromkeys(entry.runs for entry in self.comparison.entries))
+
+    def entries(self, pair: RunPair) -> list[TaskDifference]:
+        """Return the differences of two runs."""
+        return [entry for entry in self.comparison.entries if entry.runs == pair]
+
+    def letter(self, name: str) -> str:
+        """Return the letter of a run."""
+        return ascii_uppercase[list(self.comparison.runs).index(name)]
+
+    def title(self, pair: RunPair) -> str:
+        """Return the title of a difference: "B minus A"."""
+        first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
+        return f"{second} minus {first}"
+
+    def fact(self, name: str) -> str:
+        """Return the letter of a run, its model, input images and folder."""
+        run = self.comparison.runs[name]
+        inputs = run.plan.sources or run.findings.model.name
+        text = f"{name}: {run.findings.model.name}, input images {inputs}, {run.folder}"
+        return f"{self.letter(name)}: {shorten(text, 240)}"
+
+    def sentence(self, pair: RunPair) -> str:
+        """Return in how many scores two runs differ, with the largest difference."""
+        return pair_sentence(self.entries(pair), self._first_set)
+
+    @property
+    def _first_set(self) -> str:
+        """Name of the first set of classes, of classifications."""
+        plan = next(iter(self.comparison.runs.values())).plan
+        return shorten(next(iter(getattr(plan, "targets", {"": ()}))), 40)
+
+    def pairing(self, pair: RunPair) -> str:
+        """Return whether the input images of two runs are pairs."""
+        pairs = [entry.pairs for entry in self.entries(pair) if entry.other_group is None]
+        if any(pairs):
+            return (
+                "Both runs have the same input images, and askew compares them image by image: "
+                f"{w.plural(max(pairs), 'pair')} in the largest group."
+            )
+        return "The runs have different input images, and askew compares them as independent sets."
+
+    def of_pair(self, pair: RunPair) -> Iterator[b.Block]:
+        """Yield the sentence and the charts of two runs."""
+        yield b.Paragraph(self.sentence(pair))
+        yield from self.charts(pair)
+
+    def charts(self, pair: RunPair) -> list[b.Block]:
+        """Return a chart for each score, with the scores of both runs beside the difference."""
+        by_score = grouped(self.entries(pair), lambda entry: entry.score)
+        return [self._chart(pair, by_score[score]) for score in CHARTS if score in by_score]
+
+    def _chart(self, pair: RunPair, entries: Sequence[TaskDifference]) -> b.Block:
+        first, second = map(self.letter, pair)
+        caption = CHARTS[entries[0].score].format(first=self._first_set)
+        scale = _scale(entries[0])
+        unit = "percentage points" if scale == "points" else "degrees"
+        return b.IntervalChart(
+            caption=f"{caption}: {second} minus {first}, in {unit}",
+            heading="Groups" if entries[0].other_group else "Group",
+            rows=tuple(self._row(entry) for entry in entries),
+            name="difference",
+            scale=scale,
+            columns=b.DIFFERENCE if any(entry.is_tested for entry in entries) else b.PLAIN,
+            more=(first, second),
+        )
+
+    def _row(self, entry: TaskDifference) -> b.IntervalRow:
+        return b.IntervalRow(
+            label=_groups(entry),
+            score=entry.difference,
+            more=tuple(_value(score, entry) for score in entry.of_runs),
+            group=_condition(entry),
+        )
+
+    def images(self, pair: RunPair, most: int) -> b.PictureGrid:
+        """Return the input images of each group in both runs, and their edits.
+
+        Parameters
+        ----------
+        pair
+            Names of the runs.
+        most
+            Largest number of images of a row.
+        """
+        rows: list[b.PictureRow] = []
+        groups = dict.fromkeys(entry.group for entry in self.entries(pair))
+        is_paired = any(entry.pairs for entry in self.entries(pair))
+        for group in groups:
+            order = self._common_order(pair, group) if is_paired else None
+            for name in pair:
+                for image_set in self._sets(name, group):
+                    is_source = image_set.axis is None
+                    if is_source and is_paired and name != pair[0]:
+                        continue
+                    letters = self.letter(name)
+                    if is_source and is_paired:
+                        letters = " and ".join(map(self.letter, pair))
+                    rows.append(self._image_row(name, letters, image_set, order, most))
+        of = "same input images" if is_paired else "different input images"
+        return b.PictureGrid(f"Images of each group, {of}", tuple(rows), aligned=is_paired)
+
+    def _sets(self, name: str, group: str) -> list[PictureSet]:
+        """Return the input images of a group, and its edits toward the first word."""
+        sets = [
+            entry for entry in self.comparison.runs[name].findings.sets if entry.prompt == group
+        ]
+        sources = [entry for entry in sets if entry.axis is None]
+        edits = [entry for entry in sets if isinstance(entry, EditSet) and entry.target]
+        strongest = max((edit.strength or 0.0 for edit in edits), default=0.0)
+        return [*sources, *[edit for edit in edits if edit.strength == strongest][:1]]
+
+    def _common_order(self, pair: RunPair, group: str) -> Mapping[str, Sequence[int]]:
+        """Return the places of common input images by run, in the order of the first run."""
+        ids = {name: list(self._sets(name, group)[0].pictures) for name in pair}
+        first, second = (ids[name] for name in pair)
+        common = [image for image in first if image is not None and image in second]
+        order = {}
+        for name in pair:
+            order[name] = [ids[name].index(image) for image in common]
+        return order
+
+    def _image_row(
+        self,
+        name: str,
+        letters: str,
+        image_set: PictureSet,
+        order: Mapping[str, Sequence[int]] | None,
+        most: int,
+    ) -> b.PictureRow:
+        pictures = image_set.pictures
+        if order is not None:
+            pictures = tuple(pictures[place] for place in order[name])
+        label = f"{letters}: {shorten(image_set.prompt, 40)}"
+        if isinstance(image_set, EditSet) and image_set.target:
+            strength = f"strength {image_set.strength:g}"
+            label += f", edited toward {w.quote(image_set.target, 30)}, {strength}"
+        return picture_row(self.comparison.runs[name], pictures, label, most)
+
+    def provenance(self) -> Iterator[b.Block]:
+        """Yield the plan and the versions of each run."""
+        for name, run in self.comparison.runs.items():
+            details = skeleton.provenance(run.findings)
+            yield b.Details(f"{self.letter(name)}: {shorten(name, 80)}", details)
+
+
+def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
+    """Return in how many scores two runs differ, with the largest difference.
+
+    Parameters
+    ----------
+    entries
+        Differences of two runs.
+    first_set
+        Name of the first set of classes, of classifications.
+    """
+    tested = [entry for entry in entries if entry.is_tested]
+    first, second = (shorten(name, 60) for name in entries[0].runs)
+    if not tested:
+        why = next(entry.difference for entry in entries if isinstance(entry.difference, Missing))
+        return f"{second} and {first} could not be compared: {w.reason(why)}."
+    differing = [entry for entry in tested if entry.is_significant]
+    largest = max(differing or tested, key=lambda entry: entry.size)
+    difference = largest.difference
+    before, after = (_value(score, largest) for score in largest.of_runs)
+    name = CHARTS[largest.score].format(first=first_set)
+    return format_phrase(
+        "task_difference" if differing else "no_task_difference",
+        a=first,
+        b=second,
+        count=len(differing),
+        tests=w.plural(len(tested), "tested score"),
+        score=f"the {name[:1].lower()}{name[1:]} ({_label(largest)})",
+        before=before,
+        after=after,
+        difference=f"{w.measured(difference, _scale(largest))}{_unit(largest)}",
+        q=w.probability(difference.q if isinstance(difference, Estimate) else None, "q"),
+    )
+
+
+def _scale(entry: TaskDifference) -> b.Scale:
+    return SCALES.get(entry.score, "points")
+
+
+def _unit(entry: TaskDifference) -> str:
+    return " points" if _scale(entry) == "points" else "°"
+
+
+def _value(score: b.E, entry: TaskDifference) -> str:
+    """Return a score of a run; a difference of groups has a sign."""
+    if _scale(entry) == "degrees":
+        return w.part(score, "value", "degrees")
+    if entry.other_group is None:
+        return w.part(score, "value", "share")
+    text = w.part(score, "value", "points")
+    return text if isinstance(score, Missing) else f"{text} points"
+
+
+def _groups(entry: TaskDifference) -> str:
+    groups = [entry.group] if entry.other_group is None else [entry.group, entry.other_group]
+    text = " minus ".join(shorten(group, 40) for group in groups)
+    return text if entry.axis is None else f"{text}, {w.perceived(entry.axis)}"
+
+
+def _condition(entry: TaskDifference) -> str:
+    """Return the edit prompts and the strength; nothing for a classification."""
+    if entry.targets is None:
+        return ""
+    return f"toward {shorten(entry.targets, 40)}, strength {entry.strength:g}"
+
+
+def _label(entry: TaskDifference) -> str:
+    return ", ".join(filter(None, (_groups(entry), _condition(entry))))
+
+
+def _reading(is_paired: bool) -> b.Section:
+    """Return how the differences are defined and computed."""
+    terms = (
+        (
+            "Difference",
+            "The score of the second run minus the score of the first run. All tests of the "
+            "comparison are one family. Verdicts of the separate runs are in their reports.",
+        ),
+        (
+            "Same input images",
+            "Images are pairs if one run has all input images of the other run, by the content of "
+            "the files. The decisions about an image, and all its edits, stay together.",
+        ),
+    )
+    exchange = "The images of a group are assigned to the runs at random."
+    if is_paired:
+        exchange = (
+            "The change of each image gets a random sign. For the difference of two groups, the "
+            "changes of images are assigned to the groups at random."
+        )
+    method = (
+        (
+            "Intervals",
+            "Wilson intervals at the effective number of images are combined (MOVER), of pairs with "
+            "the correlation of their errors. Skin tone: intervals of both runs combined.",
+        ),
+        ("p", f"{exchange} Skin tone has no test, because results do not contain each image."),
+        ("q", "Benjamini-Hochberg over all tests of the comparison."),
+    )
+    return skeleton.reading(terms, limits=(), method=method, of="difference")

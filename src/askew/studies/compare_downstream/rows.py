@@ -1,0 +1,143 @@
+"""Measurements of images in two runs, paired by image id, and their differences."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.findings import E
+from askew.parts.scoring import Scoring, or_missing
+from askew.stats import run_differences as stats
+from askew.stats.clustered import clustered_rate, rate_gap
+from askew.types import Missing
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRows:
+    """Rows of numbers about the input images of a run.
+
+    Attributes
+    ----------
+    keys
+        A key of each image, which is equal for the same image in another run.
+    rows
+        0, 1 or NaN: (images, columns).
+    """
+
+    keys: tuple[Hashable, ...]
+    rows: Floats
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Return the rows of several groups together. The same image in two groups counts twice."""
+        listed = list(parts)
+        keys = [(place, key) for place, part in enumerate(listed) for key in part.keys]
+        return cls(keys=tuple(keys), rows=np.concatenate([part.rows for part in listed]))
+
+    def ordered(self, keys: Iterable[Hashable]) -> Floats:
+        """Return the rows of these images."""
+        place = {key: number for number, key in enumerate(self.keys)}
+        return self.rows[[place[key] for key in keys]]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRows:
+    """Rows of two runs: of the same images in the same order, or of independent images.
+
+    Attributes
+    ----------
+    first, second
+        Rows of the first and the second run.
+    pairs
+        Number of images that both runs have; 0 for independent images.
+    """
+
+    first: Floats
+    second: Floats
+    pairs: int
+
+    @classmethod
+    def of(cls, first: ImageRows, second: ImageRows) -> Self:
+        """Pair the images if one run has all input images of the other run."""
+        common = [key for key in first.keys if key in set(second.keys)]
+        if common and len(common) == min(len(first.keys), len(second.keys)):
+            return cls(
+                first=first.ordered(common), second=second.ordered(common), pairs=len(common)
+            )
+        return cls(first=first.rows, second=second.rows, pairs=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOfRuns:
+    """A score in two runs and its difference."""
+
+    of_runs: tuple[E, E]
+    difference: E
+    pairs: int
+
+
+NO_IMAGES = Missing("error", "a run has no input image of this group")
+
+
+def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:
+    """Estimate a rate in two runs, and its difference.
+
+    Parameters
+    ----------
+    matched
+        The rows of both runs.
+    scoring
+        Settings of the intervals.
+    names
+        Names from which the random draws are derived.
+    """
+    if not len(matched.first) or not len(matched.second):
+        return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)
+    first, second = (
+        or_missing(clustered_rate, rows, level=scoring.level)
+        for rows in (matched.first, matched.second)
+    )
+    difference = or_missing(
+        stats.rate_difference,
+        matched.second,
+        matched.first,
+        paired=matched.pairs > 0,
+        rng=scoring.rng("comparison of runs", *names),
+        **scoring.interval_options,
+    )
+    return ScoreOfRuns(of_runs=(first, second), difference=difference, pairs=matched.pairs)
+
+
+def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:
+    """Estimate the rate of group x minus that of group y in two runs, and its difference.
+
+    Parameters
+    ----------
+    x, y
+        The rows of both runs about two groups.
+    scoring
+        Settings of the intervals.
+    names
+        Names from which the random draws are derived.
+    """
+    if not all(len(rows) for rows in (x.first, x.second, y.first, y.second)):
+        return ScoreOfRuns(of_runs=(NO_IMAGES, NO_IMAGES), difference=NO_IMAGES, pairs=0)
+    first, second = (
+        or_missing(rate_gap, of_x, of_y, scoring.level, "MOVER, Wilson, effective size")
+        for of_x, of_y in ((x.first, y.first), (x.second, y.second))
+    )
+    paired = x.pairs > 0 and y.pairs > 0
+    difference = or_missing(
+        stats.contrast_difference,
+        (x.second, x.first),
+        (y.second, y.first),
+        paired=paired,
+        rng=scoring.rng("comparison of runs", *names),
+        **scoring.interval_options,
+    )
+    pairs = x.pairs + y.pairs if paired else 0
+    return ScoreOfRuns(of_runs=(first, second), difference=difference, pairs=pairs)
