@@ -236,16 +236,6 @@ def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> Set
     verdict = entry.verdict
     if verdict is None or not isinstance(entry.distance, Estimate):
         return entry
-    errors = None
-    if verdict.corrected_for_errors:
-        errors = usable_errors(known_errors.get((entry.instrument, entry.axis)))
-    detectable = detectable_distance(
-        as_exact_together(entry.tested_images, entry.reference_images),
-        tuple(entry.reference.values()),
-        DISTANCE[entry.scale],
-        level=SIGNIFICANCE_LEVEL / tests,
-        errors=errors,
-    )
     total_variation = entry.total_variation
     if isinstance(total_variation, Estimate):
         total_variation = replace(total_variation, q=q)
@@ -253,7 +243,30 @@ def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> Set
         entry,
         distance=replace(entry.distance, q=q),
         total_variation=total_variation,
-        verdict=replace(verdict, q=q, detectable=detectable, tests=tests),
+        verdict=replace(
+            verdict, q=q, detectable=_detectable(entry, verdict, tests, known_errors), tests=tests
+        ),
+    )
+
+
+def _detectable(
+    entry: SetShares, verdict: Verdict, tests: int, known_errors: Errors
+) -> float | None:
+    """Return the deviation that a test has 90 % power to detect, in a family of tests.
+
+    The power of a test at several looks is not computed.
+    """
+    if verdict.looks:
+        return None
+    errors = None
+    if verdict.corrected_for_errors:
+        errors = usable_errors(known_errors.get((entry.instrument, entry.axis)))
+    return detectable_distance(
+        as_exact_together(entry.tested_images, entry.reference_images),
+        tuple(entry.reference.values()),
+        DISTANCE[entry.scale],
+        level=SIGNIFICANCE_LEVEL / tests,
+        errors=errors,
     )
 
 
