@@ -18,7 +18,7 @@ from askew.parts.survey.instruments import Source
 from askew.parts.survey.reader import SurveyReader, observed_sets
 from askew.parts.survey.verdicts import JudgedShares, is_biased, survey_shares
 from askew.plan import AxisPlan, PromptPlan
-from askew.run.work import Work, unmade
+from askew.run.work import Work
 from askew.types import Estimate, Missing
 
 E = Estimate | Missing
@@ -83,9 +83,8 @@ def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: Surve
     for prompt in plan.prompts:
         texts = {counterfactual.text for counterfactual in prompt.prompts()} - known
         known |= texts
-        asked = [len(reader.questions(prompt, name)) for name in reader.instruments]
-        images = plan.images * len(texts)
-        work += replace(unmade(model, images, asked), prompts=len(texts))
+        of_prompt = reader.unmade(model, prompt, plan.images * len(texts))
+        work += replace(of_prompt, prompts=len(texts))
     if reader.captioner is None or plan.embedder == "none":
         return work
     return replace(work, embeddings=work.pictures, embeddings_left=work.pictures)

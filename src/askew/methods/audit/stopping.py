@@ -26,7 +26,7 @@ from askew.parts.survey.shares import (
 from askew.parts.survey.verdicts import JudgedShares, with_verdicts
 from askew.plan import AxisPlan, PromptPlan
 from askew.run.base import ModelMaker, Outcome
-from askew.run.work import Work, once_each, unmade, wanted_pictures
+from askew.run.work import Work, once_each, wanted_pictures
 from askew.stats.confusion import ReadingErrors
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.looks import look_confidence, look_p, looks, sequential_p
@@ -51,8 +51,8 @@ def observed_until_decided(
             pictures = once_each(outcomes[prompt.text])
             observed[prompt.text] = reader.read(prompt, [(Prompt(prompt.text), pictures)])
         if not reader.run.has_all:
-            work = _most_work(plan, model, reader, undecided, sizes[-1] - size)
-            reader.run.decide("further images", dict, work, {})
+            further = [reader.unmade(model, prompt, sizes[-1] - size) for prompt in undecided]
+            reader.run.decide("further images", dict, sum(further, Work()), {})
             break
         decided = decided_prompts(plan, observed, errors)
         undecided = [prompt for prompt in undecided if prompt.text not in decided]
@@ -75,21 +75,6 @@ def _add_images(
     by_key = reader.run.make(ModelMaker(model), wanted)
     for request in wanted:
         outcomes[request.prompt].append(by_key[request.key])
-
-
-def _most_work(
-    plan: AuditPlan,
-    model: Model,
-    reader: SurveyReader,
-    undecided: Sequence[PromptPlan],
-    images: int,
-) -> Work:
-    """Return the size of further images of each undecided prompt."""
-    work = Work()
-    for prompt in undecided:
-        asked = [len(reader.questions(prompt, name)) for name in reader.instruments]
-        work += unmade(model, images, asked)
-    return work
 
 
 def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[str]:
@@ -179,14 +164,7 @@ def sequential_shares(plan: AuditPlan, observed: Observed, errors: Errors) -> Ju
                 known = errors.get((instrument, axis.name))
                 baseline = observed[prompt.text][0]
                 entries.append(_entry(plan, prompt, axis, instrument, baseline, known))
-    judged = []
-    for entry in with_verdicts(entries, errors):
-        verdict = entry.verdict
-        if verdict is not None:
-            # the power of a single look is not that of all looks
-            verdict = replace(verdict, detectable=None)
-        judged.append(replace(entry, verdict=verdict))
-    return JudgedShares(of_sets=tuple(judged), over_prompts=())
+    return JudgedShares(of_sets=with_verdicts(entries, errors), over_prompts=())
 
 
 def _entry(

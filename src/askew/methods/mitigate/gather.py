@@ -43,7 +43,7 @@ from askew.parts.survey.reader import Observed, SurveyReader
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
-from askew.run.work import Work, unmade
+from askew.run.work import Work
 from askew.store.files import sha256
 from askew.store.keys import derived_seed
 from askew.store.states import StateFile
@@ -411,8 +411,7 @@ def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
     """Return the work of `count` images for each prompt, whose texts are not known yet."""
     work = Work()
     for prompt in workshop.plan.prompts:
-        questions = [len(workshop.reader.questions(prompt, name)) for name in workshop.plan.vqa]
-        work = work + unmade(workshop.model, images(prompt), questions)
+        work += workshop.reader.unmade(workshop.model, prompt, images(prompt))
     return work
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from askew.errors import UsageError
 from askew.findings import GatheredData, PictureSet
 from askew.measure.base import CAPTION, PERSON, VQA, Embedder
-from askew.models.base import Collection
+from askew.models.base import Collection, Model
 from askew.parts.survey.confusion import Confusion, Errors, calibrations, confusions
 from askew.parts.survey.following import Following, following_of_plan, following_warnings
 from askew.parts.survey.instruments import (
@@ -24,7 +24,7 @@ from askew.plan import Plan, PromptPlan
 from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
 from askew.run.count import counted_run
-from askew.run.work import once_each
+from askew.run.work import Work, once_each, unmade
 from askew.types import Missing, Prompt, Question, is_copy
 
 LABELED = 60
@@ -72,6 +72,12 @@ class SurveyReader:
         if self._asks_for_person(prompt):
             questions.append(PERSON)
         return questions
+
+    def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
+        """Return the size of images for a prompt that are not made yet, with their labels."""
+        return unmade(
+            model, images, [len(self.questions(prompt, name)) for name in self.instruments]
+        )
 
     def read(self, prompt: PromptPlan, sets: Sequence[PicturesOfPrompt]) -> list[ObservedSet]:
         """Return the sets of a prompt with the labels of their images."""
