@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -36,6 +37,15 @@ Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
 """Settings of instruments and language models behind servers that change no answer."""
+
+
+def deciding_settings(
+    settings: Mapping[str, Setting], undeciding: AbstractSet[str] = CONNECTION_SETTINGS
+) -> dict[str, Setting]:
+    """Return the settings that can change an answer: those whose name, after the instrument's, is not undeciding."""
+    return {
+        name: value for name, value in settings.items() if name.rpartition(":")[2] not in undeciding
+    }
 
 
 class PlanPart(BaseModel):
@@ -260,12 +270,7 @@ class Plan(RunPlan):
 
     def deciding(self) -> dict[str, object]:
         """Return the fields that determine the results, without the address of a server."""
-        vqa_args = {
-            name: value
-            for name, value in self.vqa_args.items()
-            if name.rpartition(":")[2] not in CONNECTION_SETTINGS
-        }
-        return super().deciding() | {"vqa_args": vqa_args}
+        return super().deciding() | {"vqa_args": deciding_settings(self.vqa_args)}
 
     def texts(self) -> list[str]:
         """Return every distinct prompt text of the plan, in order of first appearance."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.plan import CONNECTION_SETTINGS, NonEmptyText, RunPlan, Settings
+from askew.plan import CONNECTION_SETTINGS, NonEmptyText, RunPlan, Settings, deciding_settings
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
 
@@ -86,17 +86,11 @@ class ScoredPlan(RunPlan):
         """Return the fields that determine the results."""
         deciding = super().deciding()
         del deciding["vqa_args"]
-        deciding["llm_args"] = _decisive(self.llm_args)
-        if _decisive(self.vqa_args):
-            deciding["vqa_args"] = _decisive(self.vqa_args)
+        deciding["llm_args"] = deciding_settings(self.llm_args, UNDECIDING)
+        vqa_args = deciding_settings(self.vqa_args, UNDECIDING)
+        if vqa_args:
+            deciding["vqa_args"] = vqa_args
         return deciding
-
-
-def _decisive(settings: Settings) -> Settings:
-    """Return the settings that can change an answer."""
-    return {
-        name: value for name, value in settings.items() if name.rpartition(":")[2] not in UNDECIDING
-    }
 
 
 class MinePlan(ScoredPlan):
