@@ -210,11 +210,11 @@ def check_spelling(prompt: str) -> None:
     UsageError
         If it does; the message names the known noun.
     """
-    phrases = parse_prompt(prompt).phrases
-    if not phrases or phrases[0].noun is not None:
-        return
     parsed = parse_prompt(prompt)
-    word = parsed.lower_text(phrases[0].noun_start, phrases[0].end)
+    subject = parsed.phrases[0] if parsed.phrases else None
+    if subject is None or subject.noun is not None:
+        return
+    word = parsed.lower_text(subject.noun_start, subject.end)
     if len(word) < _LEAST_MISSPELLED or word in adjectives():
         return
     similar = [
