@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,14 @@ def test_a_comparison_is_shown_again_and_wrong_runs_are_refused(
     again = ["compare", str(folder / "base"), str(folder / "balanced"), "--fail-if"]
     assert run([*again, "association > -1"]) == 3
     assert run([*again, "mad > 1"]) == 2
+
+
+def test_a_damaged_image_is_named(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    result = compared(tmp_path / "copy", "edits", "balanced-edits")
+    assert not result.image_warnings
+    shown = next(name for name in result.runs["edits"].findings.sets[0].pictures if name)
+    (file,) = (tmp_path / "copy" / "store" / "pictures").rglob(f"{shown}*")
+    file.write_bytes(b"damaged")
+    again = compared(tmp_path / "copy", "edits", "balanced-edits")
+    assert any(shown in warning for warning in again.image_warnings)

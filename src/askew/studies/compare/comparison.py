@@ -1,24 +1,29 @@
 """The comparison as a document: its files, and the runs that comparison.toml names."""
 
 import os
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import Field
 
 from askew import findings
 from askew.document import Document, EstimateRow, rows
 from askew.errors import UsageError
+from askew.findings import LocatedEstimate
+from askew.methods.audit.findings import AuditResult
 from askew.pages.blocks import Page
 from askew.plan import NonEmptyText, PlanPart, RunPlan
 from askew.store.files import add_sums, replace_sum, write_file
 from askew.studies.compare import COMPARISON_FILE
 from askew.studies.compare.findings import (
     SET_SCORES,
-    ComparisonFindings,
+    D,
+    R,
+    RunDifferences,
     ScoreDifference,
     scored,
 )
@@ -46,8 +51,70 @@ class ComparisonPlan(RunPlan):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Document, ComparisonFindings):
-    """A comparison of finished runs, with its files comparison.json, .toml and .html."""
+class ComparisonDocument(Document, RunDifferences[R, D]):
+    """A comparison with its files comparison.json, .toml and .html.
+
+    A subclass gives the page, the estimates of its differences, and the type of the content.
+    """
+
+    content: ClassVar[object]
+    """Type of the content of comparison.json."""
+
+    @abstractmethod
+    def located(self) -> Iterable[LocatedEstimate]:
+        """Return the estimates of the differences, in the order of comparison.json."""
+
+    @property
+    def results(self) -> Path:
+        """Path of comparison.json."""
+        return self.folder / COMPARISON_FILE
+
+    numbers = results
+
+    @property
+    def report(self) -> Path:
+        """Path of the page."""
+        return self.folder / PAGE_FILE
+
+    @property
+    def image_warnings(self) -> Sequence[str]:
+        """Warnings about damaged images of the runs."""
+        return [text for run in self.runs.values() for text in run.image_warnings]
+
+    def estimates(self) -> list[EstimateRow]:
+        """Return a row for each difference, in the order of comparison.json."""
+        return rows(self.located(), "compare")
+
+    def write(self) -> Self:
+        """Write comparison.json, .toml and .html into the folder, and their checksums."""
+        findings.write(self.entries, self.results, self.content)
+        write_runs(self.folder, self.runs)
+        self.write_report()
+        add_sums(self.folder, FILES)
+        return self
+
+    def write_report(self) -> Path:
+        """Write the report as one HTML file and return its path."""
+        path = super().write_report()
+        replace_sum(path)
+        return path
+
+    def _difference(self, wanted: Mapping[str, object]) -> Estimate | Missing:
+        """Return the first difference whose fields have these values. Raises UsageError for none."""
+        for entry in self.entries:
+            if all(getattr(entry, name) == sought for name, sought in wanted.items()):
+                return entry.difference
+        text = ", ".join(
+            f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None
+        )
+        raise UsageError(f"this comparison has no entry with {text}")
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
+    """A comparison of finished audits, with its files comparison.json, .toml and .html."""
+
+    content = tuple[ScoreDifference, ...]
 
     def difference(
         self,
@@ -89,25 +156,7 @@ class Comparison(Document, ComparisonFindings):
             "runs": tuple(runs or first.runs),
             **({"instrument": instrument} if instrument else {}),
         }
-        for entry in self.entries:
-            if all(getattr(entry, name) == sought for name, sought in wanted.items()):
-                return entry.difference
-        text = ", ".join(
-            f"{name} {sought!r}" for name, sought in wanted.items() if sought is not None
-        )
-        raise UsageError(f"this comparison has no entry with {text}")
-
-    @property
-    def results(self) -> Path:
-        """Path of comparison.json."""
-        return self.folder / COMPARISON_FILE
-
-    numbers = results
-
-    @property
-    def report(self) -> Path:
-        """Path of the page."""
-        return self.folder / PAGE_FILE
+        return self._difference(wanted)
 
     @cached_property
     def page(self) -> Page:
@@ -116,28 +165,9 @@ class Comparison(Document, ComparisonFindings):
 
         return page(self)
 
-    @property
-    def image_warnings(self) -> Sequence[str]:
-        """Warnings about damaged images of the runs."""
-        return [text for run in self.runs.values() for text in run.image_warnings]
-
-    def estimates(self) -> list[EstimateRow]:
-        """Return a row for each difference, in the order of comparison.json."""
-        return rows(scored(self.entries), "compare")
-
-    def write(self) -> Self:
-        """Write comparison.json, .toml and .html into the folder, and their checksums."""
-        findings.write(self.entries, self.results, tuple[ScoreDifference, ...])
-        write_runs(self.folder, self.runs)
-        self.write_report()
-        add_sums(self.folder, FILES)
-        return self
-
-    def write_report(self) -> Path:
-        """Write the report as one HTML file and return its path."""
-        path = super().write_report()
-        replace_sum(path)
-        return path
+    def located(self) -> Iterable[LocatedEstimate]:
+        """Return the estimates of the differences, in the order of comparison.json."""
+        return scored(self.entries)
 
 
 def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 from askew import findings
 from askew.conditions import Scores
@@ -12,7 +12,11 @@ from askew.findings import E, LocatedEstimate
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.stats.exchange import ExchangeTest
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
+from askew.studies.compare.runs import ComparedResult
 from askew.types import Estimate, Missing, grouped, record
+
+R = TypeVar("R", bound=ComparedResult)
+D = TypeVar("D", bound="Difference")
 
 RUN_DISTANCE = "run_distance"
 """Score: distance between the shares of two runs."""
@@ -270,9 +274,17 @@ def score_key(entry: ScoreDifference) -> ScoreKey:
     return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
 
 
+class Difference(Protocol):
+    """A record with the difference of a score between two runs."""
+
+    @property
+    def difference(self) -> E:
+        """The difference, or the reason why there is none."""
+
+
 @dataclass(frozen=True)
-class ComparisonFindings:
-    """Differences between runs, and the runs.
+class RunDifferences(Generic[R, D]):
+    """Differences between runs of a method, and the runs.
 
     Attributes
     ----------
@@ -287,6 +299,9 @@ class ComparisonFindings:
     """
 
     folder: Path
-    runs: Mapping[str, AuditResult]
-    entries: tuple[ScoreDifference, ...]
+    runs: Mapping[str, R]
+    entries: tuple[D, ...]
     warnings: Sequence[str]
+
+
+ComparisonFindings = RunDifferences[AuditResult, ScoreDifference]

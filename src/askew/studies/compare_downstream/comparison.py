@@ -1,23 +1,18 @@
 """The comparison of downstream runs as a document, and how it is computed and loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Self
 
-from askew import findings
-from askew.document import Document, EstimateRow, rows
-from askew.errors import UsageError
+from askew.findings import LocatedEstimate
 from askew.methods.classify.findings import ClassificationResult
 from askew.methods.edit.findings import EditingResult
 from askew.pages.blocks import Page
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import studio_warnings
-from askew.store.files import add_sums, replace_sum
-from askew.studies.compare import COMPARISON_FILE
-from askew.studies.compare.comparison import FILES, PAGE_FILE, write_runs
+from askew.studies.compare.comparison import ComparisonDocument
 from askew.studies.compare.runs import TaskRun, content_digest
 from askew.studies.compare_downstream.classes import (
     classification_differences,
@@ -26,7 +21,6 @@ from askew.studies.compare_downstream.classes import (
 from askew.studies.compare_downstream.edits import edit_differences, match_edits
 from askew.studies.compare_downstream.findings import (
     TaskDifference,
-    TaskFindings,
     scored,
     with_family,
 )
@@ -36,8 +30,10 @@ Runs = Mapping[str, TaskRun]
 
 
 @dataclass(frozen=True, repr=False)
-class TaskComparison(Document, TaskFindings):
+class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
     """A comparison of classifications or edits, with comparison.json, .toml and .html."""
+
+    content = tuple[TaskDifference, ...]
 
     def difference(self, score: str, group: str, **names: object) -> Estimate | Missing:
         """Return a score of the second run minus the score of the first run.
@@ -58,23 +54,7 @@ class TaskComparison(Document, TaskFindings):
             If the score was not compared.
         """
         wanted = {"score": score, "group": group, **names}
-        for entry in self.entries:
-            if all(getattr(entry, name) == value for name, value in wanted.items()):
-                return entry.difference
-        text = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
-        raise UsageError(f"this comparison has no entry with {text}")
-
-    @property
-    def results(self) -> Path:
-        """Path of comparison.json."""
-        return self.folder / COMPARISON_FILE
-
-    numbers = results
-
-    @property
-    def report(self) -> Path:
-        """Path of the page."""
-        return self.folder / PAGE_FILE
+        return self._difference(wanted)
 
     @cached_property
     def page(self) -> Page:
@@ -83,23 +63,9 @@ class TaskComparison(Document, TaskFindings):
 
         return page(self)
 
-    def estimates(self) -> list[EstimateRow]:
-        """Return a row for each difference, in the order of comparison.json."""
-        return rows(scored(self.entries), "compare")
-
-    def write(self) -> Self:
-        """Write comparison.json, .toml and .html into the folder, and their checksums."""
-        findings.write(self.entries, self.results, tuple[TaskDifference, ...])
-        write_runs(self.folder, self.runs)
-        self.write_report()
-        add_sums(self.folder, FILES)
-        return self
-
-    def write_report(self) -> Path:
-        """Write the report as one HTML file and return its path."""
-        path = super().write_report()
-        replace_sum(path)
-        return path
+    def located(self) -> Iterable[LocatedEstimate]:
+        """Return the estimates of the differences, in the order of comparison.json."""
+        return scored(self.entries)
 
 
 def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:

@@ -1,15 +1,15 @@
 """Differences of scores between runs of a downstream task, their names and their q-values."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Self
 
 from askew.conditions import Scores
 from askew.findings import E, LocatedEstimate
 from askew.stats.intervals import benjamini_hochberg
 from askew.stats.significance import is_significant
+from askew.studies.compare.findings import RunDifferences
 from askew.studies.compare.runs import TaskRun
 from askew.types import Estimate, Missing, record
 
@@ -138,23 +138,4 @@ def scores_of(method: str) -> Scores:
     return {name: partial(scored, score=name) for name in names}
 
 
-@dataclass(frozen=True)
-class TaskFindings:
-    """Differences between runs of a downstream task, and the runs.
-
-    Attributes
-    ----------
-    folder
-        Folder of the comparison.
-    runs
-        The compared runs by name.
-    entries
-        The differences, in the order of comparison.json.
-    warnings
-        What limits the comparison, in sentences.
-    """
-
-    folder: Path
-    runs: Mapping[str, TaskRun]
-    entries: tuple[TaskDifference, ...]
-    warnings: Sequence[str]
+TaskFindings = RunDifferences[TaskRun, TaskDifference]
