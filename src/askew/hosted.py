@@ -11,7 +11,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -48,6 +48,8 @@ LARGEST = 2**25
 """Greatest number of bytes of an answer: 32 MB."""
 DEADLINE = 5.0
 """Greatest time of a complete answer, in multiples of the timeout."""
+LONGEST_MESSAGE = 300
+"""Largest number of characters of a server's message."""
 LONGEST_PAUSE = 120.0
 """Longest pause in seconds that a server may ask for before the next attempt."""
 FIRST_PAUSE = 0.5
@@ -208,13 +210,9 @@ class Server:
                 pause = None if is_final(error) else self._pause(error, attempt)
                 if pause is None:
                     raise
-                status = error.status or "nothing"
-                report_message(
-                    f"{self.url} answered {status}; attempt {attempt + 1} of {self._attempts} "
-                    f"follows in {pause:.1f} s"
-                )
-            time.sleep(pause)
+                status = error.status
             attempt += 1
+            wait_for_attempt(attempt, self._attempts, self.url, status, pause)
 
     def _pause(self, error: ServerError, attempt: int) -> float | None:
         """Return the seconds before another attempt; None if there is no further attempt."""
@@ -222,16 +220,13 @@ class Server:
         is_silence = isinstance(cause, openai.APITimeoutError)
         if attempt >= (min(SILENCES, self._attempts) if is_silence else self._attempts):
             return None
-        pause = FIRST_PAUSE * 2 ** (attempt - 1)
         if isinstance(cause, openai.APIStatusError):
-            status = cause.status_code
-            is_temporary = status in (408, 409, 429) or status >= 500
-            if not is_temporary or _is_used_up(cause):
+            if _is_used_up(cause):
                 return None
-            stated = stated_pause(cause.response.headers)
-            pause = pause if stated is None else stated
-        elif not isinstance(cause, openai.APIConnectionError):
+            return pause_after(cause.status_code, cause.response.headers, attempt)
+        if not isinstance(cause, openai.APIConnectionError):
             return None
+        pause = doubled_pause(attempt)
         return pause if pause <= LONGEST_PAUSE else None
 
     def _checked(self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int) -> T:
@@ -288,11 +283,7 @@ class Server:
         )
 
     def _quoted(self, text: str) -> str:
-        """Return a server's message in one line, without the secrets that it may repeat."""
-        for secret in filter(None, (self._key, *self._secrets)):
-            text = text.replace(secret, "***")
-        text = " ".join(text.split())
-        return text if len(text) <= 300 else text[:299] + "…"
+        return quoted(text, (self._key, *self._secrets))
 
 
 class AzureServer(Server):
@@ -362,6 +353,54 @@ def _code(body: object) -> str:
         codes.append(str(body.get("code") or ""))
         body = body.get("innererror")
     return " ".join(codes).strip()
+
+
+def quoted(text: str, secrets: Iterable[str]) -> str:
+    """Return a server's message in one bounded line, without the secrets that it may repeat."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "***")
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def doubled_pause(attempt: int) -> float:
+    """Return the seconds after an attempt, if the server states no pause."""
+    return float(FIRST_PAUSE * 2 ** (attempt - 1))
+
+
+def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float | None:
+    """Return the seconds before another attempt after a failure status.
+
+    Parameters
+    ----------
+    status
+        Status of the answer.
+    headers
+        Headers of the answer, which may state a pause.
+    attempt
+        Number of the failed attempt, from 1.
+
+    Returns
+    -------
+    float or None
+        None if the failure is permanent, or the stated pause is longer than `LONGEST_PAUSE`.
+    """
+    if not (status in (408, 409, 429) or status >= 500):
+        return None
+    stated = stated_pause(headers)
+    pause = doubled_pause(attempt) if stated is None else stated
+    return pause if pause <= LONGEST_PAUSE else None
+
+
+def wait_for_attempt(
+    attempt: int, attempts: int, name: str, status: int | None, pause: float
+) -> None:
+    """Report that an attempt follows the answer of a server after a pause, and wait for it."""
+    report_message(
+        f"{name} answered {status or 'nothing'}; attempt {attempt} of {attempts} follows in "
+        f"{pause:.1f} s"
+    )
+    time.sleep(pause)
 
 
 def stated_pause(headers: Mapping[str, str]) -> float | None:

@@ -16,14 +16,15 @@ import httpx2
 from askew.addresses import secrets_of, shown
 from askew.errors import ServerError
 from askew.hosted import (
-    FIRST_PAUSE,
     KEY_VARIABLE,
     BoundedClient,
     PermanentFailure,
     check_address_of_server,
+    doubled_pause,
     key_in,
+    quoted,
+    wait_for_attempt,
 )
-from askew.messages import report_message
 from askew.store.foreign import json_value
 
 ATTEMPTS = 4
@@ -35,9 +36,6 @@ LONGEST_WAIT = 2.0
 
 ANSWER_SECONDS = 60.0
 """Seconds without any data after which a request fails. The image itself may take longer."""
-
-LONGEST_MESSAGE = 300
-"""Largest number of characters of a server's message."""
 
 
 class ComfyServer:
@@ -159,13 +157,9 @@ class ComfyServer:
             may_repeat = method == "GET" or error.status is not None
             if not (is_temporary and may_repeat) or attempt == ATTEMPTS:
                 raise error
-            pause = FIRST_PAUSE * 2 ** (attempt - 1)
+            pause = doubled_pause(attempt)
             attempt += 1
-            report_message(
-                f"{self.url} answered {error.status or 'nothing'}; attempt {attempt} of {ATTEMPTS} "
-                f"follows in {pause:.1f} s"
-            )
-            time.sleep(pause)
+            wait_for_attempt(attempt, ATTEMPTS, self.url, error.status, pause)
 
     def _attempt(self, method: str, path: str, content: object) -> httpx2.Response | ServerError:
         """Return the answer to a request, or its failure."""
@@ -199,6 +193,4 @@ class ComfyServer:
     def _quoted(self, content: object) -> str:
         """Return a server's message in one bounded line, without secrets that it may repeat."""
         text = content if isinstance(content, str) else json.dumps(content)
-        for secret in filter(None, (self._key, *self._secrets)):
-            text = text.replace(secret, "***")
-        return " ".join(text.split())[:LONGEST_MESSAGE]
+        return quoted(text, (self._key, *self._secrets))

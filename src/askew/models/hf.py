@@ -7,7 +7,6 @@ address that a provider answers.
 
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,16 +17,15 @@ from askew.errors import MissingPackage, ServerError, UnknownName, UsageError
 from askew.hosted import (
     ATTEMPTS,
     DEADLINE,
-    FIRST_PAUSE,
     KEY_VARIABLE,
-    LONGEST_PAUSE,
     USED_UP,
     check_concurrency,
     finished_within,
+    pause_after,
+    quoted,
     revision_or_month,
-    stated_pause,
+    wait_for_attempt,
 )
-from askew.messages import report_message
 from askew.models.base import Request, Setting
 from askew.store.imagefile import SUFFIXES, as_rgb, check_size
 from askew.types import Missing
@@ -49,9 +47,6 @@ SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
 """Words in the errors of providers that refuse a prompt."""
-
-LONGEST_MESSAGE = 300
-"""Largest number of characters of a provider's message."""
 
 
 class InferenceModel:
@@ -155,12 +150,8 @@ class InferenceModel:
                 pause = None if USED_UP.search(words) else _pause(error, status, attempt)
                 if pause is None:
                     raise ServerError(f"{self.name}: {words}", status=status) from error
-            report_message(
-                f"{self.name} answered {status}; attempt {attempt + 1} of {ATTEMPTS} follows in "
-                f"{pause:.1f} s"
-            )
-            time.sleep(pause)
             attempt += 1
+            wait_for_attempt(attempt, ATTEMPTS, self.name, status, pause)
 
     def _answer(self, prompt: str, fields: Mapping[str, Any]) -> Image.Image:
         """Return the image that the provider sends in time.
@@ -183,9 +174,7 @@ class InferenceModel:
         """Return a provider's message in one line, without the token that it may repeat."""
         server_message = getattr(error, "server_message", None)
         text = f"{error} {server_message or ''}"
-        if self._token:
-            text = text.replace(self._token, "***")
-        return " ".join(text.split())[:LONGEST_MESSAGE] or type(error).__name__
+        return quoted(text, [self._token]) or type(error).__name__
 
     def unknown_words(self, prompt: str) -> list[str]:
         """Return no words, since the words that a hosted model ignores are unknown."""
@@ -194,12 +183,9 @@ class InferenceModel:
 
 def _pause(error: Exception, status: int | None, attempt: int) -> float | None:
     """Return the seconds before another attempt; None if there is no further attempt."""
-    is_temporary = status in (408, 409, 429) or (status is not None and status >= 500)
-    if not is_temporary or attempt >= ATTEMPTS:
+    if status is None or attempt >= ATTEMPTS:
         return None
-    stated = stated_pause(error.response.headers)  # type: ignore[attr-defined]
-    pause = FIRST_PAUSE * 2 ** (attempt - 1) if stated is None else stated
-    return pause if pause <= LONGEST_PAUSE else None
+    return pause_after(status, error.response.headers, attempt)  # type: ignore[attr-defined]
 
 
 def create(
