@@ -6,9 +6,8 @@ import io
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +16,7 @@ from PIL import Image
 
 from askew.models.base import Request
 from askew.models.planted import PlantedModel
-from local_llm import Reply
+from local_server import Reply, replying
 
 WORKFLOW = Path(__file__).with_name("comfy_workflow.json")
 
@@ -87,38 +86,6 @@ class LocalComfy:
 @contextmanager
 def comfy(fault: Fault = lambda path, number: None) -> Iterator[LocalComfy]:
     """Run a server until the context ends."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self._answer(self.rfile.read(int(self.headers["content-length"])))
-
-        def do_GET(self) -> None:
-            self._answer(b"")
-
-        def _answer(self, body: bytes) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = local.reply(self.path, headers, body)
-            self.send_response(reply.status)
-            for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-        def handle(self) -> None:
-            with suppress(OSError):  # a client may give up
-                super().handle()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    local = LocalComfy(f"http://127.0.0.1:{server.server_address[1]}", fault)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with replying(lambda *request: local.reply(*request)) as address:
+        local = LocalComfy(address, fault)
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -5,21 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-
-@dataclass
-class Reply:
-    """A reply of the server."""
-
-    body: bytes
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    wait: threading.Event | None = None
-
+from local_server import Reply, replying
 
 Answer = Callable[[int, dict[str, Any]], Reply]
 """A function from the number of a request and its JSON to a reply."""
@@ -65,37 +55,16 @@ def serving(answer: Answer) -> Iterator[LocalLLM]:
     """Run a server until the context ends."""
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            content = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            with lock:
-                number = len(local.requests)
-                local.requests.append(content)
-                local.headers.append({name.lower(): value for name, value in self.headers.items()})
-            reply = answer(number, content)
-            if reply.wait is not None:
-                reply.wait.wait(20)
-            self.send_response(reply.status)
-            for name, value in {"content-length": str(len(reply.body)), **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
+    def reply_to(path: str, headers: dict[str, str], body: bytes) -> Reply:
+        if not body:
+            return Reply(b"", 501)
+        content = json.loads(body)
+        with lock:
+            number = len(local.requests)
+            local.requests.append(content)
+            local.headers.append(headers)
+        return answer(number, content)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-        def handle(self) -> None:
-            with suppress(OSError):  # some tests make the client give up
-                super().handle()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    local = LocalLLM(f"http://127.0.0.1:{server.server_address[1]}/v1")
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with replying(reply_to) as address:
+        local = LocalLLM(f"{address}/v1")
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

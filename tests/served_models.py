@@ -18,7 +18,7 @@ from askew.models.base import Request
 from askew.models.planted import PlantedModel
 from askew.serve.app import ImageServer
 from askew.serve.faults import Fault
-from local_llm import Reply
+from local_server import Reply
 
 
 def planted_reply(content: dict[str, Any]) -> Reply:

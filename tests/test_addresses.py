@@ -14,7 +14,8 @@ from askew.addresses import check_address, secrets_of, shown, without_logins
 from askew.cli import run
 from askew.errors import UsageError
 from askew.plan import read_plan
-from local_llm import Reply, fails, serving
+from local_llm import fails, serving
+from local_server import Reply
 from served_models import served
 
 SECRET = "canary"

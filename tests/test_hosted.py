@@ -26,7 +26,8 @@ from askew.hosted import (
     Server,
     _bounded_content,
 )
-from local_llm import Reply, fails, says, serving
+from local_llm import fails, says, serving
+from local_server import Reply, dripping
 
 
 @pytest.fixture(autouse=True)
@@ -113,22 +114,13 @@ def test_headers_that_arrive_too_slowly_end_at_the_deadline(
 ) -> None:
     """The deadline ends before the timeout, so that a busy machine causes no silence."""
     monkeypatch.setattr("askew.hosted.DEADLINE", 0.05)
-    ended = threading.Event()
-
-    def drip(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-        while not ended.wait(0.05):
-            connection.sendall(b"x")
-        connection.close()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=drip, args=(listener,), daemon=True).start()
-        started = time.monotonic()
-        with pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"):
-            ask(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", timeout=10)
-        assert time.monotonic() - started < 20
-        ended.set()
+    started = time.monotonic()
+    with (
+        dripping() as url,
+        pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"),
+    ):
+        ask(f"{url}/v1", timeout=10)
+    assert time.monotonic() - started < 20
 
 
 class CountedBytes(bytes):

@@ -19,7 +19,8 @@ from askew.options import ProposalContext
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, read_plan
 from askew.store.completions import Completions
-from local_llm import LocalLLM, Reply, fails, says, serving
+from local_llm import LocalLLM, fails, says, serving
+from local_server import Reply
 
 PROMPT = "a nurse at work"
 VALUES = {"gender": ("female", "male"), "light": ("dim", "bright")}

@@ -25,7 +25,8 @@ from askew.models.planted import PlantedModel
 from askew.prompts.axes import catalogue
 from askew.prompts.lexicon import LexiconWriter
 from askew.store.store import Store
-from local_llm import Reply, prompts, says, serving
+from local_llm import prompts, says, serving
+from local_server import Reply
 from recorded_runs import in_file
 
 BLUE = MinePlan(

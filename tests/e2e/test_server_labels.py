@@ -20,7 +20,8 @@ from askew.store.files import sha256
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from image_collections import audit_collection, labeled_rows, noise_image, save_collection
-from local_llm import Reply, says, serving
+from local_llm import says, serving
+from local_server import Reply
 from served_models import served
 
 ROOT = Path(__file__).parents[2]

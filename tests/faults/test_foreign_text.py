@@ -32,7 +32,8 @@ from askew.store.files import read_json
 from askew.store.journal import Journal
 from askew.store.rows import is_valid
 from hostile_text import TOML, VALUES, at_most_a_second, is_one_sentence
-from local_llm import Reply, serving
+from local_llm import serving
+from local_server import Reply
 
 
 def in_results(value: str, folder: Path) -> Path:

@@ -21,7 +21,8 @@ from askew.plan import read_plan
 from askew.prompts.openai import create as writer_of
 from askew.store.store import Store
 from askew.types import Missing, Question
-from local_llm import Reply, says, serving
+from local_llm import says, serving
+from local_server import Reply
 
 pytestmark = pytest.mark.slow
 MANY = settings(max_examples=2_500, deadline=None, suppress_health_check=list(HealthCheck))

@@ -22,7 +22,8 @@ from askew.store.files import sha256
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Missing, Picture, Question
-from local_llm import Reply, fails, says, serving
+from local_llm import fails, says, serving
+from local_server import Reply
 from served_models import served
 
 GENDER = find_axis("gender").questions[0]

@@ -17,7 +17,7 @@ from askew.models.base import Request
 from askew.models.comfyui import ComfyModel, create
 from askew.models.planted import PlantedModel
 from local_comfy import WORKFLOW, Fault, comfy
-from local_llm import Reply
+from local_server import Reply
 
 PROMPT = "a photo of a nurse"
 
@@ -26,7 +26,7 @@ PROMPT = "a photo of a nurse"
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     monkeypatch.setattr(comfyui_server, "FIRST_WAIT", 0.01)
-    monkeypatch.setattr(comfyui_server, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("askew.hosted.FIRST_PAUSE", 0.01)
 
 
 def model_at(url: str, **settings: Any) -> ComfyModel:

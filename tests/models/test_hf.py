@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import socket
-import threading
 from typing import Any
 
 import pytest
@@ -17,7 +15,8 @@ from askew.models.base import Request
 from askew.models.hf import TOKEN_VARIABLE, InferenceModel, create
 from askew.models.planted import PlantedModel
 from askew.types import Missing
-from local_llm import Reply, fails, serving
+from local_llm import fails, serving
+from local_server import Reply, dripping
 from served_models import planted_reply
 
 PROMPT = "a photo of a nurse"
@@ -145,21 +144,11 @@ def test_an_answer_that_arrives_too_slowly_ends_at_the_deadline(
 ) -> None:
     """The deadline ends before the timeout, so that a busy machine causes no silence."""
     monkeypatch.setattr("askew.models.hf.DEADLINE", 0.05)
-    ended = threading.Event()
-
-    def drip(listener: socket.socket) -> None:
-        connection, _ = listener.accept()
-        connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-        while not ended.wait(0.05):
-            connection.sendall(b"x")
-        connection.close()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=drip, args=(listener,), daemon=True).start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"):
-            image_of(hosted(url, timeout=10))
-        ended.set()
+    with (
+        dripping() as url,
+        pytest.raises(ServerError, match=r"did not complete its answer within 0.5 s"),
+    ):
+        image_of(hosted(url, timeout=10))
 
 
 def test_a_provider_needs_a_token() -> None:

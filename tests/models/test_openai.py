@@ -17,7 +17,8 @@ from askew.models.base import REPORT, Request
 from askew.models.openai import HostedModel, create
 from askew.models.planted import PlantedModel
 from askew.types import Missing
-from local_llm import Reply, fails, serving
+from local_llm import fails, serving
+from local_server import Reply
 from served_models import served
 
 PROMPT = "a photo of a nurse"

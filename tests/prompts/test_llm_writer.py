@@ -21,7 +21,8 @@ from askew.prompts.llm import ATTEMPTS, AnswerTally
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
 from askew.store.completions import Completions
-from local_llm import Reply, fails, prompts, says, serving
+from local_llm import fails, prompts, says, serving
+from local_server import Reply
 
 GOOD = [
     "a red boat on a lake",

@@ -22,7 +22,8 @@ from askew.run.count import CountingRun
 from askew.run.live import LiveRun
 from askew.store.store import Store
 from askew.types import Picture, Question
-from local_llm import Reply, fails, says, serving
+from local_llm import fails, says, serving
+from local_server import Reply
 
 KIND = Question("Which kind?", ("a", "b"), "kind")
 SIZE = Question("Which size?", ("small", "large"), "size")
