@@ -141,11 +141,15 @@ def test_images_of_a_folder_exist_already(tmp_path: Path, deep: askew.AuditResul
         image = deep.picture(str(name))
         assert image is not None
         image.save(folder / f"{name}.png")
-    with pytest.raises(UsageError, match=r"exist already\. Remove --counterfactuals none"):
-        askew.audit(
-            model=f"folder/{folder.parent}",
-            counterfactuals="none",
-            run=tmp_path / "run",
-            axes=["gender"],
-            vqa=["studio"],
-        )
+    for option, settings in {
+        "--counterfactuals none": {"counterfactuals": "none"},
+        "--until decided": {"until": "decided"},
+    }.items():
+        with pytest.raises(UsageError, match=rf"exist already\. Remove {option}$"):
+            askew.audit(
+                model=f"folder/{folder.parent}",
+                run=tmp_path / "run",
+                axes=["gender"],
+                vqa=["studio"],
+                **settings,  # type: ignore[arg-type]
+            )

@@ -110,8 +110,10 @@ def test_the_preview_bounds_an_unknown_number_of_images(
 
 def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
     text = resumed.markdown()
-    assert "until a verdict on gender was significant, up to 48 images per prompt" in text
-    assert "Stopped at " in text
+    assert "until a verdict on gender is significant, up to 48 images per prompt" in text
+    stopped = [image_set.n for image_set in resumed.findings.sets if image_set.n < 48]
+    assert f"Stopped at {stopped[0]} images of at most 48 per prompt." in text
+    assert "No verdict was reached for 1 prompt with 48 images." in text
     assert "undecided, not unbiased" in text
     assert resumed.findings.shares_over_prompts == ()
 

@@ -35,9 +35,12 @@ def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> Audi
     if plan.counterfactuals == "all":
         return plan
     if isinstance(source, Collection):
+        option = f"--counterfactuals {plan.counterfactuals}"
+        if plan.until:
+            option = f"--until {plan.until}"
         raise UsageError(
-            "--counterfactuals chooses the images that a model generates, but the images of "
-            f"{source.name} exist already. Remove --counterfactuals {plan.counterfactuals}"
+            f"{option} chooses the images that a model generates, but the images of {source.name} "
+            f"exist already. Remove {option}"
         )
     baseline = plan.with_counterfactuals(lambda _, axis: axis.name in plan.axes_in_depth)
     if plan.counterfactuals == "none":

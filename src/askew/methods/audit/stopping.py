@@ -7,6 +7,7 @@ the first look on, so that a later look never takes a verdict back.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from askew.methods.audit.plan import AuditPlan
@@ -91,10 +92,23 @@ def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[
     significant = {
         place for place, q in zip(p_values, corrected, strict=True) if q < SIGNIFICANCE_LEVEL
     }
-    return {prompt.text for prompt in plan.prompts if _is_decided(plan, prompt, significant)}
+    return {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
 
 
-def _is_decided(plan: AuditPlan, prompt: PromptPlan, significant: set[tuple[str, str]]) -> bool:
+def is_decided(
+    plan: AuditPlan, prompt: PromptPlan, significant: AbstractSet[tuple[str, str]]
+) -> bool:
+    """Check whether the named axes of a prompt, or any of its axes, are significant.
+
+    Parameters
+    ----------
+    plan
+        The plan, which may name axes.
+    prompt
+        The prompt.
+    significant
+        Prompts and axes with a significant verdict.
+    """
     results = {axis.name: (prompt.text, axis.name) in significant for axis in prompt.closed}
     named = [results[name] for name in plan.decide if name in results]
     return all(named) if named else any(results.values())

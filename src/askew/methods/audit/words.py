@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
+from askew.methods.audit.stopping import is_decided
 from askew.pages import skeleton, words
 from askew.pages.blocks import Section
 from askew.pages.phrases import format_phrase
@@ -271,14 +272,23 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
 
 def stop_sentence(findings: AuditFindings) -> str:
     """Return the numbers of images at which a verdict was reached; "" for a fixed number."""
-    if not findings.plan.until:
+    plan = findings.plan
+    if not plan.until:
         return ""
-    return f"Stopped at {_images_at_stop(findings)} of at most {findings.plan.images} per prompt."
-
-
-def _images_at_stop(findings: AuditFindings) -> str:
-    sizes = sorted({image_set.n for image_set in findings.sets})
-    return f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
+    significant = {
+        (entry.prompt, entry.axis) for entry in survey_leads(findings.shares) if is_biased(entry)
+    }
+    decided = {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
+    sizes = sorted({image_set.n for image_set in findings.sets if image_set.prompt in decided})
+    if not sizes:
+        return f"No verdict was reached with {plan.images} images per prompt, the largest number."
+    reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
+    sentence = f"Stopped at {reached} of at most {plan.images} per prompt."
+    undecided = len(plan.prompts) - len(decided)
+    if undecided:
+        prompts = plural(undecided, "prompt")
+        sentence += f" No verdict was reached for {prompts} with {plan.images} images."
+    return sentence
 
 
 def look_notes(findings: AuditFindings) -> tuple[str, ...]:
@@ -286,16 +296,15 @@ def look_notes(findings: AuditFindings) -> tuple[str, ...]:
     plan = findings.plan
     if not plan.until:
         return ()
-    reached = _images_at_stop(findings)
     end = (
         f"on {listing([axis_label(name) for name in plan.decide])}"
         if plan.decide
         else "on any axis"
     )
     return (
-        f"Images were added until a verdict {end} was significant, up to {plan.images} images per "
-        f"prompt: {reached}. q and the intervals allow for {len(looks(plan.images))} looks. A prompt "
-        "without a significant verdict is undecided, not unbiased.",
+        f"Images are added until a verdict {end} is significant, up to {plan.images} images per "
+        f"prompt. q and the intervals allow for {len(looks(plan.images))} looks. A prompt without a "
+        "significant verdict is undecided, not unbiased.",
     )
 
 
