@@ -344,14 +344,12 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         condition="the difference of two groups has q of 0.05 or more",
     ),
     "task_difference": Phrase(
-        text="{b} and {a} differ significantly in {count} of {tests}. Largest: {score} is {after} in "
-        "{b} and {before} in {a} ({difference}, {q}).",
+        text="{b} and {a} differ significantly in {count} of {tests}.",
         condition="of two compared runs: at least one difference has q < 0.05, by Benjamini-Hochberg "
         "over all differences of the comparison",
     ),
     "no_task_difference": Phrase(
-        text="{b} and {a} do not differ significantly in any of {tests}. Largest: {score} is "
-        "{after} in {b} and {before} in {a} ({difference}, {q}).",
+        text="{b} and {a} do not differ significantly in any of {tests}.",
         condition="every q is 0.05 or more",
     ),
     "samples_change": Phrase(

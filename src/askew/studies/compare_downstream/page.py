@@ -41,14 +41,15 @@ def page(comparison: TaskFindings) -> b.Page:
     view = TaskView(comparison)
     pairs = view.pairs
     first = pairs[0]
+    claim, evidence = view.sentences(first)
     charts = view.charts(first)
     runs = comparison.runs
     method = next(iter(runs.values())).plan.method
     return b.Page(
         kicker=f"askew compare: {len(runs)} runs of askew {method}",
         title=" and ".join(shorten(name, 40) for name in runs),
-        answer=view.sentence(first),
-        detail=view.pairing(first),
+        answer=claim,
+        detail=" ".join(filter(None, (evidence, view.pairing(first)))),
         meta=skeleton.meta_line(view.fact(name) for name in runs),
         first=b.FirstScreen(tuple(charts[:1]), (view.images(first, IMAGES),), layout="even"),
         sections=(
@@ -104,9 +105,9 @@ class TaskView:
         text = f"{name}: {run.findings.model.name}, input images {inputs}, {run.folder}"
         return f"{self.letter(name)}: {shorten(text, 240)}"
 
-    def sentence(self, pair: RunPair) -> str:
-        """Return in how many scores two runs differ, with the largest difference."""
-        return pair_sentence(self.entries(pair), self._first_set)
+    def sentences(self, pair: RunPair) -> tuple[str, str]:
+        """Return in how many scores two runs differ, and the largest difference."""
+        return pair_sentences(self.entries(pair), self._first_set)
 
     @property
     def _first_set(self) -> str:
@@ -126,7 +127,7 @@ class TaskView:
 
     def of_pair(self, pair: RunPair) -> Iterator[b.Block]:
         """Yield the sentence and the charts of two runs."""
-        yield b.Paragraph(self.sentence(pair))
+        yield b.Paragraph(pair_sentence(self.entries(pair), self._first_set))
         yield from self.charts(pair)
 
     def charts(self, pair: RunPair) -> list[b.Block]:
@@ -229,7 +230,12 @@ class TaskView:
 
 
 def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
-    """Return in how many scores two runs differ, with the largest difference.
+    """Return in one text in how many scores two runs differ, see `pair_sentences`."""
+    return " ".join(filter(None, pair_sentences(entries, first_set)))
+
+
+def pair_sentences(entries: Sequence[TaskDifference], first_set: str = "") -> tuple[str, str]:
+    """Return in how many scores two runs differ, and the largest difference.
 
     Parameters
     ----------
@@ -242,23 +248,25 @@ def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str
     first, second = (shorten(name, 60) for name in entries[0].runs)
     if not tested:
         why = next(entry.difference for entry in entries if isinstance(entry.difference, Missing))
-        return f"{second} and {first} could not be compared: {w.reason(why)}."
+        return f"{second} and {first} could not be compared: {w.reason(why)}.", ""
     differing = [entry for entry in tested if entry.is_significant]
     largest = max(differing or tested, key=lambda entry: entry.size)
     difference = largest.difference
     before, after = (_value(score, largest) for score in largest.of_runs)
     name = CHARTS[largest.score].format(first=first_set)
-    return format_phrase(
+    claim = format_phrase(
         "task_difference" if differing else "no_task_difference",
         a=first,
         b=second,
         count=len(differing),
         tests=w.plural(len(tested), "tested score"),
-        score=f"the {name[:1].lower()}{name[1:]} ({_label(largest)})",
-        before=before,
-        after=after,
-        difference=f"{w.measured(difference, _scale(largest))}{_unit(largest)}",
-        q=w.probability(difference.q if isinstance(difference, Estimate) else None, "q"),
+    )
+    score = f"the {name[:1].lower()}{name[1:]} ({_label(largest)})"
+    change = f"{w.measured(difference, _scale(largest))}{_unit(largest)}"
+    q = w.probability(difference.q if isinstance(difference, Estimate) else None, "q")
+    return (
+        claim,
+        f"Largest: {score} is {after} in {second} and {before} in {first} ({change}, {q}).",
     )
 
 
