@@ -1,0 +1,305 @@
+"""Agreement of raters: Krippendorff's alpha and Cohen's kappa, with bootstrap intervals.
+
+Ratings are an array (raters, items) of whole numbers: the index of the value, or -1 where a rater
+gave no value. Both coefficients are 1 - D_o / D_e: the disagreement of raters about the same item,
+divided by the disagreement expected by chance. The weight of a disagreement of two values is
+
+- nominal: 1 if the values differ (`nominal_weights`),
+- ordinal, alpha: the squared number of ratings between two values (Krippendorff 2011, section C),
+- ordinal, kappa: the squared difference of the positions of two values.
+
+A resample draws items, raters or both with replacement. A rater who is drawn twice is not compared
+with himself: pairs of ratings are formed between different raters only. With two raters, resamples of
+raters are of no use, since half of them contain a single rater.
+
+All functions raise NotEnoughData if no item has two ratings, or if all ratings are equal, and
+ValueError for invalid arrays.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import scipy
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import LEAST_IMAGES, Floats, percentile_interval, tail
+from askew.types import Estimate, Scale
+
+Resampled = Literal["items", "raters", "items and raters"]
+"""Units that a bootstrap draws."""
+
+LEAST_RATERS = 3
+"""Smallest number of raters that are resampled."""
+
+BATCH_CELLS = 2**23
+"""Largest number of cells of the counts of a batch of resamples."""
+
+
+def krippendorff_alpha(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
+    """Return Krippendorff's alpha (2011).
+
+    Parameters
+    ----------
+    ratings : array, (raters, items)
+        Index of the value, or -1.
+    values
+        Number of values.
+    scale
+        Scale of the values. Ordinal values are in their order.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for agreement by chance, negative for less agreement.
+    """
+    answered = _answered(ratings, values)
+    ones = np.ones((1, answered.shape[0]))
+    pairs = _coincidences(answered, ones, np.ones((1, answered.shape[1])))
+    alpha = float(_alphas(pairs, scale)[0])
+    _check_defined(alpha, pairs[0])
+    return alpha
+
+
+def alpha_estimate(
+    ratings: ArrayLike,
+    values: int,
+    scale: Scale = "nominal",
+    *,
+    rng: Generator,
+    over: Resampled = "items and raters",
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate Krippendorff's alpha with a bootstrap interval.
+
+    An interval over items is about other items of the same raters. An interval over items and
+    raters is about other items and other raters, and is conservative (Owen 2007). Without any
+    disagreement the low end is 1 minus the upper Wilson bound of the share of items with chance
+    agreement only.
+
+    Parameters
+    ----------
+    ratings : array, (raters, items)
+        Index of the value, or -1.
+    values
+        Number of values.
+    scale
+        Scale of the values.
+    rng
+        Generator of the resamples.
+    over
+        Resampled units. Fewer than three raters are not resampled.
+    draws
+        Number of resamples.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Without an interval if there are fewer than three items, or only raters may be resampled and
+        there are fewer than three. `n` counts items with two or more ratings.
+    """
+    answered = _answered(ratings, values)
+    alpha = krippendorff_alpha(ratings, values, scale)
+    raters, items = answered.shape[:2]
+    n = int((answered.any(axis=2).sum(axis=0) >= 2).sum())
+    estimate = Estimate(value=alpha, n=n, max=1.0, null=0.0)
+    units = _resampled_units(over, raters)
+    if not units or n < LEAST_IMAGES:
+        return estimate
+    drawn = []
+    batch = max(BATCH_CELLS // answered[0].size, 1)
+    for start in range(0, draws, batch):
+        count = min(batch, draws - start)
+        of_raters = _unit_weights(raters, count, rng, drawn="raters" in units)
+        of_items = _unit_weights(items, count, rng, drawn="items" in units)
+        drawn.append(_alphas(_coincidences(answered, of_raters, of_items), scale))
+    return _with_interval(estimate, np.concatenate(drawn), f"bootstrap over {units}", level)
+
+
+def cohen_kappa(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
+    """Return the kappa of two raters (Cohen 1960; 1968 with squared weights if ordinal).
+
+    Parameters
+    ----------
+    ratings : array, (2, items)
+        Index of the value, or -1. An item that only one rater rated is left out.
+    values
+        Number of values.
+    scale
+        Scale of the values.
+    """
+    table = _table_of_two(ratings, values)
+    kappa = float(_kappas(table[None], scale)[0])
+    _check_defined(kappa, table)
+    return kappa
+
+
+def kappa_estimate(
+    ratings: ArrayLike,
+    values: int,
+    scale: Scale = "nominal",
+    *,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the kappa of two raters with a bootstrap interval over items.
+
+    Parameters
+    ----------
+    ratings : array, (2, items)
+        Index of the value, or -1.
+    values
+        Number of values.
+    scale
+        Scale of the values.
+    rng
+        Generator of the resamples.
+    draws
+        Number of resamples.
+    level
+        Level of the interval, in (0, 1).
+    """
+    table = _table_of_two(ratings, values)
+    kappa = cohen_kappa(ratings, values, scale)
+    n = int(table.sum())
+    estimate = Estimate(value=kappa, n=n, max=1.0, null=0.0)
+    if n < LEAST_IMAGES:
+        return estimate
+    resampled = rng.multinomial(n, table.ravel() / n, size=draws).reshape(draws, *table.shape)
+    return _with_interval(estimate, _kappas(resampled, scale), "bootstrap over items", level)
+
+
+def nominal_weights(values: int) -> Floats:
+    """Return weights of disagreements (values, values): 1 for different values, else 0."""
+    return np.asarray(1.0 - np.eye(values))
+
+
+def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
+    """Return (raters, items, values): true where a rater gave the value."""
+    codes = np.asarray(ratings)
+    if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
+        raise ValueError("ratings must be whole numbers in an array (raters, items)")
+    if codes.size and not -1 <= codes.min() <= codes.max() < values:
+        raise ValueError(f"ratings must lie between -1 and {values - 1}")
+    return np.asarray(codes[:, :, None] == np.arange(values))
+
+
+def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floats) -> Floats:
+    """Return weighted coincidences of values (draws, values, values).
+
+    An item with ratings of weight m counts m, divided equally over its pairs of different raters.
+
+    Parameters
+    ----------
+    answered : array, (raters, items, values)
+        True where a rater gave the value.
+    of_raters, of_items : array, (draws, raters) and (draws, items)
+        Weights of the raters and items.
+    """
+    raters, items, values = answered.shape
+    flat = answered.reshape(raters, items * values).astype(float)
+    draws = len(of_raters)
+    counts = (of_raters @ flat).reshape(draws, items, values)
+    with_itself = (np.square(of_raters) @ flat).reshape(draws, items, values)
+    ratings = counts.sum(axis=2)
+    pairs = np.square(ratings) - with_itself.sum(axis=2)
+    share = np.divide(ratings, pairs, out=np.zeros_like(pairs), where=pairs > 0) * of_items
+    of_values = np.swapaxes(counts * share[..., None], 1, 2) @ counts
+    diagonal = np.einsum("di,div->dv", share, with_itself)
+    of_values[:, np.arange(values), np.arange(values)] -= diagonal
+    return np.asarray(np.maximum(of_values, 0))
+
+
+def _alphas(pairs: Floats, scale: Scale) -> Floats:
+    """Return the alpha of each table of coincidences; NaN where no two values occur."""
+    ratings = pairs.sum(axis=2)
+    total = ratings.sum(axis=1)
+    weights = _alpha_weights(ratings, scale)
+    observed = (pairs * weights).sum(axis=(1, 2))
+    expected = (ratings[:, :, None] * ratings[:, None, :] * weights).sum(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alphas = 1 - (total - 1) * observed / expected
+    return np.asarray(np.where(expected > 0, alphas, np.nan))
+
+
+def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
+    """Return the weights of disagreements (draws, values, values)."""
+    draws, values = ratings.shape
+    if scale == "nominal":
+        return np.broadcast_to(nominal_weights(values), (draws, values, values))
+    middle = np.cumsum(ratings, axis=1) - ratings / 2
+    return np.asarray(np.square(middle[:, :, None] - middle[:, None, :]))
+
+
+def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
+    """Return the counts of both raters' values (values, values)."""
+    answered = _answered(ratings, values)
+    if len(answered) != 2:
+        raise ValueError(f"kappa compares two raters, not {len(answered)}")
+    table = answered[0].astype(np.int64).T @ answered[1].astype(np.int64)
+    if not table.any():
+        raise NotEnoughData("no item has labels by both raters")
+    return np.asarray(table)
+
+
+def _kappas(tables: NDArray[np.int64], scale: Scale) -> Floats:
+    """Return the kappa of each table (draws, values, values); NaN where no two values occur."""
+    values = tables.shape[1]
+    weights = nominal_weights(values)
+    if scale == "ordinal":
+        positions = np.arange(values, dtype=float)
+        weights = np.square(positions[:, None] - positions)
+    total = tables.sum(axis=(1, 2))
+    observed = (tables * weights).sum(axis=(1, 2))
+    chance = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]
+    expected = (chance * weights).sum(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappas = 1 - total * observed / expected
+    return np.asarray(np.where(expected > 0, kappas, np.nan))
+
+
+def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> None:
+    """Raise NotEnoughData for a coefficient that is not a number."""
+    if not pairs.any():
+        raise NotEnoughData("no item has labels by two raters")
+    if np.isnan(coefficient):
+        raise NotEnoughData("all labels are equal, so agreement by chance is not defined")
+
+
+def _resampled_units(over: Resampled, raters: int) -> str:
+    """Return the units that can be resampled in words; empty if there are none."""
+    if raters >= LEAST_RATERS or over == "items":
+        return over
+    return "items" if over == "items and raters" else ""
+
+
+def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Floats:
+    """Return how often each unit is drawn (draws, count); 1 for units that are not resampled."""
+    if not drawn:
+        return np.ones((draws, count))
+    return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
+
+
+def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
+    """Return an estimate with the interval of its resamples."""
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return estimate
+    low, high = percentile_interval(defined, level)
+    complete = partial(replace, estimate, level=level, interval=method)
+    if estimate.value == 1:
+        return complete(low=_low_end_of_agreement(int(estimate.n or 1), level), high=1.0)
+    return complete(low=min(low, estimate.value), high=max(high, estimate.value))
+
+
+def _low_end_of_agreement(items: int, level: float) -> float:
+    """Return 1 minus the upper Wilson bound of a share of which none of the items is an example."""
+    square = float(scipy.stats.norm.isf(tail(level))) ** 2
+    return items / (items + square)
