@@ -396,7 +396,10 @@ class ManifestOptions(TypedDict, total=False):
     ]
     label: Annotated[
         TextsOption,
-        _image_option(help="AXIS=COLUMN, a column with labels by people. May be repeated."),
+        _image_option(
+            help="AXIS=COLUMN, a column with labels by people, or AXIS=COLUMN,COLUMN with a "
+            "column per rater. May be repeated."
+        ),
     ]
     where: Annotated[
         TextsOption,

@@ -91,16 +91,46 @@ def test_rows_of_two_annotators_are_filtered(
     assert "--where annotator=ann" in refused.text
 
 
-def test_columns_of_two_annotators_are_refused_with_the_way(
+def test_columns_of_two_raters_give_their_majority_and_kappa(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = labeled_rows("ann", ["F"] * 6)
-    model = save_collection(tmp_path, [row | {"bob": "M"} for row in rows])
-    for label in (["gender=ann,bob"], ["gender=ann", "--label", "gender=bob"]):
-        refused = audit_collection(tmp_path / "run", capsys, model, "--label", *label)
-        assert refused.code == 2
-        assert "several columns of labels (ann, bob)" in refused.text
-        assert "--label gender=ann" in refused.text
+    # ann and bob agree on 8 of 10 images: 5 female, 3 male
+    rows = labeled_rows("ann", "FFFFFMMMFM")
+    model = save_collection(
+        tmp_path, [row | {"bob": label} for row, label in zip(rows, "FFFFFMMMMF", strict=True)]
+    )
+    for number, label in enumerate((["gender=ann,bob"], ["gender=ann", "--label", "gender=bob"])):
+        run = tmp_path / f"run{number}"
+        audited = audit_collection(run, capsys, model, "--label", *label)
+        assert audited.counts("gender") == {"male": 3, "female": 5}
+        (entry,) = audited.results["shares"]
+        assert entry["missing"] == {"no_majority": 2}
+        (agreement,) = audited.results["agreement"]
+        assert agreement["coefficient"] == "kappa"
+        # p_o = .8, p_e = .6 * .6 + .4 * .4
+        assert agreement["agreement"]["value"] == pytest.approx((0.8 - 0.52) / 0.48)
+        assert agreement["agreement"]["low"] < agreement["agreement"]["high"]
+        assert agreement["no_majority"] == 2
+        assert len(agreement["split"]) == 2
+        assert agreement["votes"]["bob"] == {"female": 6, "male": 4}
+        assert agreement["shares_of_votes"] == pytest.approx({"male": 0.4, "female": 0.6})
+    assert "Cohen's κ" in " ".join(audited.text.split())
+
+
+def test_three_raters_have_krippendorffs_alpha(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = labeled_rows("a", "FFFFFMMMFM")
+    columns = [row | {"b": row["a"], "c": "F"} for row in rows]
+    audited = audit_collection(
+        tmp_path / "run", capsys, save_collection(tmp_path, columns), "--label", "gender=a,b,c"
+    )
+    assert audited.counts("gender") == {"male": 4, "female": 6}
+    (agreement,) = audited.results["agreement"]
+    # 4 of 10 images with one deviating label of 3: alpha = 1 - 29 * 4 * 2 / (2 * 8 * 22)
+    assert agreement["coefficient"] == "alpha"
+    assert agreement["agreement"]["value"] == pytest.approx(1 - 29 * 8 / (2 * 8 * 22))
+    assert agreement["unanimous"] == 6
 
 
 def test_metadata_of_image_folders_are_read(

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from askew.errors import ManifestError, UsageError
-from askew.measure.base import CAPTION, PERSON, VQA
+from askew.measure.base import CAPTION, PERSON, VQA, RatedInstrument
 from askew.measure.labels import LabelVQA
 from askew.measure.labels import create as labels
 from askew.measure.spelling import Spelling
@@ -325,3 +325,41 @@ def test_an_alias_of_a_known_axis_is_no_value_of_a_new_axis(tmp_path: Path) -> N
     mood, gender = vqa.axes()
     assert answers(vqa, collection, mood.questions[0]) == ["1", "-1", "-2", "2"]
     assert answers(vqa, collection, gender.questions[0]) == ["male", "female", "male", "female"]
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        (("F", "F", "M"), "female"),
+        (("F", "M"), "no_majority"),
+        (("F", "M", ""), "no_majority"),
+        (("F", "", ""), "female"),
+        (("both", "both", "M"), "several_people"),
+        (("F", "M", "both"), "no_majority"),
+        (("", "", ""), "not_asked"),
+    ],
+)
+def test_the_answer_is_the_label_of_more_than_half_of_the_raters(
+    written: tuple[str, ...], answer: str, tmp_path: Path
+) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "0.png")
+    names = [f"rater{number}" for number in range(len(written))]
+    text = f"file,prompt,{','.join(names)}\n0.png,p,{','.join(written)}\n"
+    (tmp_path / "manifest.csv").write_text(text, encoding="utf-8")
+    collection = create(str(tmp_path), label={"gender": names})
+    vqa = labels(collection=collection, aliases=SEVERAL)
+    assert reasons(answers(vqa, collection)) == [answer]
+    assert isinstance(vqa, RatedInstrument)
+    assert vqa.raters("gender") == tuple(names)
+    (picture,) = records(collection)
+    assert len(vqa.rater_labels(picture, "gender")) == len(written)
+
+
+def test_a_label_of_one_rater_changes_the_fingerprint(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 4)).save(tmp_path / "0.png")
+    fingerprints = set()
+    for written in ("F,F,F", "F,F,M"):
+        (tmp_path / "manifest.csv").write_text(f"file,prompt,a,b,c\n0.png,p,{written}\n")
+        collection = create(str(tmp_path), label="gender=a,b,c")
+        fingerprints.add(labels(collection=collection).fingerprint)
+    assert len(fingerprints) == 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
 from askew.models.folder import create
-from askew.models.manifest import Manifest, single_columns
+from askew.models.manifest import Manifest, label_columns
 from askew.models.manifest_files import distinct_rows
 from image_collections import noise_image
 
@@ -115,19 +115,22 @@ def test_rows_agree_or_are_refused(rows: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize(
     "label", ["gender=ann,bob", "gender=ann, gender=bob", {"gender": ["ann", "bob"]}]
 )
-def test_columns_of_several_people_are_refused_with_the_way(label: object, tmp_path: Path) -> None:
+def test_columns_of_several_raters_are_read(label: object, tmp_path: Path) -> None:
     text = "file,prompt,ann,bob\na.png,p,F,M\n"
     folder = save_folder(tmp_path, text, "a.png")
-    with pytest.raises(
-        ManifestError, match=r"several columns of labels \(ann, bob\).*--label gender=ann,"
-    ):
-        create(folder, label=label)  # type: ignore[arg-type]
+    collection = create(folder, label=label)  # type: ignore[arg-type]
+    (picture,) = collection.pictures()
+    assert collection.raters == {"gender": ("ann", "bob")}
+    assert (picture.labels, picture.rater_labels) == ({}, {"gender": ("F", "M")})
 
 
-def test_one_column_per_axis_is_read() -> None:
-    assert single_columns("gender=a, age=b") == {"gender": "a", "age": "b"}
+def test_labels_name_their_columns() -> None:
+    assert label_columns("gender=a, age=b") == {"gender": ("a",), "age": ("b",)}
+    assert label_columns("gender=a,b, age=b") == {"gender": ("a", "b"), "age": ("b",)}
     with pytest.raises(ManifestError, match="'gender' must have the form KEY=VALUE"):
-        single_columns("gender")
+        label_columns("gender")
+    with pytest.raises(ManifestError, match="names the column a twice"):
+        label_columns("gender=a,a")
 
 
 @pytest.mark.parametrize("header", ["", " "])

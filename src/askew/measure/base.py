@@ -146,6 +146,17 @@ class CalibratedInstrument(Protocol):
         """Return counts (true values, answered values) for images with known true values, or None."""
 
 
+@runtime_checkable
+class RatedInstrument(Protocol):
+    """Instrument whose answers are the majority of several raters."""
+
+    def raters(self, axis: str) -> tuple[str, ...]:
+        """Return the raters of an axis, in a fixed order; empty if one person labeled the axis."""
+
+    def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
+        """Return the labels of an image by all raters of an axis; empty for an unknown image."""
+
+
 class CachingEmbedder:
     """Embedder that caches vectors by image, since VQA and embedder need the same vectors."""
 

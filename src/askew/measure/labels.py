@@ -4,13 +4,14 @@ Spellings and aliases map each label, as it was written, to a value.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from askew.errors import ManifestError, UnknownName, UsageError
+from askew.measure.raters import majority
 from askew.measure.spelling import MISSING, Spelling, aliases_of, key, ordered
 from askew.models.base import FiledPicture
 from askew.models.folder import FolderCollection
@@ -36,11 +37,15 @@ SIGNIFICANCE_LEVEL = 0.05
 Answers = dict[str, str | Missing]
 """Answers about an image, by axis."""
 
+RaterLabels = dict[str, tuple[str | Missing, ...]]
+"""Labels of an image by all raters, by axis."""
+
 
 class LabelVQA:
     """Instrument that answers with people's labels, and with `not_asked` if there is no label.
 
-    An image is found by its `id`, the SHA-256 of its file, else by its `source`.
+    An image is found by its `id`, the SHA-256 of its file, else by its `source`. If several raters
+    labeled an axis, the answer is the label of their majority, else `no_majority`.
 
     Parameters
     ----------
@@ -81,10 +86,14 @@ class LabelVQA:
             axis: Spelling(axis, known, aliases_of(axis, aliases))
             for axis, known in self.values.items()
         }
+        self._raters = {axis: names for axis, names in collection.raters.items() if len(names) > 1}
         for label, target in aliases.items():
             _check_alias(label, target, spellings)
-        answers = _read(pictures, spellings)
-        self._by_id = _by_content(collection, answers)
+        labels = _read(pictures, spellings)
+        self._ratings_by_id = _by_content(collection, labels)
+        self._ratings_by_source = {str(path): by_axis for path, by_axis in labels.items()}
+        answers = {path: _majorities(by_axis) for path, by_axis in labels.items()}
+        self._by_id = {key: _majorities(each) for key, each in self._ratings_by_id.items()}
         self._by_source = {str(path): by_axis for path, by_axis in answers.items()}
         absent = answers.keys() - collection.digests.keys()
         self.warnings = (*warnings, *_unevenly_absent(self.values, answers, absent))
@@ -97,7 +106,27 @@ class LabelVQA:
             for axis, answer in by_axis.items():
                 answers.append((digest, axis, _content_of(answer)))
         values = sorted((axis, list(known)) for axis, known in self.values.items())
-        return digest_of([values, sorted(answers)])
+        content: list[object] = [values, sorted(answers)]
+        if self._raters:
+            content.append(sorted(self._labels_of_raters()))
+        return digest_of(content)
+
+    def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield the image, the axis and the labels of all raters, for axes with several raters."""
+        for digest, by_axis in self._ratings_by_id.items():
+            for axis in self._raters:
+                yield digest, axis, [_content_of(label) for label in by_axis[axis]]
+
+    def raters(self, axis: str) -> tuple[str, ...]:
+        """Return the raters of an axis by their columns; empty if one person labeled the axis."""
+        return self._raters.get(axis, ())
+
+    def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
+        """Return the labels of an image by all raters of an axis; empty for an unknown image."""
+        labels = self._ratings_by_id.get(picture.id)
+        if labels is None:
+            labels = self._ratings_by_source.get(picture.source or "", {})
+        return labels.get(axis, ())
 
     def axes(self) -> tuple[Axis, ...]:
         """Return the labeled axes, each with one question.
@@ -194,7 +223,7 @@ def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> 
 
 def _check_labeled(collection: FolderCollection) -> None:
     """Raise ManifestError for a collection without labels, with what its folder contains besides."""
-    if any(picture.labels for picture in collection.pictures()):
+    if any(picture.all_labels for picture in collection.pictures()):
         return
     notes = "".join(f". {sentence}" for sentence in collection.warnings)
     raise ManifestError(
@@ -207,7 +236,7 @@ def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the values of each labeled axis, in the order of the labels, and warnings."""
-    labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.labels))
+    labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.all_labels))
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
     known = _known_values(labeled, given)
@@ -283,7 +312,9 @@ def _values_from_labels(
 
 def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str]:
     """Return the labels of a new axis by key; raise ManifestError if two labels share a key."""
-    counts = Counter(picture.labels.get(axis, "") for picture in pictures)
+    counts: Counter[str] = Counter()
+    for picture in pictures:
+        counts.update(picture.all_labels.get(axis, ("",)))
     labels = {plain: written for plain, written in grouped(counts, key).items() if plain}
     for spellings in labels.values():
         if len(spellings) > 1:
@@ -310,21 +341,26 @@ def _content_of(answer: str | Missing) -> str:
 
 def _read(
     pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]
-) -> dict[Path, Answers]:
-    """Return the answers of each image. Raise a ManifestError that lists all labels of unknown meaning."""
-    answers: dict[Path, Answers] = {picture.path: {} for picture in pictures}
+) -> dict[Path, RaterLabels]:
+    """Return the labels of each image. Raise a ManifestError that lists all labels of unknown meaning."""
+    labels: dict[Path, RaterLabels] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
         for axis, spelling in spellings.items():
-            label = picture.labels.get(axis, "")
-            answer = spelling.read(label)
-            if answer is None:
-                unknown[axis, label].append(picture.path)
-            else:
-                answers[picture.path][axis] = answer
+            written = picture.all_labels.get(axis, ("",))
+            for label in written:
+                if spelling.read(label) is None:
+                    unknown[axis, label].append(picture.path)
+            answers = [spelling.read(label) for label in written]
+            labels[picture.path][axis] = tuple(filter(None, answers))
     if unknown:
         raise ManifestError(_describe_unknown(unknown, spellings))
-    return answers
+    return labels
+
+
+def _majorities(labels: RaterLabels) -> Answers:
+    """Return the answer of the raters on each axis."""
+    return {axis: majority(of_axis) for axis, of_axis in labels.items()}
 
 
 def _describe_unknown(
@@ -347,9 +383,9 @@ def _describe_unknown(
 
 
 def _by_content(
-    collection: FolderCollection, answers: Mapping[Path, Answers]
-) -> dict[str, Answers]:
-    """Return answers by the file's SHA-256.
+    collection: FolderCollection, labels: Mapping[Path, RaterLabels]
+) -> dict[str, RaterLabels]:
+    """Return labels by the file's SHA-256.
 
     Raises ManifestError if copies of one image have different labels. Equal files that are not
     images are allowed.
@@ -357,14 +393,14 @@ def _by_content(
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     faults = []
     for path, digest in collection.digests.items():
-        if answers[path] != answers[first[digest]] and not _is_corrupt(path):
+        if labels[path] != labels[first[digest]] and not _is_corrupt(path):
             faults.append(f"{first[digest]} and {path}")
     if faults:
         raise ManifestError(
             f"identical images have different labels: {shorten(faults)}; "
             f"correct the manifest or remove the copies"
         )
-    return {digest: answers[path] for digest, path in first.items()}
+    return {digest: labels[path] for digest, path in first.items()}
 
 
 def _is_corrupt(path: Path) -> bool:

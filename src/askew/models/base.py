@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any, Protocol, get_args, runtime_checkable
@@ -188,6 +188,9 @@ class FiledPicture:
         Condition as in `askew.types.Prompt`. Both are None for the baseline condition.
     labels
         Value that a person gave the image, by axis.
+    rater_labels
+        Values that several raters gave the image, by axis, in the order of the raters. These axes
+        are not among `labels`.
     """
 
     path: Path
@@ -195,6 +198,12 @@ class FiledPicture:
     axis: str | None
     value: str | None
     labels: Mapping[str, str]
+    rater_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def all_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Labels of all raters by axis. An axis in `labels` has a single rater."""
+        return {axis: (label,) for axis, label in self.labels.items()} | dict(self.rater_labels)
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ named after the folder.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from askew.errors import ManifestError
@@ -32,10 +33,10 @@ from askew.models.manifest import (
     Pairs,
     conditions,
     conditions_of,
+    label_columns,
     parse_pairs,
     read_manifest,
     shorten,
-    single_columns,
     split_names,
 )
 from askew.models.manifest_files import (
@@ -68,13 +69,20 @@ class FolderCollection:
         Provider and path.
     warnings
         Sentences about the collection that users should read.
+    raters
+        Columns of the labels by axis: a column per rater.
     """
 
     def __init__(
-        self, name: str, pictures: Sequence[FiledPicture], warnings: Sequence[str] = ()
+        self,
+        name: str,
+        pictures: Sequence[FiledPicture],
+        warnings: Sequence[str] = (),
+        raters: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self.name = name
         self.warnings = tuple(warnings)
+        self.raters = dict(raters or {})
         self._pictures = tuple(pictures)
 
     def pictures(self) -> tuple[FiledPicture, ...]:
@@ -129,7 +137,7 @@ def create(
         Condition of the baseline images. By default an empty cell, "initial", or the only one.
     label
         AXIS=COLUMN, … of people's labels. By default the columns named like an axis of the
-        catalogue.
+        catalogue. AXIS=COLUMN,COLUMN names a column per rater.
     where
         COLUMN=VALUE, … of the rows to use. Several values of a column are alternatives.
     strict
@@ -186,22 +194,22 @@ def _opened(name: str, options: _FolderOptions) -> FolderCollection:
     folder, table = _locate(Path(name), options.manifest)
     contents = contents_of(folder)
     if table is None:
+        raters: Mapping[str, tuple[str, ...]] = {}
         pictures = _from_folders(contents, options.baseline_condition, options.allow_outside)
         is_declined = options.manifest == NO_MANIFEST
         warnings = _unused_without_manifest(contents, is_chosen=is_declined)
     else:
-        pictures, warnings = _from_manifest(contents, table, options)
+        columns = _columns_of(table, options)
+        raters = columns.labels
+        pictures, warnings = _from_manifest(contents, table, columns, options)
     warnings += _without_baseline(pictures)
-    return FolderCollection(f"folder/{name}", pictures, warnings)
+    return FolderCollection(f"folder/{name}", pictures, warnings, raters)
 
 
 def _from_manifest(
-    contents: FolderContents, table: Manifest, options: _FolderOptions
+    contents: FolderContents, table: Manifest, columns: "_Columns", options: _FolderOptions
 ) -> tuple[list[FiledPicture], list[str]]:
     """Return the images of a manifest, and warnings about its rows and about other files."""
-    columns = _columns_of(
-        table, options.file, options.prompt_columns, options.condition, options.label
-    )
     home = home_of(table.path)
     places = Places(contents.folder, home, options.allow_outside, contents.pictures)
     rows = table.where(parse_pairs(options.where))
@@ -228,31 +236,37 @@ class _Columns:
     prompts
         Parts of the prompt.
     labels
-        People's labels, by axis.
+        Columns of people's labels, by axis: a column per rater.
     used
         These columns, and the columns of the condition.
     """
 
     file: str
     prompts: tuple[str, ...]
-    labels: Mapping[str, str]
+    labels: Mapping[str, tuple[str, ...]]
     used: frozenset[str]
 
 
-def _columns_of(
-    table: Manifest, file: str, prompts: Sequence[str], condition: str, label: Pairs
-) -> _Columns:
+def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
     """Return the columns that the options name, or the columns of these names by default."""
-    file = file or next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
-    prompts = tuple(prompts) or ("prompt",)
+    usual = next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
+    file = options.file or usual
+    prompts = tuple(options.prompt_columns) or ("prompt",)
+    condition = options.condition
     reserved = {file, *prompts, condition or CONDITION, "axis", "value"}
     for column in prompts:
         table.require(column, "--prompt-column")
-    labels = _label_columns(table, label, reserved)
+    labels = _label_columns(table, options.label, reserved)
+    label_names = chain.from_iterable(labels.values())
     if condition:
         table.require(condition, "--condition")
     table.require(file, "--file-column")
-    return _Columns(file, prompts, labels, frozenset((*reserved, *labels.values())))
+    return _Columns(
+        file=file,
+        prompts=prompts,
+        labels=labels,
+        used=frozenset((*reserved, *label_names)),
+    )
 
 
 def _filed_pictures(
@@ -261,14 +275,30 @@ def _filed_pictures(
     """Return the image of every row, by line."""
     pictures = {}
     for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
+        single, several = _labels_of_row(row, columns.labels)
         pictures[line] = FiledPicture(
             path=files[line],
             prompt=JOINT.join(row[column] for column in columns.prompts),
             axis=axis,
             value=value,
-            labels={label_axis: row[column] for label_axis, column in columns.labels.items()},
+            labels=single,
+            rater_labels=several,
         )
     return pictures
+
+
+def _labels_of_row(
+    row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
+) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Return the labels of a row by axis: those of single raters, and those of several raters."""
+    single = {}
+    several = {}
+    for axis, names in columns.items():
+        if len(names) == 1:
+            single[axis] = row[names[0]]
+        else:
+            several[axis] = tuple(row[name] for name in names)
+    return single, several
 
 
 def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places) -> list[Path]:
@@ -327,13 +357,16 @@ def _unused_beside_manifest(
     return sentences + other_formats(replace(contents, others=tuple(others)))
 
 
-def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[str, str]:
-    """Return the column of people's labels for every labeled axis."""
-    labels = single_columns(label)
+def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of people's labels for every labeled axis."""
+    labels = label_columns(label)
     if not labels:
         free = set(table.columns) - reserved
-        labels = {axis: axis for axis in AXES if axis in free}
-    return {axis: table.require(column, "--label") for axis, column in labels.items()}
+        labels = {axis: (axis,) for axis in AXES if axis in free}
+    columns = {}
+    for axis, names in labels.items():
+        columns[axis] = tuple(table.require(name, "--label") for name in names)
+    return columns
 
 
 def _check_prompts(manifest: Manifest, columns: Sequence[str]) -> None:

@@ -337,13 +337,15 @@ def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {key: of_key[0] for key, of_key in values.items()}
 
 
-def single_columns(labels: Pairs) -> dict[str, str]:
-    """Return the column of each axis of "axis=column, axis=column", or of a mapping.
+def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each axis of "axis=column, axis=column", or of a mapping.
+
+    Several columns of an axis are several raters: "gender=rater1,rater2".
 
     Raises
     ------
     ManifestError
-        If an axis has several columns, as of several people.
+        If an axis names a column twice.
     """
     if isinstance(labels, str) and "=" in labels:
         # a part without "=" continues the pair before it: gender=rater1,rater2
@@ -355,14 +357,13 @@ def single_columns(labels: Pairs) -> dict[str, str]:
         labels = ",".join(parts)
     columns = parse_pairs(labels)
     for axis, names in columns.items():
-        if len(names) > 1:
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
             raise ManifestError(
-                f"the axis {axis!r} has several columns of labels ({', '.join(names)}), but one "
-                f"column per axis is read. Choose the labels of one person with "
-                f"--label {axis}={names[0]}, or write a column with the label that most people "
-                f"gave, and leave it empty where they disagree"
+                f"--label {axis}={','.join(names)} names the column {shorten(repeated)} twice. "
+                "Name a column for each rater"
             )
-    return single_values(columns)
+    return columns
 
 
 def shorten(items: Sequence[str]) -> str:

@@ -370,7 +370,9 @@ def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
 
 def _fields_of(picture: FiledPicture) -> dict[str, str]:
     """Return prompt, condition and labels of an image, by a name for messages."""
-    labels = {f"label of {axis}": label for axis, label in picture.labels.items()}
+    labels = {
+        f"label of {axis}": ", ".join(of_axis) for axis, of_axis in picture.all_labels.items()
+    }
     condition = " ".join(filter(None, (picture.axis, picture.value)))
     return {"prompt": picture.prompt, "condition": condition, **labels}
 

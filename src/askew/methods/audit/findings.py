@@ -8,6 +8,7 @@ from askew.errors import UnknownName, UsageError
 from askew.findings import E, Head, MappingKey
 from askew.method import Result
 from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.agreement import RaterAgreement
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.following import Following
 from askew.parts.survey.missing_pictures import MissingPictures
@@ -161,6 +162,8 @@ class AuditFindings(Head):
         prompt.
     following : tuple of Following
         Labels of the baseline images against the values that mitigations request of them.
+    agreement : tuple of RaterAgreement
+        Agreement of several raters. Empty if one person labeled the images.
     """
 
     plan: AuditPlan
@@ -173,6 +176,7 @@ class AuditFindings(Head):
     shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
     differences_over_prompts: tuple[SharesDifference, ...] = ()
     following: tuple[Following, ...] = ()
+    agreement: tuple[RaterAgreement, ...] = ()
 
 
 @dataclass(frozen=True)

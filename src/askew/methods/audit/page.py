@@ -22,6 +22,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey import blocks as survey
 from askew.parts.survey import first_screen
+from askew.parts.survey.agreement import agreement_table
 from askew.parts.survey.following import request_blocks
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
@@ -91,7 +92,9 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
 
 
 def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
-    """Yield the comparison of instruments with people's labels, if there are any."""
+    """Yield the agreement of raters and of instruments with people's labels, if there are any."""
+    if findings.agreement:
+        yield b.Section("Raters", [agreement_table(findings.agreement)])
     if findings.confusion:
         level = findings.plan.confidence
         yield b.Section("Labelers", [survey.labelers(findings.confusion, level)])

@@ -8,6 +8,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.stopping import sequential_shares
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
+from askew.parts.survey.agreement import agreement
 from askew.parts.survey.missing_pictures import missing_pictures
 from askew.parts.survey.over_prompts import differences_over_prompts
 from askew.parts.survey.shares import (
@@ -57,6 +58,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         shares_over_prompts=judged.over_prompts,
         differences_over_prompts=all_changes[len(changes) :],
         following=gathered.following,
+        agreement=tuple(agreement(entry, Scoring.of(plan)) for entry in gathered.ratings),
     )
 
 

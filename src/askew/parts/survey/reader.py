@@ -9,7 +9,14 @@ from askew.errors import UsageError
 from askew.findings import GatheredData, PictureSet
 from askew.measure.base import CAPTION, PERSON, VQA, Embedder
 from askew.models.base import Collection, Model
-from askew.parts.survey.confusion import Confusion, Errors, calibrations, confusions
+from askew.parts.survey.agreement import AxisRatings, ratings_of
+from askew.parts.survey.confusion import (
+    Confusion,
+    Errors,
+    calibrations,
+    closed_axes,
+    confusions,
+)
 from askew.parts.survey.following import Following, following_of_plan, following_warnings
 from askew.parts.survey.instruments import (
     Source,
@@ -160,12 +167,15 @@ class SurveyData(GatheredData):
         Error counts of instruments: from `confusion`, else from the instruments' own calibration.
     following : tuple of Following
         Labels of the baseline images against the values that mitigations request.
+    ratings : tuple of AxisRatings
+        Labels by several raters, if there are any.
     """
 
     observed: Observed
     confusion: tuple[Confusion, ...]
     errors: Errors
     following: tuple[Following, ...]
+    ratings: tuple[AxisRatings, ...]
 
 
 def surveyed(
@@ -194,6 +204,7 @@ def surveyed(
     confusion = confusions(plan.prompts, observed, plan.vqa)
     follows = following_of_plan(plan, source, observed)
     reader.run.warn(*following_warnings(follows))
+    all_sets = [image_set for of_prompt in observed.values() for image_set in of_prompt]
     measured_errors = {(entry.instrument, entry.axis): entry.table for entry in confusion}
     return SurveyData(
         model=identity_of(source, plan.model_args),
@@ -204,6 +215,7 @@ def surveyed(
         confusion=confusion,
         errors={**calibrations(plan.prompts, reader.instruments), **measured_errors},
         following=follows,
+        ratings=ratings_of(reader.instruments, closed_axes(plan.prompts).values(), all_sets),
     )
 
 

@@ -1,0 +1,66 @@
+"""Labels of several raters of an image: their majority and their distribution."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from askew.types import Missing
+
+Label = str | Missing
+"""Value of an axis, or the reason why a rater gave none."""
+
+
+def majority(labels: Sequence[Label]) -> Label:
+    """Return the label that more than half of the raters gave.
+
+    Raters without a label (`not_asked`) do not count. A reason, such as several people, counts like
+    a value. A single rater is the majority.
+
+    Parameters
+    ----------
+    labels
+        A label per rater.
+
+    Returns
+    -------
+    str or Missing
+        `Missing("no_majority")` with the votes if no label has a majority.
+    """
+    given = [label for label in labels if not is_absent(label)]
+    if not given:
+        return labels[0] if labels else Missing("not_asked")
+    votes = Counter(map(vote_of, given))
+    leading, count = max(votes.items(), key=lambda item: item[1])
+    if 2 * count <= len(given):
+        listed = ", ".join(f"{number} {vote}" for vote, number in sorted(votes.items()))
+        return Missing("no_majority", listed)
+    return next(label for label in given if vote_of(label) == leading)
+
+
+def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str, float]:
+    """Return the share of the raters' labels per value, among labels that are values.
+
+    Parameters
+    ----------
+    labels
+        A label per rater.
+    values
+        Values of the axis.
+
+    Returns
+    -------
+    mapping of value to float
+        Empty if no label is a value.
+    """
+    votes = Counter(label for label in labels if not isinstance(label, Missing))
+    total = sum(votes[value] for value in values)
+    return {value: votes[value] / total for value in values} if total else {}
+
+
+def is_absent(label: Label) -> bool:
+    """Check whether a rater was not asked or left the label empty."""
+    return isinstance(label, Missing) and label.reason == "not_asked"
+
+
+def vote_of(label: Label) -> str:
+    """Return a label as text: its value, or the reason in words."""
+    return label.reason.replace("_", " ") if isinstance(label, Missing) else label

@@ -1,0 +1,208 @@
+"""Agreement of several raters on the images of a survey, and the distribution of their labels."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.findings import E
+from askew.measure.base import VQA, RatedInstrument
+from askew.measure.raters import distribution, is_absent, majority
+from askew.pages import blocks as b
+from askew.pages.words import axis_label, capital, listing, measured, percent, plural
+from askew.parts.scoring import Scoring, or_missing
+from askew.parts.survey.observed import Answer, ObservedSet
+from askew.stats.agreement import alpha_estimate, kappa_estimate
+from askew.types import Axis, Missing, Picture, record
+
+LARGEST_LIST = 12
+"""Largest number of images without a majority that the findings list."""
+
+
+@dataclass(frozen=True)
+class AxisRatings:
+    """Labels of images by several raters on an axis.
+
+    Attributes
+    ----------
+    axis
+        The axis.
+    instrument
+        Name of the instrument that answers with their majority.
+    raters
+        Names of the raters.
+    labels
+        Labels by image id, parallel to `raters`.
+    """
+
+    axis: Axis
+    instrument: str
+    raters: tuple[str, ...]
+    labels: Mapping[str, Sequence[Answer]]
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """Index of each rater's value (raters, images), -1 where a rater gave no value."""
+        codes = np.full((len(self.raters), len(self.labels)), -1, dtype=np.int64)
+        for column, labels in enumerate(self.labels.values()):
+            for row, label in enumerate(labels):
+                if label in self.axis.values:
+                    codes[row, column] = self.axis.values.index(str(label))
+        return codes
+
+
+@record
+class RaterAgreement:
+    """Agreement of raters on an axis.
+
+    Attributes
+    ----------
+    axis, instrument : str
+        Axis, and instrument that answers with the majority.
+    raters : tuple of str
+        Names of the raters.
+    coefficient : str
+        "kappa" (Cohen) for two raters, "alpha" (Krippendorff) for more.
+    agreement : Estimate or Missing
+        The coefficient. 0 is agreement by chance.
+    images : int
+        Images with a label by at least one rater.
+    unanimous : int
+        Images with two or more labels, which are all equal.
+    no_majority : int
+        Images without a label of more than half of their raters.
+    split : tuple of str
+        The first ids of these images.
+    votes : mapping of rater to mapping of label to int
+        Number of labels of each rater.
+    shares_of_votes : mapping of value to float
+        Mean over images of the distribution of their raters' labels.
+    """
+
+    axis: str
+    instrument: str
+    raters: tuple[str, ...]
+    coefficient: str
+    agreement: E
+    images: int
+    unanimous: int
+    no_majority: int
+    split: tuple[str, ...]
+    votes: Mapping[str, Mapping[str, int]]
+    shares_of_votes: Mapping[str, float]
+
+
+def ratings_of(
+    instruments: Mapping[str, VQA], axes: Iterable[Axis], sets: Iterable[ObservedSet]
+) -> tuple[AxisRatings, ...]:
+    """Return the labels of the images of sets by several raters, by instrument and axis."""
+    pictures = {}
+    for observed in sets:
+        for picture in observed.pictures:
+            if isinstance(picture, Picture):
+                pictures[picture.id] = picture
+    ratings = []
+    for name, vqa in instruments.items():
+        if not isinstance(vqa, RatedInstrument):
+            continue
+        for axis in axes:
+            raters = vqa.raters(axis.name)
+            if len(raters) < 2:
+                continue
+            labels = {key: vqa.rater_labels(each, axis.name) for key, each in pictures.items()}
+            known = {key: of_image for key, of_image in labels.items() if of_image}
+            ratings.append(AxisRatings(axis=axis, instrument=name, raters=raters, labels=known))
+    return tuple(ratings)
+
+
+def agreement(ratings: AxisRatings, scoring: Scoring) -> RaterAgreement:
+    """Return the agreement of the raters of an axis, with intervals by the bootstrap.
+
+    Parameters
+    ----------
+    ratings
+        Labels by the raters.
+    scoring
+        Settings of the interval.
+    """
+    values = ratings.axis.values
+    is_pair = len(ratings.raters) == 2
+    labels = [tuple(of_image) for of_image in ratings.labels.values()]
+    compute = partial(kappa_estimate if is_pair else alpha_estimate, scale=ratings.axis.scale)
+    estimate = or_missing(
+        compute,
+        ratings.codes,
+        len(values),
+        rng=scoring.rng(ratings.axis.name, ratings.instrument, "agreement"),
+        **scoring.interval_options,
+    )
+    votes = {}
+    for row, rater in enumerate(ratings.raters):
+        votes[rater] = _votes(of_image[row] for of_image in labels)
+    split = [key for key, of_image in ratings.labels.items() if _is_split(of_image)]
+    return RaterAgreement(
+        axis=ratings.axis.name,
+        instrument=ratings.instrument,
+        raters=ratings.raters,
+        coefficient="kappa" if is_pair else "alpha",
+        agreement=estimate,
+        images=sum(not all(map(is_absent, of_image)) for of_image in labels),
+        unanimous=sum(map(_is_unanimous, labels)),
+        no_majority=len(split),
+        split=tuple(split[:LARGEST_LIST]),
+        votes=votes,
+        shares_of_votes=_shares_of_votes(labels, values),
+    )
+
+
+def _votes(labels: Iterable[Answer]) -> dict[str, int]:
+    texts = [label.reason if isinstance(label, Missing) else label for label in labels]
+    return dict(sorted(Counter(texts).items()))
+
+
+def _is_split(labels: Sequence[Answer]) -> bool:
+    answer = majority(labels)
+    return isinstance(answer, Missing) and answer.reason == "no_majority"
+
+
+def _is_unanimous(labels: Sequence[Answer]) -> bool:
+    given = [label for label in labels if not is_absent(label)]
+    return len(given) > 1 and all(label == given[0] for label in given)
+
+
+def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) -> dict[str, float]:
+    """Return the mean distribution of labels over images; empty without labels."""
+    distributions = [distribution(of_image, values) for of_image in labels]
+    known = [shares for shares in distributions if shares]
+    if not known:
+        return {}
+    sums: Counter[str] = Counter()
+    for shares in known:
+        sums.update(shares)
+    return {value: float(sums[value]) / len(known) for value in values}
+
+
+def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
+    """Return a row per axis: agreement, images without a majority, and shares of all labels."""
+    rows: list[tuple[b.Content, ...]] = []
+    for entry in entries:
+        shares = [f"{percent(share)} {value}" for value, share in entry.shares_of_votes.items()]
+        name = "κ" if entry.coefficient == "kappa" else "α"
+        rows.append(
+            (
+                capital(axis_label(entry.axis)),
+                f"{name} = {measured(entry.agreement)}",
+                f"{entry.unanimous} of {entry.images}",
+                f"{entry.no_majority} of {entry.images}",
+                listing(shares) if shares else "none",
+            )
+        )
+    raters = plural(len(entries[0].raters), "rater")
+    return b.Table(
+        f"Agreement of {raters} (Cohen's κ of two, Krippendorff's α of more; 0 by chance)",
+        ("axis", "agreement", "equal labels", "no majority", "shares of all labels"),
+        tuple(rows),
+    )
