@@ -427,7 +427,7 @@ def _from_folders(
     """Return the images of a folder whose sub-folders name prompts and conditions."""
     folder = contents.folder
     files = contents.pictures
-    _check_links(files, Places(folder, folder, outside))
+    _check_links(contents.links, Places(folder, folder, outside))
     if not files:
         left_out = "".join(f". {sentence}" for sentence in other_formats(contents))
         raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)}){left_out}")
@@ -459,9 +459,9 @@ def _check_depth(contents: FolderContents) -> None:
         )
 
 
-def _check_links(files: Sequence[Path], places: Places) -> None:
+def _check_links(links: Sequence[Path], places: Places) -> None:
     """Raise ManifestError for links that lead out of the folder, unless that is allowed."""
-    leading_out = [str(file) for file in files if places.permitted(file) is None]
+    leading_out = [str(link) for link in links if places.permitted(link) is None]
     if leading_out:
         raise ManifestError(
             f"links lead out of {places.folder}: {shorten(leading_out)}; use --allow-outside to "

@@ -84,6 +84,8 @@ class FolderContents:
         The folder.
     pictures
         Image files that are read, sorted by their path.
+    links
+        Image files among `pictures` that are links.
     others
         Files of images in formats that are not read.
     tables
@@ -94,6 +96,7 @@ class FolderContents:
 
     folder: Path
     pictures: tuple[Path, ...]
+    links: tuple[Path, ...]
     others: tuple[Path, ...]
     tables: tuple[Path, ...]
     side_cars: tuple[Path, ...]
@@ -106,8 +109,8 @@ class FolderContents:
 
 def contents_of(folder: Path) -> FolderContents:
     """List the files of a folder by kind. Folders that askew wrote are left out."""
-    files = _visible_files(folder)
-    by_suffix = grouped(files, lambda path: path.suffix.lower())
+    files, links = _visible_files(folder)
+    by_suffix = grouped(files, _suffix)
     pictures = _of_suffixes(by_suffix, SUFFIXES)
     side_cars: list[Path] = []
     if not by_suffix.keys().isdisjoint(SIDE_CARS):
@@ -118,26 +121,38 @@ def contents_of(folder: Path) -> FolderContents:
     return FolderContents(
         folder=folder,
         pictures=pictures,
+        links=_of_suffixes(grouped(links, _suffix), SUFFIXES),
         others=_of_suffixes(by_suffix, OTHER_FORMATS),
         tables=_of_suffixes(by_suffix, (*READ_TABLES, *OTHER_TABLES)),
         side_cars=tuple(side_cars),
     )
 
 
-def _visible_files(folder: Path) -> list[Path]:
-    """Return the files that are not hidden, in the order of their path's parts."""
+def _suffix(path: Path) -> str:
+    return path.suffix.lower()
+
+
+def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files that are not hidden, and the links among them, by their path's parts."""
     files: dict[tuple[str, ...], str] = {}
+    links: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]
     while left:
         parts = left.pop()
         for entry in _entries(os.path.join(folder, *parts)):
+            place = (*parts, entry.name)
             if entry.name.startswith("."):
                 continue
-            if os.path.isfile(entry) if entry.is_symlink() else entry.is_file():
-                files[*parts, entry.name] = entry.path
-            elif not entry.is_symlink() and _is_searched(entry):
-                left.append((*parts, entry.name))
-    return [Path(files[parts]) for parts in sorted(files)]
+            if entry.is_symlink():
+                if os.path.isfile(entry):
+                    files[place] = entry.path
+                    links.append(place)
+            elif entry.is_file():
+                files[place] = entry.path
+            elif _is_searched(entry):
+                left.append(place)
+    paths = {parts: Path(files[parts]) for parts in sorted(files)}
+    return list(paths.values()), [paths[parts] for parts in sorted(links)]
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

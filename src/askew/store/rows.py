@@ -54,11 +54,27 @@ REASONS = frozenset(MISSING_REASONS)
 
 def checksum(table: str, row: Sequence[object]) -> int:
     """Return 64 bits over the content of a row and the name of its table."""
-    digest = blake2b(table.encode(), digest_size=8)
+    content = _ascii_content(table, row)
+    if content is None:
+        content = table.encode() + b"".join(map(_content, row))
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big", signed=True)
+
+
+def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
+    """Return the content of a row without bytes or letters beyond ASCII, in half of the time."""
+    text = table
     for value in row:
-        data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
-        digest.update(b"%d:%b" % (len(data), data))
-    return int.from_bytes(digest.digest(), "big", signed=True)
+        if isinstance(value, bytes):
+            return None
+        cell = repr(value)
+        text += f"{len(cell)}:{cell}"
+    return text.encode() if text.isascii() else None
+
+
+def _content(value: object) -> bytes:
+    """Return the content of a value after its length in bytes."""
+    data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
+    return b"%d:%b" % (len(data), data)
 
 
 def is_image_id(value: object) -> bool:
@@ -116,12 +132,11 @@ def _is_report(key: Any, report: Any) -> bool:
         return False
 
 
-def _is_file(*row: Any) -> bool:
-    path, size, modified, changed, inode, digest = row
+def _is_file(path: Any, size: Any, modified: Any, changed: Any, inode: Any, digest: Any) -> bool:
     numbers = (size, modified, changed, inode)
-    return (
-        _are_texts(path) and None not in numbers and _are_numbers(*numbers) and is_image_id(digest)
-    )
+    are_integers = {*map(type, numbers)} == {int}
+    is_in_range = are_integers and min(numbers) >= -(2**63) and max(numbers) < 2**63
+    return is_in_range and isinstance(path, str) and is_image_id(digest)
 
 
 def _is_vector(embedder: Any, picture: Any, vector: Any) -> bool:
