@@ -44,6 +44,7 @@ from askew.store.store import Store, default_store
 
 if TYPE_CHECKING:
     from askew.pages.media import Media
+    from askew.run.share import ShareReport
 
 RUNS = Path("runs")
 """Default folder of runs."""
@@ -164,7 +165,8 @@ class Method(Generic[P, G, F, R_co]):
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
         """Carry out a plan, or the remaining part of it.
 
-        With `dry_run`, return a `CountingRun` of the work instead.
+        With `dry_run`, return a `CountingRun` of the work instead. With `shard`, make one share of
+        the images, and return a `ShareReport`.
 
         Raises
         ------
@@ -176,6 +178,10 @@ class Method(Generic[P, G, F, R_co]):
             If the run fails.
         """
         wanted = self.conditions(options.get("fail_if"))
+        if options.get("shard") is not None:
+            return cast("R_co", self._make_share(plan, options))
+        if options.get("packs") is not None:
+            raise UsageError("--packs is the place of the packs of --shard. Add --shard 1/4")
         folder = Path(options.get("run") or self.folder(plan))
         store = _store_of(options)
         with remember_files(_remembered_digests(options)):
@@ -196,6 +202,16 @@ class Method(Generic[P, G, F, R_co]):
             result.restore_files()
         conditions.check(wanted, scored, result)
         return result
+
+    def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
+        """Make the packs of one job of many."""
+        from askew.run.share import make_share
+
+        def gather(run: Run) -> None:
+            self.gather(plan, run)
+
+        with remember_files(_remembered_digests(options)):
+            return make_share(plan, gather, **options)
 
     def _carry_out(self, plan: P, folder: Path, store: Path, options: RunOptions) -> F:
         """Gather and score, and write the results and the report into the run folder."""

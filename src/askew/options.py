@@ -242,6 +242,16 @@ class RunOptions(TypedDict, total=False):
             help="Price of a call of --vqa openai/MODEL in dollars, as --price.",
         ),
     ]
+    shard: Annotated[
+        str | None,
+        _run_option(
+            help="Make one share of the images, as job 3 of 16: 3/16. Needs --packs. See `askew merge`.",
+        ),
+    ]
+    packs: Annotated[
+        PathOption,
+        _run_option(help="Folder that all jobs of --shard can write, such as packs."),
+    ]
     log: Annotated[
         PathOption,
         _run_option(help="Append events to this file, one JSON object per line."),

@@ -450,7 +450,16 @@ def opened_run(
 
     It uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `engine` and `stop`.
     """
-    with Store(store) as opened, opened_log(options.get("log")) as log:
+    with Store(store) as opened, opened_live(plan, folder, opened, **options) as live:
+        yield live
+
+
+@contextmanager
+def opened_live(
+    plan: RunPlan, folder: Path, store: Store, /, **options: Unpack[RunOptions]
+) -> Iterator[LiveRun]:
+    """Open a run of the remaining work of a plan on an open store, with the same options."""
+    with opened_log(options.get("log")) as log:
         progress = _receiver(options.get("progress", False))
 
         def receive(event: Event) -> None:
@@ -461,7 +470,7 @@ def opened_run(
             log.write("info", "run", folder=str(folder), plan=plan.hash)
             live = LiveRun(
                 folder,
-                opened,
+                store,
                 plan,
                 progress=receive if options.get("log") else progress,
                 budget=Budget.parse(

@@ -26,7 +26,9 @@ from askew.console import NeutralConsole, write
 from askew.errors import UsageError
 
 Kind = Literal["started", "batch", "finished", "stopped", "message"]
-StageName = Literal["pictures", "files", "answers", "vectors", "errors", "prompts", "tokens"]
+StageName = Literal[
+    "pictures", "files", "answers", "vectors", "errors", "prompts", "tokens", "packs"
+]
 
 LABELS: dict[StageName, str] = {
     "pictures": "Generating images",
@@ -36,6 +38,7 @@ LABELS: dict[StageName, str] = {
     "errors": "Predicting noise",
     "prompts": "Searching prompts",
     "tokens": "Learning tokens",
+    "packs": "Making slices",
 }
 LOG_LEVELS: dict[Kind, str] = {
     "started": "info",

@@ -417,6 +417,11 @@ class Store:
             planned.append(PlannedPicture(key=key, id=name, reason=reason, path=path))
         return planned
 
+    def image_files(self) -> Iterator[Path]:
+        """Yield the image files of the store, also files that the index does not contain."""
+        for folder in sorted(self._folder.glob("*")):
+            yield from entries.regular_files(folder)
+
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Return the paths of the image files in the index, by id."""
         rows = self.index.rows("pictures", "id", ids)
@@ -538,6 +543,30 @@ class Store:
             ]
             self.index.record("answers", new, {"questions": texts})
         return given | known
+
+    def answer_rows(
+        self, instrument: str, pictures: Iterable[str], questions: Iterable[str]
+    ) -> list[IndexRow]:
+        """Return final answers as rows of the index, for questions with these hashes."""
+        asked = set(questions)
+        rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
+        return [row for row in rows if row[2] in asked and row[4] != RETRIED]
+
+    def put_answer_rows(self, rows: Sequence[IndexRow], texts: Mapping[str, str]) -> None:
+        """Store answers as rows of the index. Final answers that are already stored are kept.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        texts
+            Texts of the questions, by their hash.
+        """
+        with self.index.transaction():
+            stored = self.index.rows("answers", "picture", [row[1] for row in rows])
+            known = {tuple(row[:3]) for row in stored if row[4] != RETRIED}
+            new = [row for row in rows if tuple(row[:3]) not in known]
+            self.index.record("answers", new, {"questions": dict(texts)})
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
         """Return vectors of one embedder (its fingerprint), by image id."""

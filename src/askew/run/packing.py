@@ -1,0 +1,251 @@
+"""Making slices of images with their readings, and writing them as packs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from askew.models.base import Collection
+from askew.run.base import Outcome
+from askew.run.live import LiveRun
+from askew.run.recording import ImageSlice, QuestionTask, ReadingTask
+from askew.store.entries import read_bytes
+from askew.store.files import sha256
+from askew.store.imagefile import EncodedPicture
+from askew.store.merge import take_images
+from askew.store.pack_folder import PackStorage
+from askew.store.packs import (
+    DamagedPack,
+    ImagePack,
+    ReadingPack,
+    Vector,
+    packed_images,
+    packed_readings,
+    unpacked_images,
+)
+from askew.store.requests import PictureRequest
+from askew.store.store import Store
+from askew.types import Missing, Picture, grouped, slices
+
+SLICES_AT_ONCE = 16
+"""Number of slices whose images are made before their readings."""
+
+
+class PackingStore(Store):
+    """A temporary store that writes each slice of images as a pack, before it stores the slice.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    packs
+        The place of the packs.
+    """
+
+    def __init__(self, path: Path, packs: PackStorage) -> None:
+        super().__init__(path)
+        self._packs = packs
+        self._expected: dict[tuple[str, ...], str] = {}
+
+    def expect(self, part: ImageSlice) -> None:
+        """Write the images of a slice as a pack when they are stored."""
+        self._expected[tuple(request.key for request in part.requests)] = part.image_path
+
+    def put_pictures(
+        self,
+        wanted: Sequence[PictureRequest],
+        outcomes: Sequence[EncodedPicture | Missing],
+        provenance: Mapping[str, object],
+        seen: Sequence[Mapping[str, Vector]] = (),
+    ) -> list[Outcome]:
+        """Store one outcome for each wanted image, and return the stored outcomes.
+
+        If another job has written the pack of these images meanwhile, its images are stored.
+        """
+        keys = [request.key for request in wanted]
+        path = self._expected.get(tuple(keys))
+        if path is None:
+            return super().put_pictures(wanted, outcomes, provenance, seen)
+        by_name = {}
+        for outcome, rows in zip(outcomes, seen, strict=bool(seen)):
+            if isinstance(outcome, EncodedPicture) and rows:
+                by_name[sha256(outcome.data)] = rows
+        pack = ImagePack(
+            requests=wanted,
+            outcomes=outcomes,
+            provenance=provenance,
+            reports=self.reports(keys),
+            seen=by_name,
+        )
+        valid = self._written(path, pack)
+        return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
+
+    def _written(self, path: str, pack: ImagePack) -> ImagePack:
+        """Write a pack, and return the pack that is at its place."""
+        while not self._packs.put(path, packed_images(pack)):
+            existing = self.existing_images(path)
+            if existing is not None:
+                return existing
+        return pack
+
+    def existing_images(self, path: str) -> ImagePack | None:
+        """Return a pack of images that exists; None if it is absent. A damaged pack is moved away."""
+        data = self._packs.get(path)
+        if data is None:
+            return None
+        try:
+            return unpacked_images(data)
+        except DamagedPack:
+            self._packs.set_aside(path)
+            return None
+
+    def repack(self, part: ImageSlice) -> None:
+        """Write a pack of images that the store has from other slices."""
+        keys = [request.key for request in part.requests]
+        stored = self.pictures(keys)
+        outcomes = [_encoded(stored[key]) for key in keys]
+        pack = ImagePack(requests=part.requests, outcomes=outcomes, reports=self.reports(keys))
+        self._written(part.image_path, pack)
+
+
+def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
+    if isinstance(outcome, Missing):
+        return outcome
+    path = Path(outcome.path)
+    return EncodedPicture(read_bytes(path, follow=False), path.suffix)
+
+
+class SliceMaker:
+    """Maker of the packs of slices.
+
+    Parameters
+    ----------
+    live
+        The run that makes images, and asks the instruments.
+    store
+        The store of the run.
+    packs
+        The place of the packs.
+    tasks
+        Questions and measurements by their names.
+    """
+
+    def __init__(
+        self,
+        live: LiveRun,
+        store: PackingStore,
+        packs: PackStorage,
+        tasks: Mapping[str, ReadingTask],
+    ) -> None:
+        self._live = live
+        self._store = store
+        self._packs = packs
+        self._tasks = tasks
+
+    def make(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
+        """Make the packs of slices that are not among the existing paths."""
+        name = parts[0].source.name
+        with self._live.steps("packs", name, len(parts)) as steps:
+            for together in slices(parts, SLICES_AT_ONCE):
+                ids_before = self._present_ids()
+                self._make_images(together, existing)
+                self._make_readings(together, existing)
+                self._free(ids_before)
+                steps.advance(len(together))
+
+    def _make_images(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
+        """Store the images of slices, from their packs or from their makers."""
+        absent = []
+        for part in parts:
+            pack = None
+            if part.image_path in existing:
+                pack = self._store.existing_images(part.image_path)
+            if pack is None:
+                self._store.expect(part)
+                absent.append(part)
+            else:
+                take_images(pack, self._store)
+        for group in grouped(absent, _call_of).values():
+            self._make_group(group)
+        there = self._packs.paths() if absent else set()
+        for part in absent:
+            if part.image_path not in there:
+                self._store.repack(part)
+
+    def _make_group(self, group: Sequence[ImageSlice]) -> None:
+        """Make slices of one source and one size by one call."""
+        source = group[0].source
+        if isinstance(source, Collection):
+            self._live.collect(source, [file for part in group for file in part.files])
+        else:
+            self._live.make(source, [request for part in group for request in part.requests])
+
+    def _make_readings(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
+        """Ask all questions about the images of slices, and write packs of the readings."""
+        left = [part for part in parts if part.reading_path and part.reading_path not in existing]
+        pictures = {id(part): self._store.pictures(_keys(part)) for part in left}
+        wanted: dict[str, list[Picture]] = {}
+        for part in left:
+            for name, picture in _tasks_of(part, pictures[id(part)]):
+                wanted.setdefault(name, []).append(picture)
+        for name, of_task in wanted.items():
+            self._carry_out(self._tasks[name], of_task)
+        for part in left:
+            pack = self._reading_pack(part, pictures[id(part)])
+            self._packs.put(str(part.reading_path), packed_readings(pack))
+
+    def _carry_out(self, task: ReadingTask, pictures: Sequence[Picture]) -> None:
+        if isinstance(task, QuestionTask):
+            self._live.ask(task.vqa, pictures, task.questions)
+        else:
+            self._live.read(task.reader, pictures, task.stage, task.at_once)
+
+    def _reading_pack(self, part: ImageSlice, stored: Mapping[str, Outcome]) -> ReadingPack:
+        """Return the readings of a slice from the store."""
+        by_task: dict[str, list[str]] = {}
+        for name, picture in _tasks_of(part, stored):
+            by_task.setdefault(name, []).append(picture.id)
+        answers = {}
+        questions: dict[str, str] = {}
+        vectors: dict[str, dict[str, Vector]] = {}
+        for name, ids in sorted(by_task.items()):
+            task = self._tasks[name]
+            if isinstance(task, QuestionTask):
+                for row in self._store.answer_rows(task.vqa.fingerprint, ids, task.hashes):
+                    answers[tuple(row[:3])] = row
+                texts = [question.text for question in task.questions]
+                questions |= dict(zip(task.hashes, texts, strict=True))
+            else:
+                fingerprint = task.reader.fingerprint
+                for image, vector in self._store.vectors(fingerprint, ids).items():
+                    vectors.setdefault(image, {})[fingerprint] = vector
+        return ReadingPack(
+            answers=[answers[place] for place in sorted(answers)],
+            questions=questions,
+            vectors=vectors,
+        )
+
+    def _present_ids(self) -> set[str]:
+        return {path.stem for path in self._store.image_files()}
+
+    def _free(self, ids_before: set[str]) -> None:
+        """Delete the files of images that are packed, so that the machine's disk does not fill."""
+        for path in self._store.image_files():
+            if path.stem not in ids_before:
+                path.unlink(missing_ok=True)
+
+
+def _call_of(part: ImageSlice) -> tuple[int, int]:
+    """Return what slices that can be made by one call have in common: the source and the size."""
+    return id(part.source), len(part.requests)
+
+
+def _keys(part: ImageSlice) -> list[str]:
+    return [request.key for request in part.requests]
+
+
+def _tasks_of(part: ImageSlice, stored: Mapping[str, Outcome]) -> Iterator[tuple[str, Picture]]:
+    """Yield the name of each task with each image that it concerns."""
+    for key, names in zip(_keys(part), part.tasks, strict=True):
+        picture = stored.get(key)
+        if isinstance(picture, Picture):
+            for name in names:
+                yield name, picture

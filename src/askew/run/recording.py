@@ -1,0 +1,292 @@
+"""A run that records which images, answers and vectors a gather step wants, slice by slice.
+
+It makes nothing. A step that depends on results which are not there yet is a barrier: what follows
+it belongs to a later round, which can be recorded when the results are there.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from os.path import exists
+from typing import Any
+
+import numpy as np
+
+from askew.measure.base import VQA, PictureReader
+from askew.models.base import Collection, FiledPicture
+from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, T, W
+from askew.run.count import CountingRun
+from askew.run.progress import StageName
+from askew.run.work import SLICE, Work, wanted_files
+from askew.store.files import digest_of
+from askew.store.keys import question_hash
+from askew.store.packs import image_pack_name, path_of
+from askew.store.requests import PictureRequest
+from askew.store.store import Answers, Store
+from askew.types import Missing, Picture, Question, slices
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTask:
+    """Questions that an instrument is asked about some images."""
+
+    vqa: VQA
+    questions: Sequence[Question]
+
+    @property
+    def hashes(self) -> list[str]:
+        """Return the hashes of the questions."""
+        return [question_hash(question) for question in self.questions]
+
+    @property
+    def name(self) -> str:
+        """Return the identity of the task."""
+        return digest_of(["ask", self.vqa.fingerprint, self.hashes])
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTask:
+    """Measurements of some images that the store keeps like vectors."""
+
+    reader: PictureReader
+    stage: StageName
+    at_once: int
+
+    @property
+    def name(self) -> str:
+        """Return the identity of the task."""
+        return digest_of(["read", self.reader.fingerprint])
+
+
+ReadingTask = QuestionTask | VectorTask
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSlice:
+    """A slice of images, with everything that is wanted of them.
+
+    Attributes
+    ----------
+    source
+        Maker of the images, or the collection that contains them.
+    requests
+        The requests.
+    files
+        Files of a collection, in the order of the requests; empty for a maker.
+    tasks
+        Names of the tasks of each image, in the order of the requests.
+    is_known
+        True if the store has everything.
+    """
+
+    source: Maker[Any] | Collection
+    requests: Sequence[PictureRequest]
+    files: Sequence[FiledPicture]
+    tasks: Sequence[Sequence[str]]
+    is_known: bool
+
+    @property
+    def name(self) -> str:
+        """Return the identity of the slice of images."""
+        return image_pack_name(self.requests, getattr(self.source, "sees", frozenset()))
+
+    @property
+    def image_path(self) -> str:
+        """Return the path of the pack of images."""
+        return path_of(self.name, "images")
+
+    @property
+    def reading_path(self) -> str | None:
+        """Return the path of the pack of readings; None if nothing is read."""
+        if not any(self.tasks):
+            return None
+        return path_of(digest_of(["readings", self.name, list(self.tasks)]), "readings")
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of the packs of this slice."""
+        return [path for path in (self.image_path, self.reading_path) if path]
+
+
+@dataclass(frozen=True, slots=True)
+class _WantedSlice:
+    """A slice of images with the ids by which the gather step knows them."""
+
+    source: Maker[Any] | Collection
+    requests: Sequence[PictureRequest]
+    files: Sequence[FiledPicture]
+    ids: Sequence[str | None]
+    is_stored: bool
+
+
+class Barrier(Exception):
+    """Results that a step needs, and that are not there yet."""
+
+
+@dataclass(slots=True)
+class _Tasks:
+    """Tasks by name, names of the tasks by image id, and ids of images with an open task."""
+
+    by_name: dict[str, ReadingTask] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)
+    open_ids: set[str] = field(default_factory=set)
+
+    def add(self, task: ReadingTask, ids: Iterable[str], open_ids: Iterable[str]) -> None:
+        """Add a task of some images."""
+        self.by_name.setdefault(task.name, task)
+        name = task.name
+        for image in ids:
+            names = self.names.setdefault(image, [])
+            if name not in names:
+                names.append(name)
+        self.open_ids.update(open_ids)
+
+
+class RecordingRun(CountingRun):
+    """A run that records the wanted slices of images with their questions and vectors.
+
+    Parameters
+    ----------
+    store
+        Store with the results of earlier rounds.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._wanted_slices: dict[str, _WantedSlice] = {}
+        self._tasks = _Tasks()
+        self._is_deciding = False
+        self._has_premature = False
+
+    @property
+    def tasks(self) -> dict[str, ReadingTask]:
+        """Return all tasks by their names."""
+        return self._tasks.by_name
+
+    @property
+    def has_barrier(self) -> bool:
+        """Check whether more images may be wanted when the results of this round are there."""
+        return bool(self.bounds) or self._has_premature
+
+    def slices(self) -> Iterator[ImageSlice]:
+        """Yield the wanted slices in order."""
+        for wanted in self._wanted_slices.values():
+            names = [self._tasks.names.get(name or "", []) for name in wanted.ids]
+            is_read = not any(name in self._tasks.open_ids for name in wanted.ids)
+            yield ImageSlice(
+                source=wanted.source,
+                requests=wanted.requests,
+                files=wanted.files,
+                tasks=[sorted(of_image) for of_image in names],
+                is_known=wanted.is_stored and is_read,
+            )
+
+    def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
+        """Return stored images, and representatives of all other images."""
+        outcomes = super().make(maker, wanted)
+        if any(_is_premature(request) for request in wanted):
+            self._has_premature = True
+            return outcomes
+        for part in slices(wanted, maker.batch_size):
+            self._add_slice(maker, part, [], [outcomes[request.key] for request in part])
+        return outcomes
+
+    def collect(
+        self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
+    ) -> FiledOutcomes:
+        """Return imported files, and representatives of all other files."""
+        outcomes = super().collect(collection, chosen)
+        for part in slices(outcomes, SLICE):
+            files = [file for file, _ in part]
+            requests = wanted_files(collection, files)
+            self._add_slice(collection, requests, files, [outcome for _, outcome in part])
+        return outcomes
+
+    def _add_slice(
+        self,
+        source: Maker[Any] | Collection,
+        requests: Sequence[PictureRequest],
+        files: Sequence[FiledPicture],
+        outcomes: Sequence[Outcome],
+    ) -> None:
+        ids = [outcome.id if isinstance(outcome, Picture) else None for outcome in outcomes]
+        is_stored = all(_is_here(outcome) for outcome in outcomes)
+        name = digest_of([request.key for request in requests])
+        self._wanted_slices.setdefault(
+            name,
+            _WantedSlice(
+                source=source, requests=requests, files=files, ids=ids, is_stored=is_stored
+            ),
+        )
+
+    def ask(
+        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
+    ) -> dict[str, list[Answer]]:
+        """Return known answers, and Missing for the others."""
+        answers = super().ask(vqa, pictures, questions)
+        hashes = [question_hash(question) for question in questions]
+        known = self.store.answers(vqa.fingerprint, answers, questions)
+        lacking = [name for name in answers if not _has_all(known, name, hashes)]
+        self._tasks.add(QuestionTask(vqa, tuple(questions)), answers, lacking)
+        self._stop_at_barrier(bool(lacking))
+        return answers
+
+    def read(
+        self,
+        reader: PictureReader,
+        pictures: Sequence[Picture],
+        stage: StageName = "vectors",
+        at_once: int = SLICE,
+    ) -> Rows:
+        """Return known measurements, or rows without numbers if one is unknown."""
+        nothing = super().read(reader, pictures, stage, at_once)
+        ids = [picture.id for picture in pictures]
+        known = self.store.vectors(reader.fingerprint, ids)
+        lacking = [name for name in ids if name not in known]
+        self._tasks.add(VectorTask(reader, stage, at_once), ids, lacking)
+        self._stop_at_barrier(bool(lacking))
+        if lacking or not pictures:
+            return nothing
+        return np.stack([known[name] for name in ids])
+
+    def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
+        """Return Missing for each item, or apply the function if a decision depends on it."""
+        if not self._is_deciding:
+            return super().look(lens, items)
+        self._stop_at_barrier(not all(_is_here(item) for item in items))
+        return [item if isinstance(item, Missing) else lens(item) for item in items]
+
+    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+        """Return the result of `flow` if all results that it needs are there, else `otherwise`."""
+        if not self.has_all:
+            return super().decide(task, flow, at_most, otherwise)
+        was_deciding = self._is_deciding
+        self._is_deciding = True
+        try:
+            return flow()
+        except Barrier:
+            if was_deciding:
+                raise
+            return super().decide(task, flow, at_most, otherwise)
+        finally:
+            self._is_deciding = was_deciding
+
+    def _stop_at_barrier(self, is_lacking: bool) -> None:
+        if self._is_deciding and is_lacking:
+            raise Barrier
+
+
+def _has_all(known: Answers, name: str, hashes: Sequence[str]) -> bool:
+    """Check whether all questions about an image are answered."""
+    return all((name, key) in known for key in hashes)
+
+
+def _is_here(item: object) -> bool:
+    """Check that an item is not a representative of an image that is not there."""
+    return not isinstance(item, Picture) or (bool(item.path) and exists(item.path))
+
+
+def _is_premature(request: PictureRequest) -> bool:
+    """Check whether a request depends on an image that is not there."""
+    if type(request) is PictureRequest:
+        return False
+    return not all(_is_here(getattr(request, entry.name)) for entry in fields(request))

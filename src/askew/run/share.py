@@ -1,0 +1,248 @@
+"""One share of a run: a job of many that makes the slices whose name hashes to its number.
+
+The jobs need no connection to each other. Each writes its slices as packs into a common place. A
+pack of images is written as soon as the slice is made, and a pack of readings when its answers and
+vectors are there. A job that is killed or started twice changes nothing: packs that exist are done.
+
+A job works in a temporary store on its machine.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self, Unpack
+
+from askew.errors import UsageError
+from askew.options import RunOptions
+from askew.pages.words import plural
+from askew.plan import RunPlan
+from askew.run.base import Run
+from askew.run.live import opened_live
+from askew.run.packing import PackingStore, SliceMaker
+from askew.run.recording import ImageSlice, RecordingRun
+from askew.store.merge import merge
+from askew.store.pack_folder import PLANS, PackStorage, opened_packs
+
+Gather = Callable[[Run], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The number of a job among all jobs of a run.
+
+    Attributes
+    ----------
+    number
+        From 1 to `count`.
+    count
+        Number of jobs.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a text such as 3/16.
+
+        Raises
+        ------
+        UsageError
+            If the text has another form.
+        """
+        number, _, count = text.partition("/")
+        is_valid = number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)
+        if not is_valid:
+            raise UsageError(
+                f"--shard is {text!r}. Give the number of this job and the number of all jobs: "
+                "--shard 3/16"
+            )
+        return cls(int(number), int(count))
+
+    def has(self, part: ImageSlice) -> bool:
+        """Check whether a slice belongs to this job."""
+        return int(part.name[:15], 16) % self.count == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShareReport:
+    """Summary of a job.
+
+    Attributes
+    ----------
+    share
+        The number of the job.
+    address
+        The place of the packs.
+    round
+        Number of the round, from 1.
+    new
+        Number of packs that the job made, in all rounds.
+    existing
+        Number of packs of the job and the round that existed already.
+    assigned
+        Number of packs of the round that belong to the job.
+    wanted
+        Number of all packs of the round.
+    absent
+        Number of packs that are absent after the job.
+    has_further_round
+        True if more images may be wanted when the results of this round are there.
+    is_planned
+        True if nothing was made, since only the numbers were asked for.
+    """
+
+    share: Share
+    address: str
+    round: int
+    new: int
+    existing: int
+    assigned: int
+    wanted: int
+    absent: int
+    has_further_round: bool
+    is_planned: bool = False
+
+    def lines(self) -> list[str]:
+        """Return the report in words, with the next command."""
+        name = f"shard {self.share}"
+        if self.round > 1 and not self.wanted:
+            return [f"{name}: all rounds are complete", self._next_step()]
+        if self.round > 1 or self.has_further_round:
+            name += f", round {self.round}"
+        if self.is_planned:
+            first = f"{name}: {self.assigned} of {plural(self.wanted, 'pack')} belong to this job"
+        else:
+            first = f"{name}: {plural(self.new, 'pack')} made, {self.existing} existed already"
+        return [f"{first}; {self.absent} of {self.wanted} are absent", self._next_step()]
+
+    def _next_step(self) -> str:
+        if self.absent and self.has_further_round:
+            return (
+                "further images depend on these results. When all jobs are done, start them again "
+                "for the next round"
+            )
+        command = f"askew merge {self.address}"
+        then = "then repeat this command without --shard and --packs"
+        if self.absent:
+            return f"when all jobs are done: {command}, {then}"
+        return f"all packs exist. Next: {command}, {then}"
+
+
+def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
+    """Make the packs of one job that do not exist.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    gather
+        The gather step of the method with this plan.
+    **options
+        Options of the run: `shard` and `packs`, and options of how the work is carried out.
+
+    Raises
+    ------
+    UsageError
+        If an option is absent or cannot be read.
+    AskewError
+        If the work fails. Packs that were made are kept.
+    """
+    share = Share.parse(str(options.get("shard")))
+    address = options.get("packs")
+    if address is None:
+        raise UsageError(
+            "--shard needs a place for the packs that all jobs can write: --packs FOLDER"
+        )
+    if options.get("fail_if"):
+        raise UsageError(
+            "--fail-if needs the results of all jobs. Give it to the command without --shard"
+        )
+    with TemporaryDirectory(prefix="askew-shard-") as folder:
+        job = _Job(plan, gather, share, opened_packs(str(address)), Path(folder), options)
+        return job.run()
+
+
+class _Job:
+    """The work of one job in a temporary folder."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        gather: Gather,
+        share: Share,
+        packs: PackStorage,
+        folder: Path,
+        options: RunOptions,
+    ) -> None:
+        self._plan = plan
+        self._gather = gather
+        self._share = share
+        self._packs = packs
+        self._folder = folder
+        self._options = options
+
+    def run(self) -> ShareReport:
+        """Carry out the first round whose packs do not all exist."""
+        taken = set[str]()
+        number = 1
+        new = 0
+        with PackingStore(self._folder / "store", self._packs) as store:
+            while True:
+                recording = RecordingRun(store)
+                self._gather(recording)
+                wanted = [part for part in recording.slices() if not part.is_known]
+                report = self._round(number, store, recording, wanted)
+                new += report.new
+                paths = {path for part in wanted for path in part.paths} - taken
+                is_last = not recording.has_barrier or not paths
+                if report.absent or is_last or report.is_planned:
+                    return replace(report, new=new)
+                damaged = merge(self._packs, paths, store).damaged
+                for path in damaged:
+                    self._packs.set_aside(path)
+                if not damaged:
+                    taken |= paths
+                    number += 1
+
+    def _round(
+        self, number: int, store: "PackingStore", recording: RecordingRun, wanted: list[ImageSlice]
+    ) -> ShareReport:
+        """Make the absent packs of a round that belong to this job."""
+        paths = {path for part in wanted for path in part.paths}
+        assigned = [part for part in wanted if self._share.has(part)]
+        assigned_paths = {path for part in assigned for path in part.paths}
+        is_planned = bool(self._options.get("dry_run"))
+        existing = self._packs.paths()
+        there = assigned_paths & existing
+        if not is_planned:
+            self._list_packs(number, sorted(paths))
+            left = [part for part in assigned if not existing.issuperset(part.paths)]
+            if left:
+                with opened_live(self._plan, self._folder / "run", store, **self._options) as live:
+                    maker = SliceMaker(live, store, self._packs, recording.tasks)
+                    maker.make(left, existing)
+            existing |= self._packs.paths()
+        return ShareReport(
+            share=self._share,
+            address=self._packs.address,
+            round=number,
+            new=len((assigned_paths & existing) - there),
+            existing=len(there),
+            assigned=len(assigned_paths),
+            wanted=len(paths),
+            absent=len(paths - existing),
+            has_further_round=recording.has_barrier,
+            is_planned=is_planned,
+        )
+
+    def _list_packs(self, number: int, paths: Sequence[str]) -> None:
+        """Write the list of the packs that the run wants, from which a merge knows what is absent."""
+        content = {"plan": self._plan.hash, "round": number, "packs": paths}
+        path = f"{PLANS}/{self._plan.hash}-{number}.json"
+        self._packs.put(path, json.dumps(content, indent=0).encode("ascii"))

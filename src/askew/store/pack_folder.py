@@ -1,0 +1,154 @@
+"""Places where packs are kept: a folder that several machines see."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from askew.errors import StoreError
+from askew.store.entries import read_bytes
+from askew.store.files import explain_os_error
+
+SLICES = "slices"
+"""Folder of packs."""
+
+PLANS = "plans"
+"""Folder of lists of the packs that runs want."""
+
+ASIDE = "damaged"
+"""Folder of damaged packs that were moved away."""
+
+
+class PackStorage(Protocol):
+    """A place of files that never change, which several machines can write at once.
+
+    Attributes
+    ----------
+    address
+        The address of the place, without credentials.
+    """
+
+    address: str
+
+    def paths(self, folder: str = SLICES) -> set[str]:
+        """Return the paths of all files in a folder.
+
+        Raises
+        ------
+        StoreError
+            If the place cannot be read.
+        """
+
+    def put(self, path: str, data: bytes) -> bool:
+        """Write a file that does not exist. Return False, and write nothing, if it exists.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written.
+        """
+
+    def get(self, path: str) -> bytes | None:
+        """Return the content of a file; None if there is no such file.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
+
+    def set_aside(self, path: str) -> None:
+        """Move a damaged file to the folder `damaged`, so that it counts as absent.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be moved.
+        """
+
+
+class PackFolder:
+    """Packs in a folder of a disk that all machines see.
+
+    Parameters
+    ----------
+    folder
+        The folder. It need not exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.address = str(folder)
+
+    def paths(self, folder: str = SLICES) -> set[str]:
+        """Return the paths of all files in a folder."""
+        with self._faults():
+            return set(self._paths(self.folder / folder))
+
+    def _paths(self, folder: Path) -> Iterator[str]:
+        if not folder.is_dir():
+            return
+        for place, _, names in os.walk(folder):
+            relative = Path(place).relative_to(self.folder).as_posix()
+            yield from (f"{relative}/{name}" for name in names if not name.startswith("."))
+
+    def put(self, path: str, data: bytes) -> bool:
+        """Write a file that does not exist. Return False, and write nothing, if it exists."""
+        file = self.folder / path
+        part = file.parent / f".{secrets.token_hex(8)}.part"
+        with self._faults():
+            if file.exists():
+                return False
+            file.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with part.open("wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                return _named(part, file)
+            finally:
+                part.unlink(missing_ok=True)
+
+    def get(self, path: str) -> bytes | None:
+        """Return the content of a file; None if there is no such file."""
+        with self._faults():
+            try:
+                return read_bytes(self.folder / path, follow=False)
+            except FileNotFoundError:
+                return None
+
+    def set_aside(self, path: str) -> None:
+        """Move a damaged file to the folder `damaged`, so that it counts as absent."""
+        file = self.folder / path
+        with self._faults(), suppress(FileNotFoundError):
+            aside = self.folder / ASIDE / file.name
+            aside.parent.mkdir(exist_ok=True)
+            file.replace(aside)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn exceptions of the file system into a StoreError."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                f"the folder of packs {self.folder} {explain_os_error(error)}"
+            ) from error
+
+
+def _named(part: Path, file: Path) -> bool:
+    """Give a complete file its name, and return False if another process was faster."""
+    try:
+        os.link(part, file)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: equal packs may replace each other
+        os.replace(part, file)
+    return True
+
+
+def opened_packs(address: str) -> PackStorage:
+    """Return the place of packs with this address: a folder."""
+    return PackFolder(Path(address))

@@ -1,0 +1,335 @@
+"""Packs: the results of one slice of a run, each as one file that never changes.
+
+The name of a pack is a digest of what was asked for. Machines that make the same slice write the
+same pack, so they need neither locks nor a common index.
+
+A pack is a tar file, which any tool opens:
+    SHA256SUMS      checksums of the other files, as `sha256sum --check` reads them
+    manifest.json   facts, and the place and size of each further file
+    ID.png …        images, named by their SHA-256
+    vectors.f4      rows of 32-bit numbers
+"""
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.models.base import Setting
+from askew.store.files import SUMS_FILE, digest_of, sha256
+from askew.store.foreign import json_value
+from askew.store.imagefile import EncodedPicture
+from askew.store.requests import PictureRequest
+from askew.store.rows import IndexRow, is_valid
+from askew.types import Missing
+
+FORMAT = 1
+"""Version of the format of packs."""
+
+MANIFEST = "manifest.json"
+VECTORS = "vectors.f4"
+BLOCK = 512
+"""Size of a block of a tar file. Each file begins with a block of facts about it."""
+
+Kind = Literal["images", "readings"]
+Vector = NDArray[np.float32]
+
+
+class DamagedPack(ValueError):
+    """A pack that is not the pack that was written. The message is the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePack:
+    """Images of one slice, with everything that was found out while they were made.
+
+    Attributes
+    ----------
+    requests
+        The requests.
+    outcomes
+        An image, or the reason why there is none, for each request.
+    provenance
+        Environment in which the images were made.
+    reports
+        Facts that a server reported, by the key of the image.
+    seen
+        Rows that were measured while the images were made, by image id, then by fingerprint.
+    """
+
+    requests: Sequence[PictureRequest]
+    outcomes: Sequence[EncodedPicture | Missing]
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    reports: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
+    seen: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
+
+    def rows_seen(self) -> list[Mapping[str, Vector]]:
+        """Return the rows that were measured while the images were made, by request."""
+        names = [sha256(o.data) if isinstance(o, EncodedPicture) else "" for o in self.outcomes]
+        return [self.seen.get(name, {}) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPack:
+    """Answers and vectors about the images of one slice.
+
+    Attributes
+    ----------
+    answers
+        Rows of the table of answers.
+    questions
+        Texts of the questions, by their hash.
+    vectors
+        Vectors by image id, then by fingerprint.
+    """
+
+    answers: Sequence[IndexRow]
+    questions: Mapping[str, str] = field(default_factory=dict)
+    vectors: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
+
+
+def image_pack_name(requests: Sequence[PictureRequest], sees: frozenset[str]) -> str:
+    """Return the identity of a slice of images, as 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    requests
+        Requests of the slice, in order.
+    sees
+        Fingerprints of the rows that are measured while the images are made.
+    """
+    return digest_of(["images", [request.key for request in requests], sorted(sees)])
+
+
+def path_of(name: str, kind: Kind) -> str:
+    """Return the path of a pack in its folder or bucket."""
+    return f"slices/{name[:2]}/{name}.{kind}.tar"
+
+
+def kind_of(path: str) -> Kind:
+    """Return the kind of the pack with this path."""
+    return "readings" if path.endswith(".readings.tar") else "images"
+
+
+def packed_images(pack: ImagePack) -> bytes:
+    """Return a pack of images as bytes. They are equal for equal content."""
+    files: dict[str, bytes] = {}
+    rows = []
+    for request, outcome in zip(pack.requests, pack.outcomes, strict=True):
+        row: dict[str, object] = {
+            "key": request.key,
+            "prompt": request.prompt,
+            "seed": request.seed,
+            "model": request.model,
+        }
+        if isinstance(outcome, Missing):
+            row |= {"reason": outcome.reason, "detail": outcome.detail}
+        else:
+            name = sha256(outcome.data) + outcome.suffix
+            row["file"] = name
+            files[name] = outcome.data
+        rows.append(row)
+    content = {
+        "made_by": dict(pack.requests[0].made_by) if pack.requests else {},
+        "provenance": dict(pack.provenance),
+        "reports": {key: dict(report) for key, report in pack.reports.items()},
+        "images": rows,
+    }
+    return _packed("images", content, files, pack.seen)
+
+
+def packed_readings(pack: ReadingPack) -> bytes:
+    """Return a pack of readings as bytes. They are equal for equal content."""
+    content = {
+        "answers": [list(row) for row in pack.answers],
+        "questions": dict(pack.questions),
+    }
+    return _packed("readings", content, {}, pack.vectors)
+
+
+def unpacked_images(data: bytes) -> ImagePack:
+    """Return a pack of images from its bytes.
+
+    Raises
+    ------
+    DamagedPack
+        If it is incomplete or damaged, or askew would not have written it.
+    """
+    with _refused_garbage():
+        content, files = _unpacked(data, "images")
+        requests = [_request(row, content["made_by"]) for row in content["images"]]
+        outcomes = [_outcome(row, files) for row in content["images"]]
+        return ImagePack(
+            requests=requests,
+            outcomes=outcomes,
+            provenance=dict(content["provenance"]),
+            reports=dict(content["reports"]),
+            seen=_vectors(content, files),
+        )
+
+
+def unpacked_readings(data: bytes) -> ReadingPack:
+    """Return a pack of readings from its bytes.
+
+    Raises
+    ------
+    DamagedPack
+        If it is incomplete or damaged, or askew would not have written it.
+    """
+    with _refused_garbage():
+        content, files = _unpacked(data, "readings")
+        answers = content["answers"]
+        if not all(is_valid("answers", row) for row in answers):
+            raise DamagedPack("contains an answer that askew does not write")
+        return ReadingPack(
+            answers=answers,
+            questions=dict(content["questions"]),
+            vectors=_vectors(content, files),
+        )
+
+
+@contextmanager
+def _refused_garbage() -> Iterator[None]:
+    """Turn the exceptions of content that askew does not write into DamagedPack."""
+    try:
+        yield
+    except DamagedPack:
+        raise
+    except (tarfile.TarError, EOFError) as error:
+        raise DamagedPack("is not a complete tar file") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedPack("contains facts that askew does not write") from error
+
+
+def _packed(
+    kind: Kind,
+    content: Mapping[str, object],
+    files: Mapping[str, bytes],
+    vectors: Mapping[str, Mapping[str, Vector]],
+) -> bytes:
+    """Return a tar file of the manifest and the other files, with their checksums first."""
+    all_files = dict(files)
+    listed_vectors, rows = _listed_vectors(vectors)
+    if rows:
+        all_files[VECTORS] = rows
+    offset = 0
+    places = {}
+    for name, file in all_files.items():
+        places[name] = [offset + BLOCK, len(file)]
+        offset += BLOCK + -(-len(file) // BLOCK) * BLOCK
+    manifest = {
+        "pack": FORMAT,
+        "kind": kind,
+        **content,
+        "vectors": listed_vectors,
+        # places count from the end of this file
+        "files": places,
+    }
+    manifest_file = json.dumps(manifest, sort_keys=True).encode("ascii")
+    summed = {MANIFEST: manifest_file, **all_files}
+    sums = "".join(f"{sha256(file)}  {name}\n" for name, file in summed.items())
+    return _tar({SUMS_FILE: sums.encode("ascii"), **summed})
+
+
+def _tar(files: Mapping[str, bytes]) -> bytes:
+    """Return a tar file without times and owners, so that equal files give equal bytes."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, file in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(file)
+            tar.addfile(member, io.BytesIO(file))
+    return buffer.getvalue()
+
+
+def _listed_vectors(
+    vectors: Mapping[str, Mapping[str, Vector]],
+) -> tuple[list[list[object]], bytes]:
+    """Return a list of vectors (fingerprint, image id, place, length), and all their numbers."""
+    listed: list[list[object]] = []
+    rows = []
+    place = 0
+    for name, by_fingerprint in sorted(vectors.items()):
+        for fingerprint, vector in sorted(by_fingerprint.items()):
+            listed.append([fingerprint, name, place, len(vector)])
+            rows.append(vector.astype("<f4").tobytes())
+            place += len(vector)
+    return listed, b"".join(rows)
+
+
+def _unpacked(data: bytes, kind: Kind) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the manifest and the other files of a pack, after a check of all checksums."""
+    files = dict(_members(data))
+    if _tar(files) != data:
+        raise DamagedPack("has changed: it contains bytes that askew does not write")
+    sums = files.pop(SUMS_FILE, b"").decode("ascii")
+    expected = "".join(f"{sha256(file)}  {name}\n" for name, file in files.items())
+    if not files or sums != expected:
+        raise DamagedPack("has changed: a SHA-256 differs")
+    manifest = json_value(files.pop(MANIFEST))
+    if manifest["pack"] != FORMAT:
+        raise DamagedPack(f"has the format {manifest['pack']}, and this askew reads {FORMAT}")
+    if manifest["kind"] != kind:
+        raise DamagedPack(f"contains {manifest['kind']}, not {kind}")
+    return manifest, files
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of the files in a tar file."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        for member in tar:
+            file = tar.extractfile(member) if member.isreg() else None
+            if file is None:
+                raise DamagedPack("contains a link or a folder")
+            yield member.name, file.read()
+
+
+def _vectors(
+    content: Mapping[str, Any], files: Mapping[str, bytes]
+) -> dict[str, dict[str, Vector]]:
+    """Return vectors by image id, then by fingerprint."""
+    numbers = np.frombuffer(files.get(VECTORS, b""), "<f4").astype(np.float32)
+    vectors: dict[str, dict[str, Vector]] = {}
+    for fingerprint, name, place, length in content["vectors"]:
+        vector = numbers[place : place + length]
+        if not is_valid("vectors", (fingerprint, name, vector.tobytes())) or len(vector) != length:
+            raise DamagedPack("contains a vector that askew does not write")
+        vectors.setdefault(name, {})[fingerprint] = vector
+    return vectors
+
+
+def _request(row: Mapping[str, Any], made_by: Mapping[str, Setting]) -> PictureRequest:
+    return PictureRequest(
+        key=row["key"],
+        prompt=row["prompt"],
+        seed=row["seed"],
+        model=row["model"],
+        made_by=dict(made_by),
+    )
+
+
+def _outcome(row: Mapping[str, Any], files: Mapping[str, bytes]) -> EncodedPicture | Missing:
+    """Return the image of a row of the manifest, or the reason why there is none."""
+    fixed = (row["prompt"], row["seed"], row["model"], None)
+    if "file" not in row:
+        missing = Missing(row["reason"], row["detail"])
+        _check_row((row["key"], None, None, missing.reason, missing.detail, *fixed))
+        return missing
+    path = PurePosixPath(row["file"])
+    _check_row((row["key"], path.stem, path.suffix, None, "", *fixed))
+    file = files[row["file"]]
+    if sha256(file) != path.stem:
+        raise DamagedPack(f"has changed: the SHA-256 of the image {path.stem[:12]} differs")
+    return EncodedPicture(file, path.suffix)
+
+
+def _check_row(row: IndexRow) -> None:
+    if not is_valid("pictures", row):
+        raise DamagedPack("contains an image that askew does not write")

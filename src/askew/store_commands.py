@@ -1,0 +1,72 @@
+"""Commands on stores and on the packs of `--shard`."""
+
+from pathlib import Path
+
+from askew.errors import RunError, UsageError
+from askew.pages.words import plural
+from askew.store.merge import MergeReport, merge_all
+from askew.store.pack_folder import ASIDE, opened_packs
+from askew.store.store import Store
+
+LARGEST_LIST = 5
+"""Largest number of packs in a message."""
+
+
+def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
+    """Take the packs of `--shard` into a store, and report which packs are absent or damaged.
+
+    The command of the run without --shard then finds all images and answers in the store.
+
+    Examples
+    --------
+    `askew merge packs --store runs/.askew`
+
+    Parameters
+    ----------
+    packs
+        The place of the packs: --packs of the jobs.
+    store
+        Store of the run.
+
+    Returns
+    -------
+    str
+        What was taken into the store, and the next step.
+
+    Raises
+    ------
+    UsageError
+        If there are no packs.
+    RunError
+        If packs are absent or damaged. The other packs are in the store.
+    """
+    storage = opened_packs(packs)
+    with Store(store) as opened:
+        report = merge_all(storage, opened)
+    if not (report.taken or report.damaged or report.absent):
+        raise UsageError(
+            f"{packs} contains no packs. Name the folder that --packs of the jobs named"
+        )
+    lines = [f"{plural(report.taken, 'pack')} taken into the store {store}"]
+    left = _left(report, packs)
+    if left:
+        raise RunError("\n".join([*lines, *left]))
+    lines.append("next: repeat the command of the run without --shard and --packs")
+    return "\n".join(lines)
+
+
+def _left(report: MergeReport, packs: str) -> list[str]:
+    """Return absent and damaged packs in words, with the remedy."""
+    lines = []
+    for path, fault in list(report.damaged.items())[:LARGEST_LIST]:
+        lines.append(f"{Path(path).name} {fault}")
+    if report.damaged:
+        lines.append(f"{plural(len(report.damaged), 'damaged pack')} moved to {packs}/{ASIDE}")
+    left = len(report.absent) + len(report.damaged)
+    if left:
+        lines.append(
+            f"{plural(left, 'pack')} of {report.taken + left} absent. Start the jobs again: they "
+            "make only what is absent. Or repeat the command without --shard and --packs, which "
+            "makes the rest on this machine"
+        )
+    return lines
