@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("parts",),
     ("methods",),
     ("studies",),
-    ("commands", "store_commands", "serve"),
+    ("commands", "store_commands", "serve", "web"),
     ("cli", "__main__"),
 )
 """From the lowest to the highest. Modules of one layer may import each other."""

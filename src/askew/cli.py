@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "askew.commands:check",
     "export": "askew.commands:export",
     "models": "askew.commands:models",
+    "serve": "askew.web.command:serve",
     "serve-model": "askew.serve.command:serve_model",
     "robustness": "askew.studies.robustness:robustness",
     "graphs": "askew.studies.graphs:graphs",

@@ -13,6 +13,7 @@ from PIL import Image
 
 from askew.findings import PictureSet
 from askew.pages import media
+from askew.pages.blocks import HeatOverlay, MaskOverlay
 
 
 class Album:
@@ -62,12 +63,16 @@ def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -
     assert media.allowance(initial, others) == shown
 
 
+def drawn(overlay: HeatOverlay | MaskOverlay) -> NDArray[np.float64]:
+    """Return the pixels of a gray image under an overlay."""
+    copy = media.overlay_copy(Image.new("RGB", (64, 64), "grey"), overlay, media.OVERLAY)
+    return np.asarray(Image.open(io.BytesIO(copy)).convert("RGB"), dtype=float)
+
+
 def test_heat_is_bright_where_the_map_is_high() -> None:
     map = np.zeros((8, 8))
     map[:, 4:] = 1.0
-    pixels = np.asarray(
-        opened(media.heat(Image.new("RGB", (64, 64), "grey"), map)).convert("RGB"), dtype=float
-    )
+    pixels = drawn(HeatOverlay(map))
     left = pixels[:, :40].mean((0, 1))
     right = pixels[:, -40:].mean((0, 1))
     assert right[0] > left[0] + 60  # from violet to yellow
@@ -75,10 +80,7 @@ def test_heat_is_bright_where_the_map_is_high() -> None:
 
 
 def test_a_flat_map_is_dark_everywhere() -> None:
-    pixels = np.asarray(
-        opened(media.heat(Image.new("RGB", (64, 64), "grey"), np.ones((8, 8)))).convert("RGB")
-    )
-    assert float(np.ptp(pixels[..., 1].astype(float))) < 6
+    assert float(np.ptp(drawn(HeatOverlay(np.ones((8, 8))))[..., 1])) < 6
 
 
 def test_masks_show_both_words_and_their_overlap() -> None:
@@ -86,9 +88,7 @@ def test_masks_show_both_words_and_their_overlap() -> None:
     b = np.zeros((4, 4), dtype=bool)
     a[:, :2] = True
     b[:, 1:3] = True
-    pixels = np.asarray(
-        opened(media.masks(Image.new("RGB", (64, 64), "grey"), a, b)).convert("RGB"), dtype=float
-    )
+    pixels = drawn(MaskOverlay(a, b))
     only_a, both, only_b, neither = (
         pixels[:, k * 36 + 9 : k * 36 + 27].mean((0, 1)) for k in range(4)
     )

@@ -136,6 +136,27 @@ values, and scores closer to the reference, are blue. Everything else is gray.
 
 
 @dataclass(frozen=True, slots=True)
+class ImageQuery:
+    """The images that a number counts, which a web app can list.
+
+    Attributes
+    ----------
+    prompt, set : str
+        Prompt and name of the image set.
+    axis, instrument : str
+        Axis and instrument of the labels.
+    value : str
+        Label of the images. Empty for all images of the set.
+    """
+
+    prompt: str
+    set: str
+    axis: str
+    instrument: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ValueShare:
     """The share of one value of an axis.
 
@@ -181,6 +202,8 @@ class ValueGroup:
         Anchor of its details.
     leading : str
         The main value, by default the value furthest above its reference share.
+    images : ImageQuery, optional
+        The images of the group.
     """
 
     label: str
@@ -192,6 +215,7 @@ class ValueGroup:
     group: str = ""
     link: str | None = None
     leading: str = ""
+    images: ImageQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,6 +605,8 @@ class LabelGroup:
     n : int, optional
         Number of images of which `count` have this label, if it is not the number of labeled images
         of the set.
+    images : ImageQuery, optional
+        All images with this label.
     """
 
     label: str
@@ -589,6 +615,7 @@ class LabelGroup:
     reference: float | None = None
     deviation: Deviation = "none"
     n: int | None = None
+    images: ImageQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     """
     texts = (_attribute(key, value) for key, value in attributes.items())
     start = f"<{name}{''.join(texts)}>"
-    if name in ("br", "img", "meta"):
+    if name in ("br", "img", "input", "link", "meta"):
         return Markup(start)
     return Markup(f"{start}{joined(children)}</{name}>")
 

@@ -40,7 +40,7 @@ from askew.pages.elements import (
     region,
     tag,
 )
-from askew.pages.media import ImageLink, data_uri
+from askew.pages.media import ImageLink, PageLinks, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
@@ -72,7 +72,7 @@ def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:
     str
         The file.
     """
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
     policy = f"default-src 'none'; img-src {image_sources}; style-src 'sha256-{digest}'"
     head = tag(
         "head",
@@ -82,9 +82,9 @@ def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"askew {document.version}".strip()),
         tag("title", f"askew: {words.shorten(document.title, 100)}"),
-        tag("style", Markup(_style())),
+        tag("style", Markup(style())),
     )
-    content = _content(document, document.sections, link, "")
+    content = _content(document, document.sections, PageLinks(link), "")
     skip = tag("a", "Skip to the result", class_="skip", href=f"#{TOP}")
     body = tag("body", skip, content, class_="askew whole")
     return words.clean(f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n")
@@ -108,19 +108,38 @@ def fragment(document: Page, link: ImageLink = data_uri) -> str:
     identity = repr((document.title, document.answer, document.meta))
     prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
     shown = tuple(section for section in document.sections if section.screen)
-    style = tag("style", Markup(_style()))
-    content = _content(document, shown, link, f"{prefix}-")
-    return words.clean(tag("div", style, content, class_="askew part"))
+    style_element = tag("style", Markup(style()))
+    content = _content(document, shown, PageLinks(link), f"{prefix}-")
+    return words.clean(tag("div", style_element, content, class_="askew part"))
+
+
+def served(document: Page, links: PageLinks) -> Markup:
+    """Return all sections of a page as an element, for a web app that has its own style.
+
+    Parameters
+    ----------
+    document : Page
+        The page.
+    links : PageLinks
+        Addresses of images and of lists of images.
+
+    Returns
+    -------
+    Markup
+        The element, which contains no style.
+    """
+    return _content(document, document.sections, links, "")
 
 
 @cache
-def _style() -> str:
+def style() -> str:
+    """Return the style sheet of all pages."""
     return resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def _content(document: Page, sections: Sequence[Section], link: ImageLink, prefix: str) -> Markup:
+def _content(document: Page, sections: Sequence[Section], links: PageLinks, prefix: str) -> Markup:
     """Return the header, the links, the first screen, the sections and the footer of a page."""
-    renderer = Renderer(ids=_ids(sections, prefix), link=link)
+    renderer = Renderer(ids=_ids(sections, prefix), links=links)
     top = f"{prefix}{TOP}"
     first = renderer.first_screen(document.first) if document.first else None
     main = tag("main", first, *(renderer.block(section) for section in sections))
@@ -199,12 +218,12 @@ class Renderer:
     ----------
     ids : mapping of str to str
         Ids of elements by anchor, for links within the page.
-    link : callable
-        Function that returns the address of an image.
+    links : PageLinks
+        Addresses of images and of lists of images.
     """
 
     ids: Mapping[str, str]
-    link: ImageLink
+    links: PageLinks
 
     def block(self, block: Block, level: int = 2) -> Markup:
         """Return a block as HTML.
@@ -232,7 +251,7 @@ class Renderer:
             case PictureGrid() | blocks.Scatter() | blocks.SortedImages() | blocks.ScoreMatrix():
                 return self._with_images(block)
             case blocks.ValueChart():
-                return value_rows.values(block, self.ids)
+                return value_rows.values(block, self.ids, self.links.images)
             case blocks.ChangeChart():
                 return value_rows.changes(block, self.ids)
             case blocks.IntervalChart():
@@ -245,9 +264,9 @@ class Renderer:
     ) -> Markup:
         match block:
             case blocks.Scatter():
-                return charts.scatter(block, self.link)
+                return charts.scatter(block, self.links.image)
             case blocks.SortedImages():
-                return panels.sorted_images(block, self._shot)
+                return panels.sorted_images(block, self._shot, self.links.images)
             case blocks.ScoreMatrix():
                 return panels.matrix(block, self.ids, self._shot)
             case PictureGrid():
@@ -307,9 +326,11 @@ class Renderer:
         return tag("div", label if row.label or row.note else None, shots, class_="row")
 
     def _shot(self, shot: Thumbnail) -> Markup:
-        address = self.link(shot.image) if shot.image else None
-        if address:
-            cell = tag("img", src=address, alt=shot.alt, loading="lazy", decoding="async")
+        address = self.links.image(shot.image) if shot.image else None
+        if shot.image and address:
+            image = tag("img", src=address, alt=shot.alt, loading="lazy", decoding="async")
+            target = self.links.image_page(shot.image)
+            cell = tag("a", image, href=target) if target else image
         else:
             cell = tag("span", class_="empty", role="img", aria_label=f"{shot.alt} is missing")
         if not shot.caption:

@@ -7,6 +7,7 @@ in the page, and a web app can return a URL instead.
 import base64
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +18,10 @@ from askew.findings import PictureSet
 from askew.pages import words
 from askew.pages.blocks import (
     HeatOverlay,
+    ImageQuery,
     ImageReference,
     ImageSource,
+    MaskOverlay,
     PictureRow,
     Scatter,
     ScatterPoint,
@@ -55,6 +58,14 @@ Pixels = NDArray[np.float64]
 
 ImageLink = Callable[[ImageReference], str | None]
 """Function that returns the address of an image, or None if the image is gone."""
+
+QueryLink = Callable[[ImageQuery | None], str | None]
+"""Function that returns the address of a list of images, or None if there is no list."""
+
+
+def no_list(query: ImageQuery | None) -> str | None:
+    """Return None: a file has no lists of images."""
+    return None
 
 
 class Media(ImageSource, Protocol):
@@ -225,20 +236,59 @@ def data_uri(reference: ImageReference) -> str | None:
     if overlay is None:
         return thumbnail(image, LARGE if reference.large else SIDE)
     side = LARGE if reference.large else OVERLAY
-    if isinstance(overlay, HeatOverlay):
-        return heat(image, overlay.map, side)
-    return masks(image, overlay.first, overlay.second, side)
+    return _uri_of(overlay_copy(image, overlay, side))
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """Addresses in a page. By default images are embedded, and nothing leads out of the page.
+
+    Attributes
+    ----------
+    image : ImageLink
+        Address of the copy of an image that the page shows.
+    image_page : ImageLink
+        Address of the page about an image.
+    images : QueryLink
+        Address of the list of the images that a number counts.
+    """
+
+    image: ImageLink = data_uri
+    image_page: ImageLink = lambda reference: None
+    images: QueryLink = no_list
 
 
 def thumbnail(image: Image.Image, side: int = SIDE) -> str:
     """Return a copy of an image as a WebP data URI, with a longest side of at most `side` pixels."""
+    return _uri_of(small_copy(image, side))
+
+
+def small_copy(image: Image.Image, side: int = SIDE) -> bytes:
+    """Return a copy of an image as a WebP file, with a longest side of at most `side` pixels."""
     small = image.convert("RGB")
     small.thumbnail((side, side), Image.Resampling.LANCZOS)
-    return _uri(small, quality=72)
+    return _webp(small, quality=72)
 
 
-def heat(picture: Image.Image, map: NDArray[np.floating[Any]], side: int = OVERLAY) -> str:
-    """Return an image under the attention map of a word as a WebP data URI.
+def overlay_copy(image: Image.Image, overlay: HeatOverlay | MaskOverlay, side: int) -> bytes:
+    """Return a copy of an image under an overlay as a WebP file.
+
+    Parameters
+    ----------
+    image : Image
+        The image.
+    overlay : HeatOverlay or MaskOverlay
+        Attention over the image.
+    side : int
+        Longest side of the copy, in pixels.
+    """
+    if isinstance(overlay, HeatOverlay):
+        return _webp(heat_pixels(image, overlay.map, side))
+    return _webp(mask_pixels(image, overlay.first, overlay.second, side))
+
+
+def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int) -> Pixels:
+    """Return an image under the attention map of a word.
 
     Parameters
     ----------
@@ -251,21 +301,21 @@ def heat(picture: Image.Image, map: NDArray[np.floating[Any]], side: int = OVERL
 
     Returns
     -------
-    str
-        The data URI.
+    ndarray of float, shape (height, width, 3)
+        Red, green and blue from 0 to 255.
     """
     gray = _gray(picture, side)
     large = bilinear(map, gray.shape[:2])
     low = float(large.min())
     high = float(large.max())
     level = (large - low) / (high - low) if high > low else np.zeros_like(large)
-    return _uri((1 - HEAT) * gray + HEAT * colors(level))
+    return (1 - HEAT) * gray + HEAT * colors(level)
 
 
-def masks(
-    picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_], side: int = OVERLAY
-) -> str:
-    """Return an image under the attention masks of two words as a WebP data URI.
+def mask_pixels(
+    picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_], side: int
+) -> Pixels:
+    """Return an image under the attention masks of two words.
 
     Parameters
     ----------
@@ -278,8 +328,8 @@ def masks(
 
     Returns
     -------
-    str
-        The data URI.
+    ndarray of float, shape (height, width, 3)
+        Red, green and blue from 0 to 255.
     """
     gray = _gray(picture, side)
     rows = _nearest(a.shape[0], gray.shape[0])
@@ -290,7 +340,7 @@ def masks(
     tints = ((first & ~second, ONLY_A), (second & ~first, ONLY_B), (first & second, BOTH))
     for where, color in tints:
         shown[where] = (1 - TINT) * gray[where] + TINT * np.array([*bytes.fromhex(color)])
-    return _uri(shown)
+    return shown
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
@@ -324,9 +374,13 @@ def _gray(picture: Image.Image, longest: int) -> Pixels:
     return np.repeat((pixels @ [0.299, 0.587, 0.114])[..., None], 3, axis=-1)
 
 
-def _uri(image: Image.Image | Pixels, quality: int = 80) -> str:
+def _webp(image: Image.Image | Pixels, quality: int = 80) -> bytes:
     if not isinstance(image, Image.Image):
         image = Image.fromarray(image.round().clip(0, 255).astype(np.uint8))
     encoded = io.BytesIO()
     image.save(encoded, "WEBP", quality=quality, method=4)
-    return f"data:image/webp;base64,{base64.b64encode(encoded.getvalue()).decode()}"
+    return encoded.getvalue()
+
+
+def _uri_of(content: bytes) -> str:
+    return f"data:image/webp;base64,{base64.b64encode(content).decode()}"

@@ -15,6 +15,7 @@ from askew.pages.blocks import (
     Thumbnail,
 )
 from askew.pages.elements import Ids, bdi, captioned, link, region, tag
+from askew.pages.media import QueryLink, no_list
 
 SHADES = 4
 """Shades of a cell on each side of zero."""
@@ -26,7 +27,7 @@ Draw = Callable[[Thumbnail], Markup]
 """Function that returns a thumbnail as an element."""
 
 
-def sorted_images(block: SortedImages, draw: Draw) -> Markup:
+def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) -> Markup:
     """Return images in groups of the same label, with the number of images in each group.
 
     Parameters
@@ -35,39 +36,44 @@ def sorted_images(block: SortedImages, draw: Draw) -> Markup:
         The images.
     draw : callable
         Function that returns a thumbnail as an element.
+    images : callable
+        Function that returns the address of the list of all images of a group.
 
     Returns
     -------
     Markup
         One column for each set.
     """
-    columns = [_column(column, draw) for column in block.columns]
+    columns = [_column(column, draw, images) for column in block.columns]
     kind = "pair" if len(columns) > 1 else "single"
     return captioned(block.caption, block.note) + tag("div", *columns, class_=kind)
 
 
-def _column(column: ImageColumn, draw: Draw) -> Markup:
+def _column(column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
     heading = None
     if column.label:
         small = tag("br") + tag("span", column.note) if column.note else None
         heading = tag("p", tag("b", bdi(column.label)), small, class_="iso-head")
-    groups = (_label_group(group, column, draw) for group in column.groups)
+    groups = (_label_group(group, column, draw, images) for group in column.groups)
     return tag("div", heading, *groups)
 
 
-def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw) -> Markup:
+def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
     """Return the images of a label under its name, its count and its reference count."""
     reference = ""
     if group.reference is not None and not column.label:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)
         reference = f"; reference {expected.removesuffix('.0')}"
     name = tag("b", bdi(words.shorten(group.label, 40)), f" {group.count:,}")
+    address = images(group.images)
+    if address:
+        name = tag("a", name, href=address)
     n = column.n if group.n is None else group.n
     small = tag("span", f" of {n:,}{reference}")
     shots = (tag("li", draw(shot)) for shot in group.shots)
-    images = tag("ul", *shots, class_="tiles") if group.shots else None
+    tiles = tag("ul", *shots, class_="tiles") if group.shots else None
     kind = "iso" if group.deviation == "none" else f"iso {group.deviation}"
-    return tag("div", tag("p", name, small, class_="iso-head"), images, class_=kind)
+    return tag("div", tag("p", name, small, class_="iso-head"), tiles, class_=kind)
 
 
 def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:

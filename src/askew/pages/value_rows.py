@@ -5,6 +5,7 @@ beside it. Positions are percentages, so text has the same size at every width.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -27,6 +28,7 @@ from askew.pages.elements import (
     rule,
     tag,
 )
+from askew.pages.media import QueryLink, no_list
 from askew.types import Estimate
 
 Row = TypeVar("Row", ValueGroup, ChangeRow)
@@ -98,7 +100,7 @@ def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
     return sorted(group.values, key=lambda value: words.largest_first(value.share))
 
 
-def values(chart: ValueChart, ids: Ids) -> Markup:
+def values(chart: ValueChart, ids: Ids, images: QueryLink = no_list) -> Markup:
     """Return shares as a table with a plot in each row.
 
     Parameters
@@ -107,6 +109,8 @@ def values(chart: ValueChart, ids: Ids) -> Markup:
         The shares.
     ids : mapping of str to str
         Ids of elements by anchor.
+    images : callable
+        Function that returns the address of the list of the images that a number counts.
 
     Returns
     -------
@@ -125,7 +129,8 @@ def values(chart: ValueChart, ids: Ids) -> Markup:
         tag("th", chart.tested, scope="col", class_="verdict") if tested else None,
     )
     width = COLUMNS - single - (not tested)
-    bodies = _bodies(chart.groups, width, lambda group: _group(chart, group, scale, ids, tested))
+    rows = _ValueRows(chart=chart, scale=scale, ids=ids, images=images, tested=tested)
+    bodies = _bodies(chart.groups, width, rows.group)
     longest = max((len(group.label) for group in chart.groups), default=0)
     kinds = ("values", "lone" if single else "", "named" if longest > SHORT_NAME else "")
     table = tag("table", tag("thead", head), *bodies, class_=" ".join(filter(None, kinds)))
@@ -159,42 +164,57 @@ def _scale_head(scale: LinearScale) -> Markup:
     return tag("th", scale.drawn(), hidden("plot"), class_="plot", scope="col")
 
 
-def _group(
-    chart: ValueChart, group: ValueGroup, scale: LinearScale, ids: Ids, tested: bool
-) -> Markup:
-    """Return the rows of a group: its name, its values, and its verdict in a tested chart."""
-    shown = shown_values(chart, group)
-    rows = []
-    for number, value in enumerate(shown):
-        cells: list[Markup | None] = []
-        if number == 0:
-            name = link(group.label, group.link, ids)
-            cells.append(tag("th", name, scope="rowgroup", rowspan=len(shown), class_="axis"))
-        cells += _value_cells(chart, group, value, scale)
-        if number == 0 and tested:
-            verdict = _verdict(group.verdict, group.significant, words.missing_note(group))
-            cells.append(tag("td", verdict, rowspan=len(shown), class_="verdict"))
-        rows.append(tag("tr", *cells))
-    kinds = ("sig" if group.significant else "ns", "multi" if len(shown) > 1 else "")
-    return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
+@dataclass(frozen=True, slots=True)
+class _ValueRows:
+    """The rows of a chart of values."""
 
+    chart: ValueChart
+    scale: LinearScale
+    ids: Ids
+    images: QueryLink
+    tested: bool
 
-def _value_cells(
-    chart: ValueChart, group: ValueGroup, value: ValueShare, scale: LinearScale
-) -> Iterator[Markup | None]:
-    """Yield the name, the plot and the share of a value."""
-    direction = deviation(group, value)
-    bold = "strong" if direction != "none" else None
-    if not chart.value:
-        name = bdi(words.shorten(value.value, 40))
-        yield tag("th", name, scope="row", class_=f"val {bold or ''}".strip())
-    title = ", ".join(filter(None, (group.group, group.label, value.value)))
-    yield tag("td", value_plot(value, direction, scale, title), class_="plot")
-    share = words.part(value.share, "value", "share")
-    count = f" ({value.count:,})" if value.count is not None else ""
-    meaning = _DEVIATIONS[direction]
-    remark = hidden(f", {meaning}") if meaning else None
-    yield tag("td", tag("span", share, class_=bold), count, remark, class_="num")
+    def group(self, group: ValueGroup) -> Markup:
+        """Return the rows of a group: its name, its values, and its verdict in a tested chart."""
+        shown = shown_values(self.chart, group)
+        rows = []
+        for number, value in enumerate(shown):
+            cells: list[Markup | None] = []
+            if number == 0:
+                name = link(group.label, group.link, self.ids)
+                cells.append(tag("th", name, scope="rowgroup", rowspan=len(shown), class_="axis"))
+            cells += self._cells(group, value)
+            if number == 0 and self.tested:
+                verdict = _verdict(group.verdict, group.significant, words.missing_note(group))
+                cells.append(tag("td", verdict, rowspan=len(shown), class_="verdict"))
+            rows.append(tag("tr", *cells))
+        kinds = ("sig" if group.significant else "ns", "multi" if len(shown) > 1 else "")
+        return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
+
+    def _cells(self, group: ValueGroup, value: ValueShare) -> Iterator[Markup | None]:
+        """Yield the name, the plot and the share of a value. Plot and share lead to the images."""
+        direction = deviation(group, value)
+        bold = "strong" if direction != "none" else None
+        if not self.chart.value:
+            name = bdi(words.shorten(value.value, 40))
+            yield tag("th", name, scope="row", class_=f"val {bold or ''}".strip())
+        title = ", ".join(filter(None, (group.group, group.label, value.value)))
+        plot = value_plot(value, direction, self.scale, title)
+        number = tag("span", words.part(value.share, "value", "share"), class_=bold)
+        address = self._address(group, value)
+        if address:
+            plot = tag("a", plot, href=address, tabindex=-1, aria_hidden="true")
+            number = tag("a", number, href=address, title=f"Images labeled {value.value}")
+        yield tag("td", plot, class_="plot")
+        count = f" ({value.count:,})" if value.count is not None else ""
+        meaning = _DEVIATIONS[direction]
+        remark = hidden(f", {meaning}") if meaning else None
+        yield tag("td", number, count, remark, class_="num")
+
+    def _address(self, group: ValueGroup, value: ValueShare) -> str | None:
+        if group.images is None or not value.count:
+            return None
+        return self.images(replace(group.images, value=value.value))
 
 
 def value_plot(value: ValueShare, direction: Deviation, scale: LinearScale, title: str) -> Markup:

@@ -46,6 +46,18 @@ def value_group(
         group=group,
         link=link,
         leading=entry.leading if labeled else "",
+        images=image_query(entry),
+    )
+
+
+def image_query(entry: SetShares, value: str = "") -> b.ImageQuery:
+    """Return the images of a set, or its images with a label on the axis of an entry."""
+    return b.ImageQuery(
+        prompt=entry.prompt,
+        set=entry.set,
+        axis=entry.axis,
+        instrument=entry.instrument,
+        value=value,
     )
 
 

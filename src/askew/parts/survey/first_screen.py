@@ -9,7 +9,7 @@ from askew.pages import words
 from askew.pages.media import Media, shot
 from askew.pages.value_rows import deviation
 from askew.pages.words import axis_label, capital, percent, plural, quote, shorten
-from askew.parts.survey.blocks import Link, leads, value_group
+from askew.parts.survey.blocks import Link, image_query, leads, value_group
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import family_size, is_biased
 from askew.stats.distance import distance_max, total_variation
@@ -115,6 +115,7 @@ def label_column(
                     shots=tuple(shots.get(value.value, ())),
                     reference=None if value.reference is None else value.reference * group.n,
                     deviation=deviation(group, value),
+                    images=image_query(entry, value.value),
                 )
             )
     unlabeled = sum(entry.missing.values())

@@ -1,0 +1,101 @@
+"""The app as a Starlette application: routes, and answers to errors."""
+
+import re
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from askew.errors import AskewError, UsageError
+from askew.web import files, images_page, run_page, runs_page
+from askew.web.shell import STYLE_ADDRESS, message
+from askew.web.site import Handler, Site
+
+PATTERNS = {"run": r"[0-9a-f]{16}", "image": r"[0-9a-f]{64}", "digest": r"[0-9a-f]{64}"}
+"""Forms of the parts of paths. Paths with other parts have no route."""
+
+GET_ROUTES: dict[str, Handler] = {
+    "/": runs_page.runs_page,
+    "/runs/{run}": run_page.run_page,
+    "/runs/{run}/images": images_page.images_page,
+    "/runs/{run}/images/{image}": images_page.image_page,
+    "/images/{image}": files.image,
+    "/images/{image}/small": files.small_image,
+    "/images/{image}/large": files.large_image,
+    "/overlays/{digest}": files.overlay,
+    "/icon.svg": files.icon,
+    STYLE_ADDRESS: files.style,
+}
+"""Pages and files by path."""
+
+Endpoint = Callable[[HTTPRequest], Awaitable[Response]]
+
+MISSING = "There is no such page."
+UNEXPECTED = (
+    "The page could not be made because of an error in askew. The terminal of `askew serve` prints "
+    "it. Other pages are not affected."
+)
+
+
+def application(site: Site) -> Starlette:
+    """Return the app, without the checks of `gate.Gate`.
+
+    Parameters
+    ----------
+    site
+        Its parts.
+    """
+    handlers: dict[Any, Callable[..., Response]] = {HTTPException: _http_error}
+    return Starlette(routes=routes(site), exception_handlers=handlers)
+
+
+def routes(site: Site) -> Sequence[BaseRoute]:
+    """Return all routes."""
+    return [_get(path, handler, site) for path, handler in GET_ROUTES.items()]
+
+
+def _get(path: str, handler: Handler, site: Site) -> Route:
+    async def answer(request: HTTPRequest) -> Response:
+        if not _are_valid(request.path_params):
+            return message("Not found", MISSING, 404)
+        return await run_in_threadpool(_answered, handler, site, request)
+
+    return Route(path, answer, methods=["GET"])
+
+
+def _are_valid(parts: dict[str, Any]) -> bool:
+    """Check the parts of a path."""
+    return all(re.fullmatch(PATTERNS[name], str(text)) for name, text in parts.items())
+
+
+def _answered(handler: Handler, site: Site, request: HTTPRequest) -> Response:
+    """Return the answer of a handler, or a page about its error."""
+    try:
+        return handler(site, request)
+    except LookupError as error:
+        return message("Not found", _sentence(error.args[0] if error.args else MISSING), 404)
+    except UsageError as error:
+        return message("This cannot be shown", _sentence(error), 409)
+    except (AskewError, OSError) as error:
+        return message("This cannot be shown", _sentence(error), 500)
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        return message("Error", UNEXPECTED, 500)
+
+
+def _sentence(error: object) -> str:
+    text = str(error).strip() or MISSING
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _http_error(request: HTTPRequest, error: HTTPException) -> Response:
+    texts = {404: MISSING, 405: "This address does not accept such a request."}
+    return message("Not found", texts.get(error.status_code, error.detail), error.status_code)

@@ -1,0 +1,69 @@
+"""The command `askew serve`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from askew.console import write
+from askew.errors import MissingPackage, UsageError
+from askew.options import Flag
+
+PORT = 8765
+
+RunsArgument = Annotated[
+    Path,
+    Parameter(
+        name="RUNS", help="Run folders, and folders that contain run folders. [default: runs]"
+    ),
+]
+
+
+def serve(
+    *runs: RunsArgument,
+    port: int = PORT,
+    no_browser: Flag = False,
+    read_only: Flag = False,
+) -> None:
+    """Explore runs in a browser on this machine: reports, images, and all labels.
+
+    The app is reachable from this machine only. It loads no model and sends nothing to other
+    machines. Ctrl-C ends it.
+
+    Examples
+    --------
+    `askew serve`
+
+    `askew serve runs other/runs --no-browser`
+
+    `askew serve received/run --read-only`
+
+    Parameters
+    ----------
+    port
+        Port of the app; 0 for a free port.
+    no_browser
+        Only print the address; do not open a browser.
+    read_only
+        Change nothing on disk.
+
+    Raises
+    ------
+    UsageError
+        If a folder does not exist, or the port cannot be used.
+    MissingPackage
+        If the packages of the extra `web` are not installed.
+    """
+    for package in ("starlette", "uvicorn"):
+        MissingPackage.unless_installed(package, "web", "`askew serve`")
+    folders = [Path(run) for run in runs] or [Path("runs")]
+    for folder in folders:
+        if runs and not folder.is_dir():
+            raise UsageError(f"there is no folder {folder}. Name run folders, or a folder of runs")
+    from askew.web.server import WebServer
+
+    server = WebServer(folders, port=port, is_read_only=read_only)
+    write(f"askew is at {server.address} (the address works once). Press Ctrl-C to stop\n")
+    sys.stdout.flush()
+    server.run(open_browser=not no_browser)

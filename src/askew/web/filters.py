@@ -1,0 +1,150 @@
+"""Filters of the images of a run: set, axis, label, instrument, and disagreement of instruments."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlencode
+
+from askew.pages import words
+from askew.types import Missing
+from askew.web.labels import LabeledImage, LabeledSet
+
+NO_LABEL = "(no label)"
+"""Value of the filter for images without a label."""
+
+SHOWN = {
+    "": "all images",
+    "disagreement": "images whose instruments disagree",
+    "unlabeled": "images without a label",
+    "corrected": "images corrected by hand",
+    "flagged": "flagged images",
+}
+"""Choices of the filter `show`, by value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFilter:
+    """A selection of images.
+
+    Attributes
+    ----------
+    set
+        Number of the set; empty for all sets.
+    axis, value, by
+        Axis, label and instrument; empty for any.
+    show
+        One of `SHOWN`.
+    """
+
+    set: str = ""
+    axis: str = ""
+    value: str = ""
+    by: str = ""
+    show: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "ImageFilter":
+        """Return the filter of the query of an address."""
+        given = {name: query.get(name, "") for name in cls.__dataclass_fields__}
+        chosen = cls(**given)
+        return chosen if chosen.show in SHOWN else replace(chosen, show="")
+
+    def address(self, base: str, **more: str) -> str:
+        """Return the address of the selection."""
+        given = {name: text for name, text in {**asdict(self), **more}.items() if text}
+        return f"{base}?{urlencode(given)}" if given else base
+
+    def sentence(self, sets: Sequence[LabeledSet]) -> str:
+        """Return the selection in words."""
+        parts = [SHOWN[self.show]]
+        if self.value:
+            axis = f" on {words.axis_label(self.axis)}" if self.axis else ""
+            by = f" by {words.shorten(self.by, 60)}" if self.by else ""
+            parts.append(f"labeled {words.shorten(self.value, 60)}{axis}{by}")
+        for each in sets:
+            if str(each.number) == self.set:
+                parts.append(f"of {set_title(each)}")
+        return words.capital(", ".join(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedImage:
+    """An image of a selection with its set."""
+
+    image: LabeledImage
+    of: LabeledSet
+
+
+@dataclass(frozen=True, slots=True)
+class HandMarks:
+    """Marks by hand that filters use.
+
+    Attributes
+    ----------
+    corrected
+        Corrected labels by image and axis.
+    flagged
+        Ids of flagged images.
+    """
+
+    corrected: Mapping[tuple[str, str], str]
+    flagged: frozenset[str] = frozenset()
+
+
+def selected(
+    sets: Sequence[LabeledSet], chosen: ImageFilter, marks: HandMarks
+) -> Iterator[PlacedImage]:
+    """Yield the images of a selection. Corrections replace the labels of all instruments."""
+    for each in sets:
+        if chosen.set in ("", str(each.number)):
+            for image in each.images:
+                if image.id is not None and _fits(image, image.id, chosen, marks):
+                    yield PlacedImage(image=image, of=each)
+
+
+def _fits(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks) -> bool:
+    if chosen.show == "flagged" and name not in marks.flagged:
+        return False
+    corrected_axes = [axis for image_id, axis in marks.corrected if image_id == name]
+    if chosen.show == "corrected" and not corrected_axes:
+        return False
+    if chosen.show == "disagreement" and not disagreeing_axes(image, chosen.axis):
+        return False
+    labels = list(_labels(image, name, chosen, marks))
+    if chosen.show == "unlabeled" and NO_LABEL not in labels:
+        return False
+    return not chosen.value or chosen.value in labels
+
+
+def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks) -> Iterator[str]:
+    """Yield the labels of an image on the axes and by the instruments of a filter."""
+    for instrument, by_axis in image.labels.items():
+        if chosen.by in ("", instrument):
+            for axis, label in by_axis.items():
+                if chosen.axis in ("", axis):
+                    by_hand = marks.corrected.get((name, axis))
+                    read = NO_LABEL if isinstance(label, Missing) else label
+                    yield by_hand if by_hand is not None else read
+
+
+def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
+    """Return the axes on which two instruments gave different labels to an image.
+
+    Parameters
+    ----------
+    image
+        The image.
+    only
+        The only axis to check; empty for all axes.
+    """
+    labels: dict[str, set[str]] = {}
+    for by_axis in image.labels.values():
+        for axis, label in by_axis.items():
+            if isinstance(label, str) and only in ("", axis):
+                labels.setdefault(axis, set()).add(label)
+    return [axis for axis, names in labels.items() if len(names) > 1]
+
+
+def set_title(each: LabeledSet) -> str:
+    """Return the name of a set with its prompt and its model."""
+    title = f"{words.quote(each.prompt, 60)}, {words.set_label(each.name)}"
+    return f"{title}, {words.shorten(each.model, 40)}" if each.model else title

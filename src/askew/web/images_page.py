@@ -1,0 +1,211 @@
+"""The images of a run: a filtered list, and a page about an image with all of its labels."""
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from askew.pages import words
+from askew.pages.elements import bdi, tag
+from askew.types import REASON_TEXTS, Missing
+from askew.web.filters import (
+    NO_LABEL,
+    SHOWN,
+    HandMarks,
+    ImageFilter,
+    PlacedImage,
+    disagreeing_axes,
+    selected,
+    set_title,
+)
+from askew.web.labels import LabeledImage, LabeledSet
+from askew.web.opened import OpenedRun
+from askew.web.shell import choice, page, sheet, table
+from askew.web.site import Site
+
+ON_A_PAGE = 96
+"""Number of images on a page of a list."""
+
+ANY = {"": "any"}
+
+
+def images_page(site: Site, request: HTTPRequest) -> Response:
+    """Return the images of a run that a filter selects."""
+    run = site.opened.run(request.path_params["run"])
+    chosen = ImageFilter.of(request.query_params)
+    marks = marks_of(run)
+    images = list(selected(run.sets, chosen, marks))
+    number = _page_number(request.query_params.get("page", ""), len(images))
+    base = f"/runs/{run.facts.id}/images"
+    start = (number - 1) * ON_A_PAGE
+    shown = images[start : start + ON_A_PAGE]
+    content = (
+        tag("p", tag("a", "Report of the run", href=f"/runs/{run.facts.id}")),
+        _filter_form(run, chosen, base),
+        tag("p", f"{words.plural(len(images), 'image')}.", class_="note"),
+        _gallery(shown, chosen, marks, base),
+        _pages(chosen, base, number, len(images)),
+    )
+    title = chosen.sentence(run.sets)
+    return page(title, sheet(title, *content), area="runs")
+
+
+def marks_of(run: OpenedRun) -> HandMarks:
+    """Return the marks by hand of a run."""
+    return HandMarks(corrected={})
+
+
+def _page_number(text: str, count: int) -> int:
+    last = max(1, -(-count // ON_A_PAGE))
+    return (
+        min(max(int(text), 1), last) if text.isascii() and text.isdigit() and len(text) < 7 else 1
+    )
+
+
+def _filter_form(run: OpenedRun, chosen: ImageFilter, base: str) -> Markup:
+    sets = {"": "all sets"} | {str(each.number): set_title(each) for each in run.sets}
+    values = _values(run.sets, chosen.axis)
+    axes = dict.fromkeys(axis.name for each in run.sets for axis in each.axes)
+    instruments = run.result.findings.instruments.vqa or {}
+    fields = (
+        choice("set", sets, chosen.set, "Image set"),
+        choice("axis", ANY | {axis: axis for axis in axes}, chosen.axis, "Axis"),
+        choice("value", ANY | {value: value for value in values}, chosen.value, "Label"),
+        choice("by", ANY | {name: name for name in instruments}, chosen.by, "Labeled by"),
+        choice("show", SHOWN, chosen.show, "Show"),
+        tag("button", "Filter", class_="plain"),
+    )
+    return tag("form", tag("div", *fields, class_="fields"), method="get", action=base)
+
+
+def _values(sets: Sequence[LabeledSet], axis: str) -> list[str]:
+    """Return the labels of an axis, or of all axes, in their order."""
+    values: dict[str, None] = {}
+    for each in sets:
+        for name, of_axis in each.values.items():
+            if axis in ("", name):
+                values |= dict.fromkeys(of_axis)
+    return [*values, NO_LABEL]
+
+
+def _gallery(
+    images: Sequence[PlacedImage], chosen: ImageFilter, marks: HandMarks, base: str
+) -> Markup:
+    return tag("ul", *(_tile(placed, chosen, marks, base) for placed in images), class_="gallery")
+
+
+def _tile(placed: PlacedImage, chosen: ImageFilter, marks: HandMarks, base: str) -> Markup:
+    name = str(placed.image.id)
+    alt = f"Image {placed.image.number} of {words.shorten(placed.of.text, 60)}"
+    picture = tag("img", src=f"/images/{name}/small", alt=alt, loading="lazy", decoding="async")
+    address = chosen.address(f"{base}/{name}")
+    link = tag("a", picture, href=address)
+    caption = tag("span", bdi(_labels_in_brief(placed.image, chosen.axis)), class_="small")
+    by_hand = [value for (image, _), value in marks.corrected.items() if image == name]
+    hand = tag("span", f" by hand: {', '.join(by_hand)}", class_="hand") if by_hand else None
+    flag = tag("span", " flagged", class_="hand") if name in marks.flagged else None
+    return tag("li", link, caption, hand, flag)
+
+
+def _labels_in_brief(image: LabeledImage, axis: str) -> str:
+    """Return the labels of the first instrument, or of all instruments that disagree."""
+    texts = []
+    for place, by_axis in enumerate(image.labels.values()):
+        for name, label in by_axis.items():
+            wanted = axis in ("", name) and (place == 0 or name in disagreeing_axes(image))
+            if wanted and isinstance(label, str):
+                texts.append(label)
+    return words.shorten(", ".join(dict.fromkeys(texts)), 80) or "no label"
+
+
+def _pages(chosen: ImageFilter, base: str, number: int, count: int) -> Markup | None:
+    last = -(-count // ON_A_PAGE)
+    if last < 2:
+        return None
+    links = []
+    for text, target in (("Previous page", number - 1), ("Next page", number + 1)):
+        if 1 <= target <= last:
+            links.append(tag("a", text, href=chosen.address(base, page=str(target))))
+    return tag("p", f"Page {number} of {last}", *links, class_="pages")
+
+
+def image_page(site: Site, request: HTTPRequest) -> Response:
+    """Return the page about an image."""
+    run = site.opened.run(request.path_params["run"])
+    name = request.path_params["image"]
+    chosen = ImageFilter.of(request.query_params)
+    places = [
+        PlacedImage(image=image, of=each)
+        for each in run.sets
+        for image in each.images
+        if image.id == name
+    ]
+    if not places:
+        raise LookupError("the results of this run do not contain this image")
+    first = next((place for place in places if str(place.of.number) == chosen.set), places[0])
+    title = f"Image {first.image.number} of {set_title(first.of)}"
+    picture = tag("a", tag("img", src=f"/images/{name}", alt=title), href=f"/images/{name}")
+    side = tag("div", *_facts(places), _label_table(first))
+    content = (
+        _neighbors(run, chosen, name),
+        tag("div", tag("div", picture), side, class_="picture"),
+    )
+    return page(title, sheet(title, *content), area="runs")
+
+
+def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
+    """Return links to the list, and to the images before and after an image in it."""
+    base = f"/runs/{run.facts.id}/images"
+    ids = [str(placed.image.id) for placed in selected(run.sets, chosen, marks_of(run))]
+    links = [
+        tag("a", "Report of the run", href=f"/runs/{run.facts.id}"),
+        tag("a", chosen.sentence(run.sets), href=chosen.address(base)),
+    ]
+    if name in ids:
+        place = ids.index(name)
+        for text, target, key in (("Previous", place - 1, "p"), ("Next", place + 1, "n")):
+            if 0 <= target < len(ids):
+                address = chosen.address(f"{base}/{ids[target]}")
+                links.append(tag("a", text, href=address, accesskey=key))
+        links.append(tag("span", f"{place + 1} of {len(ids)}"))
+    return tag("p", *links, class_="pages")
+
+
+def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
+    """Yield the prompts and seeds of an image, once for each set that contains it."""
+    pairs = []
+    for place in places:
+        pairs.append(("Prompt", words.clean(place.of.text)))
+        pairs.append(("Image set", f"{words.set_label(place.of.name)}, image {place.image.number}"))
+        if place.image.seed is not None:
+            pairs.append(("Seed", str(place.image.seed)))
+    pairs.append(("SHA-256", str(places[0].image.id)))
+    items = (tag("div", tag("dt", name), tag("dd", bdi(text))) for name, text in pairs)
+    yield tag("dl", *items, class_="facts")
+
+
+def _label_table(placed: PlacedImage) -> Markup:
+    """Return all labels of an image: a row for each axis, a column for each instrument."""
+    instruments = list(placed.image.labels)
+    if not instruments:
+        return tag("p", "No instrument labeled this image on axes with known values.")
+    rows = []
+    disagreeing = disagreeing_axes(placed.image)
+    for axis in placed.of.axes:
+        labels = [placed.image.labels[name].get(axis.name) for name in instruments]
+        remark = "they disagree" if axis.name in disagreeing else ""
+        cells = [bdi(label_text(label)) for label in labels]
+        rows.append((bdi(axis.name), *cells, remark))
+    heads = ("Axis", *(words.shorten(name, 40) for name in instruments), "")
+    note = "Attributes are perceived. Instruments make errors."
+    return tag(
+        "section", tag("h2", "Labels"), table(heads, rows, "labels"), tag("p", note, class_="note")
+    )
+
+
+def label_text(label: object) -> str:
+    """Return a label, or the reason why there is none, in words."""
+    if isinstance(label, Missing):
+        return f"no label: {label.detail or REASON_TEXTS[label.reason]}"
+    return words.shorten(str(label), 60) if label is not None else "no label"

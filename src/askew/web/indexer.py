@@ -1,0 +1,52 @@
+"""A thread that reads new and changed runs into the index, so that no page waits for it."""
+
+import threading
+from pathlib import Path
+
+from askew.web.index import RunIndex
+
+
+class Indexer:
+    """The thread of an index.
+
+    Parameters
+    ----------
+    index
+        The index.
+    """
+
+    def __init__(self, index: RunIndex) -> None:
+        self._index = index
+        self._wanted = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the run that it reads."""
+        self._stopped.set()
+        self._wanted.set()
+        if self._thread.ident is not None:
+            self._thread.join(10)
+
+    def refresh(self) -> int:
+        """Look for changed folders, and return how many runs are not read yet."""
+        unread = self._index.scan()
+        if unread:
+            self._wanted.set()
+        return len(unread)
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            for folder in self._unread():
+                if self._stopped.is_set():
+                    return
+                self._index.read(folder)
+
+    def _unread(self) -> list[Path]:
+        return [] if self._stopped.is_set() else self._index.scan()

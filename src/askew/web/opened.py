@@ -1,0 +1,170 @@
+"""Runs that the app shows: their findings in memory, and their image files by hash."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.method import load
+from askew.store.entries import is_regular, read_bytes
+from askew.store.files import sha256
+from askew.store.imagefile import SUFFIXES, opened
+from askew.store.rows import is_image_id
+from askew.store.store import default_store
+from askew.web.index import AnyResult, RunFacts, RunIndex, stamp_of
+from askew.web.labels import LabeledSet, labeled_sets
+
+MOST_RUNS = 4
+"""Largest number of runs that stay in memory."""
+
+MOST_OVERLAYS = 500
+"""Largest number of drawn overlays that stay in memory, each of about 10 kB."""
+
+MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".webp": "image/webp"}
+
+
+@dataclass(frozen=True)
+class OpenedRun:
+    """A finished run.
+
+    Attributes
+    ----------
+    facts
+        Its facts in the index.
+    result
+        Its findings and files.
+    """
+
+    facts: RunFacts
+    result: AnyResult
+
+    @cached_property
+    def sets(self) -> Sequence[LabeledSet]:
+        """The image sets with all labels in the store."""
+        return labeled_sets(self.result)
+
+    @cached_property
+    def set_numbers(self) -> Mapping[tuple[str, str], int]:
+        """Numbers of the image sets by prompt and name."""
+        return {(each.prompt, each.name): each.number for each in self.sets}
+
+
+@dataclass
+class OpenedRuns:
+    """The runs of an index, of which the latest few stay in memory."""
+
+    index: RunIndex
+    _runs: OrderedDict[tuple[str, str], OpenedRun] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self, identity: str) -> OpenedRun:
+        """Return a finished run by its id.
+
+        Raises
+        ------
+        LookupError
+            If there is no such run.
+        UsageError
+            If it is not finished, or is damaged.
+        """
+        facts = self.index.run(identity)
+        if facts is None:
+            raise LookupError(f"there is no run {identity}")
+        key = (identity, stamp_of(facts.folder))
+        with self._lock:
+            if key in self._runs:
+                self._runs.move_to_end(key)
+                return self._runs[key]
+            run = OpenedRun(facts=facts, result=load(facts.folder))
+            self._runs[key] = run
+            while len(self._runs) > MOST_RUNS:
+                self._runs.popitem(last=False)
+            return run
+
+    def image_file(self, image: str) -> Path:
+        """Return the file of an image that is in the results of a run.
+
+        Raises
+        ------
+        LookupError
+            If no run contains the image, or its file is gone.
+        """
+        for folder in self.index.folders_of_image(image):
+            file = stored_file(default_store(folder), image)
+            if file is not None:
+                return file
+        raise LookupError("there is no such image")
+
+
+def stored_file(store: Path, image: str) -> Path | None:
+    """Return the file of an image in a store; None if there is none.
+
+    Parameters
+    ----------
+    store
+        Folder of the store.
+    image
+        Id of the image, 64 hexadecimal digits.
+    """
+    if not is_image_id(image):
+        return None
+    folder = store / "pictures" / image[:2]
+    if folder.is_symlink() or (store / "pictures").is_symlink():
+        return None
+    files = (folder / f"{image}{suffix}" for suffix in SUFFIXES.values())
+    return next(filter(is_regular, files), None)
+
+
+def intact_bytes(file: Path) -> bytes:
+    """Return the content of an image file whose name is its SHA-256.
+
+    Raises
+    ------
+    UsageError
+        If the content has changed.
+    """
+    data = read_bytes(file, follow=False)
+    if sha256(data) != file.stem:
+        raise UsageError("the file of the image has changed: its SHA-256 differs")
+    return data
+
+
+def decoded(file: Path) -> Image.Image:
+    """Return an image file as an image.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be decoded.
+    """
+    try:
+        return opened(file)
+    except Exception as error:  # decoders raise all kinds of exceptions on garbage
+        raise UsageError("the file of the image cannot be opened") from error
+
+
+@dataclass
+class OverlayCopies:
+    """Drawn overlays by the SHA-256 of their content. Only the latest stay in memory."""
+
+    _copies: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, content: bytes) -> str:
+        """Keep an overlay, and return its SHA-256."""
+        digest = sha256(content)
+        with self._lock:
+            self._copies[digest] = content
+            self._copies.move_to_end(digest)
+            while len(self._copies) > MOST_OVERLAYS:
+                self._copies.popitem(last=False)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Return an overlay. Raises LookupError if it is not in memory."""
+        return self._copies[digest]

@@ -1,0 +1,98 @@
+"""A run: its report, with images by address, and links to the images behind each number."""
+
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from askew.errors import UsageError
+from askew.pages import html, media, words
+from askew.pages.blocks import ImageQuery, ImageReference
+from askew.pages.elements import bdi, tag
+from askew.pages.media import PageLinks
+from askew.web.gate import FORBIDDEN
+from askew.web.index import RunFacts
+from askew.web.opened import OpenedRun
+from askew.web.shell import message, page, sheet
+from askew.web.site import Site
+
+
+def run_page(site: Site, request: HTTPRequest) -> Response:
+    """Return the report of a run, or its state if it has no report."""
+    identity = request.path_params["run"]
+    site.indexer.refresh()
+    facts = site.index.run(identity)
+    if facts is None:
+        raise LookupError("there is no such run")
+    if facts.state == "unread":
+        facts = site.index.read(facts.folder)
+    try:
+        run = site.opened.run(identity)
+    except UsageError as error:
+        return _unfinished(facts, error)
+    report = html.served(run.result.page, links_of(site, run))
+    return page(facts.folder.name, _tools(run), report, area="runs")
+
+
+def links_of(site: Site, run: OpenedRun) -> PageLinks:
+    """Return the addresses of images and of lists of images of a run."""
+    known = set(site.index.images_of_run(run.facts.id))
+    base = f"/runs/{run.facts.id}/images"
+
+    def image(reference: ImageReference) -> str | None:
+        if reference.overlay is not None:
+            return _overlay(site, reference)
+        if reference.image_id not in known:
+            return None
+        return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
+
+    def image_page(reference: ImageReference) -> str | None:
+        return f"{base}/{reference.image_id}" if reference.image_id in known else None
+
+    return PageLinks(image=image, image_page=image_page, images=lambda query: _list(run, query))
+
+
+def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
+    """Return the address of the list of the images that a number counts."""
+    if query is None or FORBIDDEN.search(query.axis + query.value + query.instrument):
+        return None
+    number = run.set_numbers.get((query.prompt, query.set))
+    if number is None:
+        return None
+    filters = {"set": str(number), "axis": query.axis, "value": query.value, "by": query.instrument}
+    given = {name: text for name, text in filters.items() if text}
+    return f"/runs/{run.facts.id}/images?{urlencode(given)}"
+
+
+def _overlay(site: Site, reference: ImageReference) -> str | None:
+    """Draw an overlay, keep it in memory, and return its address."""
+    image = reference.source.picture(reference.image_id)
+    if image is None or reference.overlay is None:
+        return None
+    side = media.LARGE if reference.large else media.OVERLAY
+    content = media.overlay_copy(image, reference.overlay, side)
+    return f"/overlays/{site.overlays.put(content)}"
+
+
+def _tools(run: OpenedRun) -> Markup:
+    base = f"/runs/{run.facts.id}"
+    count = words.plural(run.facts.images, "image")
+    links = (
+        tag("a", "All runs", href="/"),
+        tag("a", f"Filter the {count}", href=f"{base}/images"),
+    )
+    return tag("div", *links, class_="tools")
+
+
+def _unfinished(facts: RunFacts, error: UsageError) -> Response:
+    """Return the state of a run that has no report."""
+    if facts.state == "damaged":
+        return message("This run is damaged", str(error), 409, "runs")
+    text = (
+        f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue; "
+        "finished images are not generated again."
+    )
+    command = tag("pre", f"askew check {facts.folder}")
+    main = sheet("This run has no results yet", tag("p", bdi(text)), command)
+    return page(facts.folder.name, main, area="runs")

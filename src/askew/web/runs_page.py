@@ -1,0 +1,122 @@
+"""The list of runs: search, order, state and headline."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from rich.filesize import decimal
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from askew.pages import words
+from askew.pages.elements import bdi, tag
+from askew.web.index import ORDERS, RunFacts
+from askew.web.shell import choice, date_of, page, sheet, table
+from askew.web.site import Site
+
+MOST_ROWS = 500
+"""Largest number of runs that the list shows. A search shortens the list."""
+
+SHOWN_PROMPTS = 2
+"""Number of prompts of a run in its row."""
+
+ORDER_NAMES = {
+    "changed": "last change",
+    "name": "folder",
+    "method": "command",
+    "model": "model",
+    "images": "images",
+    "size": "size",
+    "state": "state",
+}
+
+REFRESH = 2
+"""Seconds after which the list is loaded again while runs are read."""
+
+
+def runs_page(site: Site, request: HTTPRequest) -> Response:
+    """Return the list of runs."""
+    unread = site.indexer.refresh()
+    query = request.query_params.get("q", "")
+    order = request.query_params.get("sort", "changed")
+    if order not in ORDERS:
+        order = "changed"
+    runs = site.index.runs(query, order)
+    content = (
+        _search(query, order),
+        tag("p", _count(len(runs), unread, query), class_="note"),
+        _list(runs[:MOST_ROWS]) if runs else _nothing(site, query),
+    )
+    refresh = REFRESH if unread else None
+    return page("Runs", sheet("Runs", *content), area="runs", refresh=refresh)
+
+
+def _search(query: str, order: str) -> Markup:
+    field = tag(
+        "label",
+        tag("span", "Search"),
+        tag("input", type="search", name="q", value=query, size=30, maxlength=200),
+    )
+    sort = choice("sort", ORDER_NAMES, order, "Order")
+    return tag(
+        "form",
+        tag("div", field, sort, tag("button", "Show", class_="plain"), class_="fields"),
+        method="get",
+        action="/",
+        role="search",
+    )
+
+
+def _count(count: int, unread: int, query: str) -> str:
+    text = words.plural(count, "run")
+    if query:
+        text += f" with “{words.shorten(query, 60)}”"
+    if count > MOST_ROWS:
+        text += f"; the first {MOST_ROWS} are listed"
+    if unread:
+        text += f". askew is reading {words.plural(unread, 'run')}"
+    return f"{text}."
+
+
+def _nothing(site: Site, query: str) -> Markup:
+    if query:
+        return tag("p", "No run contains all words of the search.")
+    folders = words.listing([str(root) for root in site.index.roots])
+    text = f"There is no run in {folders}. "
+    return tag("p", bdi(text), tag("a", "Start a run", href="/new"), ".")
+
+
+def _list(runs: Sequence[RunFacts]) -> Markup:
+    """Return the runs as a form by which some of them can be compared."""
+    heads = ("Run", "Result", "Model", "Command", "State", "Images", "Size", "Changed")
+    rows = [_row(run) for run in runs]
+    button = tag("p", tag("button", "Compare the selected runs", class_="plain"))
+    return tag("form", button, table(heads, rows, "runs"), method="get", action="/compare")
+
+
+def _row(run: RunFacts) -> tuple[object, ...]:
+    name = tag("a", bdi(words.shorten(run.folder.name, 80)), href=f"/runs/{run.id}")
+    box = tag("input", type="checkbox", name="run", value=run.id)
+    first: Markup = name
+    if run.state == "done":
+        first = tag("label", box, tag("span", name), class_="inline")
+    result = tag("span", bdi(words.shorten(run.headline, 220)), class_="headline")
+    if run.fault:
+        result = tag("span", bdi(words.shorten(run.fault, 220)))
+    prompts = tag("span", bdi(_prompts(run.prompts)), class_="small")
+    return (
+        first,
+        tag("div", result, prompts if run.prompts else None),
+        bdi(words.shorten(run.model, 80)),
+        run.method,
+        tag("span", run.state, class_=f"state {run.state}"),
+        f"{run.images:,}" if run.images else "",
+        decimal(run.size),
+        date_of(run.changed),
+    )
+
+
+def _prompts(text: str) -> str:
+    prompts = text.split("\n")
+    shown = ", ".join(words.quote(prompt, 60) for prompt in prompts[:SHOWN_PROMPTS])
+    more = len(prompts) - SHOWN_PROMPTS
+    return f"{shown} and {more} more" if more > 0 else shown

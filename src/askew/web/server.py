@@ -1,0 +1,127 @@
+"""The server of the app: its socket, its index, and the browser that it opens."""
+
+import os
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+
+import uvicorn
+
+from askew.errors import UsageError
+from askew.plan import PLAN_FILE
+from askew.web.app import application
+from askew.web.gate import HOST, Gate
+from askew.web.index import INDEX_FILE, RunIndex
+from askew.web.indexer import Indexer
+from askew.web.opened import OpenedRuns
+from askew.web.session import Session
+from askew.web.site import Site
+
+APP_FOLDER = ".web"
+"""Folder beside the runs for the index of the app and for its jobs."""
+
+IDLE_SECONDS = 15
+"""Seconds after which an idle connection is closed."""
+
+
+class WebServer:
+    """The app on a port of this machine.
+
+    Parameters
+    ----------
+    folders
+        Run folders, and folders that contain run folders.
+    port
+        Port; 0 for a free port.
+    is_read_only
+        True to change nothing on disk.
+
+    Raises
+    ------
+    UsageError
+        If the port cannot be used.
+    """
+
+    def __init__(self, folders: Sequence[Path], *, port: int, is_read_only: bool = False) -> None:
+        try:
+            self._listener = socket.create_server((HOST, port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(
+                f"the port {port} cannot be used ({reason}). Choose another port: --port 0 takes a "
+                "free port"
+            ) from error
+        self.port = int(self._listener.getsockname()[1])
+        home = home_of(folders)
+        index = RunIndex(folders, None if is_read_only else home / APP_FOLDER / INDEX_FILE)
+        self.site = Site(
+            index=index,
+            indexer=Indexer(index),
+            session=Session(self.port),
+            opened=OpenedRuns(index),
+            home=home,
+            is_read_only=is_read_only,
+        )
+        self.gate = Gate(application(self.site), self.site.session, self.port)
+        config = uvicorn.Config(
+            self.gate,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_keep_alive=IDLE_SECONDS,
+        )
+        self._server = uvicorn.Server(config)
+
+    @property
+    def address(self) -> str:
+        """The address that opens the app once."""
+        return f"http://{HOST}:{self.port}/?t={self.site.session.token}"
+
+    def run(self, *, open_browser: bool = False) -> None:
+        """Serve until Ctrl-C."""
+        self.site.indexer.start()
+        self.site.indexer.refresh()
+        if open_browser:
+            show_in_browser(self.address)
+        try:
+            self._server.run(sockets=[self._listener])
+        except KeyboardInterrupt:
+            return
+        finally:
+            self.site.indexer.stop()
+            self.site.index.close()
+
+    def stop(self) -> None:
+        """End a server that runs in another thread."""
+        self._server.should_exit = True
+        self._server.force_exit = True
+
+
+def home_of(folders: Sequence[Path]) -> Path:
+    """Return the folder of new runs: the first folder, or its parent if it is a run."""
+    first = folders[0].absolute()
+    return first.parent if (first / PLAN_FILE).exists() else first
+
+
+def show_in_browser(address: str) -> None:
+    """Open an address in the user's browser.
+
+    The browser gets a file that only this user can read: other users of the machine can see the
+    arguments of a process.
+    """
+    with suppress(OSError, webbrowser.Error):
+        folder = Path(tempfile.mkdtemp(prefix="askew-"))
+        file = folder / "open.html"
+        content = (
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>askew</title>'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}"></head></html>'
+        )
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        webbrowser.open(file.as_uri())

@@ -1,0 +1,169 @@
+"""The frame of all pages of the app: head, bar, forms and small elements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from importlib import resources
+
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from askew.pages import html, words
+from askew.pages.elements import bdi, tag
+
+AREAS = {"runs": ("/", "Runs"), "new": ("/new", "New run"), "jobs": ("/jobs", "Jobs")}
+"""Addresses and names of the areas of the app."""
+
+
+def style_sheet() -> str:
+    """Return the style sheet of all pages: the reports' sheet and the app's additions."""
+    additions = resources.files("askew.web").joinpath("app.css").read_text(encoding="utf-8")
+    return f"{html.style()}\n{additions}"
+
+
+STYLE_ADDRESS = f"/style-{sha256(style_sheet().encode()).hexdigest()[:16]}.css"
+"""Address of the style sheet, which changes with its content."""
+
+
+def page(
+    title: str,
+    *content: object,
+    area: str = "",
+    status: int = 200,
+    refresh: int | None = None,
+) -> HTMLResponse:
+    """Return a page of the app.
+
+    Parameters
+    ----------
+    title
+        Title of the page.
+    *content
+        Its elements.
+    area
+        Area of the app that the bar marks.
+    status
+        HTTP status.
+    refresh
+        Seconds after which the browser loads the page again.
+    """
+    again = None
+    if refresh is not None:
+        again = tag("meta", http_equiv="refresh", content=str(refresh))
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        again,
+        tag("title", f"{words.shorten(title, 80)} – askew"),
+        tag("link", rel="stylesheet", href=STYLE_ADDRESS),
+        tag("link", rel="icon", href="/icon.svg"),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", class_="skip", href="#top"),
+        _bar(area),
+        *content,
+        class_="askew whole app",
+    )
+    text = words.clean(f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n")
+    return HTMLResponse(text, status)
+
+
+def _bar(area: str) -> Markup:
+    links = []
+    for name, (address, text) in AREAS.items():
+        current = "page" if name == area else None
+        links.append(tag("li", tag("a", text, href=address, aria_current=current)))
+    return tag("div", tag("b", "askew"), tag("ul", *links), class_="bar", role="navigation")
+
+
+def sheet(title: str, *content: object, lead: str = "") -> Markup:
+    """Return the content of a page that is not a report, under its headline."""
+    head = tag("h1", bdi(title), id="top")
+    first = tag("p", lead, class_="lead") if lead else None
+    return tag("main", head, first, *content, class_="sheet")
+
+
+def message(title: str, text: str, status: int, area: str = "", *more: object) -> HTMLResponse:
+    """Return a page with a sentence, such as an error."""
+    return page(
+        title, sheet(title, tag("p", bdi(text), role="alert"), *more), area=area, status=status
+    )
+
+
+def form(
+    action: str, token: str, *content: object, hidden: Iterable[tuple[str, str]] = ()
+) -> Markup:
+    """Return a form that changes something.
+
+    Parameters
+    ----------
+    action
+        Path that the form is sent to.
+    token
+        Token of the form.
+    *content
+        Its elements.
+    hidden
+        Names and values that the form sends as they are.
+    """
+    fields = [_hidden(name, value) for name, value in (("token", token), *hidden)]
+    return tag("form", *fields, *content, method="post", action=action)
+
+
+def _hidden(name: str, value: str) -> Markup:
+    return tag("input", type="hidden", name=name, value=value)
+
+
+def choice(name: str, options: Mapping[str, str], chosen: str, label: str) -> Markup:
+    """Return a labeled list of options.
+
+    Parameters
+    ----------
+    name
+        Name of the field.
+    options
+        Texts of the options by value.
+    chosen
+        Value of the selected option.
+    label
+        Text before the list.
+    """
+    items = [_option(value, text, value == chosen) for value, text in options.items()]
+    return tag("label", tag("span", label), tag("select", *items, name=name))
+
+
+def _option(value: str, text: str, is_chosen: bool) -> Markup:
+    if value:
+        return tag("option", text, value=value, selected=is_chosen)
+    start = '<option value="" selected>' if is_chosen else '<option value="">'
+    return Markup(start) + text + Markup("</option>")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> Markup:
+    """Return a table of elements, whose rows become cards on a narrow screen.
+
+    Parameters
+    ----------
+    heads
+        Heads of the columns. The first column names the row.
+    rows
+        Cells by row.
+    kind
+        Class of the table.
+    """
+    head = tag("tr", *(tag("th", text, scope="col") for text in heads))
+    body = []
+    for first, *others in rows:
+        cells = [
+            tag("td", cell, data_name=name) for name, cell in zip(heads[1:], others, strict=True)
+        ]
+        body.append(tag("tr", tag("th", first, scope="row"), *cells))
+    return tag("table", tag("thead", head), tag("tbody", *body), class_=f"records {kind}")
+
+
+def date_of(seconds: float) -> str:
+    """Return a time in words, in the time zone of the machine."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,48 @@
+"""The parts of a running app that its pages share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from askew.web.index import RunIndex
+from askew.web.indexer import Indexer
+from askew.web.opened import OpenedRuns, OverlayCopies
+from askew.web.session import Session
+
+
+@dataclass
+class Site:
+    """A running app.
+
+    Attributes
+    ----------
+    index
+        The runs.
+    indexer
+        The thread that reads changed runs.
+    session
+        The owner's session.
+    opened
+        Runs in memory.
+    home
+        Folder of new runs.
+    is_read_only
+        True if the app changes nothing on disk.
+    overlays
+        Attention overlays of the pages that were shown last.
+    """
+
+    index: RunIndex
+    indexer: Indexer
+    session: Session
+    opened: OpenedRuns
+    home: Path
+    is_read_only: bool = False
+    overlays: OverlayCopies = field(default_factory=OverlayCopies)
+
+
+Handler = Callable[[Site, HTTPRequest], Response]
+"""A function that answers a GET request. It runs in a thread."""
