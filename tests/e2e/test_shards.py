@@ -1,0 +1,80 @@
+"""The results of several jobs of --shard, merged, equal the results of one machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from test_sweep import COMMANDS, DRAWS, NURSE, PLANTED
+
+from askew.cli import run
+
+DOCTOR = "a photo of a doctor"
+JOBS = 4
+MOST_ROUNDS = 40
+AUDIT = ["audit", NURSE, DOCTOR, *PLANTED, "--images", "16", "--axes", "gender", *DRAWS]
+UNTIL = [text for text in AUDIT if text not in ("--images", "16")]
+LONG = {
+    **COMMANDS,
+    "audit until decided": [*UNTIL, "--until", "decided", "--max-images", "64"],
+    "audit of biased axes": [*AUDIT, "--counterfactuals", "significant"],
+    "audit of the studio": ["audit", NURSE, "--images", "2", "--axes", "gender", *DRAWS],
+    "edit resized": [*COMMANDS["edit"], "--resize", "64"],
+    "mitigate by images": [*COMMANDS["mitigate"], "--technique", "prompts,intermit"],
+}
+
+
+def results(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    content.pop("environment")
+    return content
+
+
+def sharded(
+    command: Sequence[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, Any]:
+    """Return the results of a command whose images are made by jobs in rounds."""
+    packs = str(folder / "packs")
+    for _ in range(MOST_ROUNDS):
+        for number in range(JOBS):
+            capsys.readouterr()
+            assert run([*command, "--shard", f"{number + 1}/{JOBS}", "--packs", packs]) == 0
+        if "Next: askew merge" in capsys.readouterr().out.replace("\n", " "):
+            break
+    assert run(["merge", packs, "--store", str(folder / ".askew")]) == 0
+    capsys.readouterr()
+    assert run([*command, "--run", str(folder / "run")]) == 0
+    log = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line[:1] == "{"]
+    makers = {event["name"] for event in log if event.get("stage") == "pictures"}
+    # everything was in the packs, except average faces, which are computed from landmarks
+    assert makers <= {"average face"}
+    return results(folder / "run")
+
+
+def assert_equal(
+    command: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--run", str(tmp_path / "single" / "run")]) == 0
+    assert sharded(command, tmp_path / "shards", capsys) == results(tmp_path / "single" / "run")
+
+
+def test_an_audit_of_four_jobs_equals_one_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [*COMMANDS["audit"], "--vqa", "studio", "--embedder", "none"]
+    assert_equal(command, tmp_path, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_four_jobs_equal_one_machine(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_equal(LONG[name], tmp_path, capsys)
