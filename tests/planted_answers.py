@@ -95,6 +95,7 @@ def scored(
             instruments=beginning.instruments,
             sets=(),
             observed=sets,
+            ratings=(),
             confusion=(),
             errors=errors or {},
             following=(),

@@ -232,7 +232,7 @@ def audit_embedder(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def audit_fair(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         "a photo of a nurse",
@@ -585,7 +585,7 @@ WORD: dict[str, Any] = {
 }
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def map_word(workplace: Workplace, run: Path) -> Path:
     askew.map("a photo of a nurse", **WORD, run=run, store=workplace.store)
     return run / "results.json"
@@ -604,7 +604,7 @@ def map_baseline(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS, counted="edit")
+@recorded(NETWORKS, counted="edit", is_slow=True)
 def edit_group(workplace: Workplace, run: Path) -> Path:
     askew.edit(
         "caucasian man",

@@ -107,7 +107,7 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
 }
 
 
-SIMILAR = {"sd3", "flux-schnell", "chroma"}
+SIMILAR = {"sd3", "flux-schnell", "chroma", "auraflow"}
 """Families whose networks have the layers of another family. Their tests are slow."""
 
 every_family = pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from askew.errors import MissingPackage, UsageError
 from askew.measure.base import CAPTION, PERSON, VQA, Embedder, VectorVQA
 from askew.prompts.axes import find_axis
 from askew.types import Missing, Picture, Question
+from slow_cases import quick_only
 
 Case = Callable[[Path], tuple[str, dict[str, object]]]
 
@@ -93,7 +94,7 @@ def test_answers_have_the_shape_of_the_questions(
     assert vqa.answer(pictures[:1], []) == [[]]
 
 
-@pytest.mark.parametrize("name", VQAS)
+@pytest.mark.parametrize("name", quick_only(["studio", "labels", "clip"], VQAS))
 def test_answers_do_not_depend_on_batch_or_order(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:

@@ -42,8 +42,8 @@ CASES: dict[str, Mapping[str, object]] = {
     "negative-prompt": {"words": "a female person"},
     "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
 }
-SIMILAR = {"guidance", "intermit", "negative-prompt"}
-"""Techniques that work as `cads` and `prompts` do. Their images are tested in slow tests."""
+SIMILAR = {"entanglement", "fair-diffusion", "guidance", "intermit", "negative-prompt"}
+"""Techniques that steer or rewrite as `cads`, `iti-gen` and `prompts` do. Their images are tested in slow tests."""
 
 REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62))]
 

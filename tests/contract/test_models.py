@@ -17,6 +17,7 @@ from askew.types import Missing
 from local_comfy import WORKFLOW, comfy
 from local_llm import serving
 from served_models import planted_reply, served
+from slow_cases import quick_only
 
 Case = Callable[[Path], tuple[str, dict[str, object]]]
 
@@ -41,6 +42,8 @@ CASES: dict[str, Case] = {
 COLLECTIONS = {"folder"}
 SERVERS = ExitStack()
 GENERATORS = [name for name in CASES if name not in COLLECTIONS]
+QUICK = ["studio/planted", "openai"]
+"""Models whose images are made in batches of several sizes in the quick suite."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -108,7 +111,7 @@ def test_an_unknown_setting_is_a_usage_error(name: str, drawn_folder: Path) -> N
         registry.model(string, **settings, nonsense=1)
 
 
-@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("name", quick_only(QUICK, GENERATORS))
 def test_images_depend_on_the_request_only(name: str, drawn_folder: Path) -> None:
     """Images are equal in a batch of any size and order, and after loading the model again."""
     texts = ("a photo of a nurse", "a photo of a chef")

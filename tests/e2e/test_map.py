@@ -24,6 +24,7 @@ from askew.methods.map.sentences import model_label
 from askew.stats.overlap import bilinear, mask
 from askew.types import Estimate, Missing
 from recorded_runs import in_file
+from slow_cases import quick_only
 
 Saved = Callable[[str], Path]
 PROMPT = "a photo of a nurse"
@@ -215,6 +216,7 @@ def test_masks_that_cannot_be_used(
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     models = [f"diffusers/{tiny(family)}" for family in ("stable-diffusion", "stable-diffusion-xl")]
     result = askew.map(
@@ -353,6 +355,7 @@ def test_the_same_model_with_other_settings_has_another_name(
     assert in_file(result)["biasmap"]["changes"][0]["prompts"][0]["miou"]["n"] == 4
 
 
+@pytest.mark.slow
 def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
     tiny: Saved, finished: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -367,7 +370,9 @@ def test_a_baseline_has_the_settings_of_its_run_and_all_else_of_this_one(
     assert "is not a run folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("family", ["stable-diffusion-3", "flux", "auraflow", "qwen-image"])
+@pytest.mark.parametrize(
+    "family", quick_only(["flux"], ["stable-diffusion-3", "flux", "auraflow", "qwen-image"])
+)
 def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
     more = ["-M", "height=32", "-M", "width=32", "--concept", "cat", "--concept", "dog"]
     assert mapped(f"diffusers/{tiny(family)}", tmp_path / "run", *more) == 0
@@ -379,7 +384,7 @@ def test_transformers(family: str, tiny: Saved, tmp_path: Path) -> None:
     assert "passive concept words" in (tmp_path / "run" / "report.html").read_text()
 
 
-@pytest.mark.parametrize("family", ["pixart", "sana"])
+@pytest.mark.parametrize("family", quick_only(["pixart"], ["pixart", "sana"]))
 def test_transformers_that_attend_to_the_text_alone(
     family: str, tiny: Saved, tmp_path: Path
 ) -> None:
@@ -403,6 +408,7 @@ def test_transformers_that_attend_to_the_text_alone(
     assert "OVAM" in (tmp_path / "run" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_professions_on_the_studio_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,6 +166,7 @@ def test_evaluation_images_are_not_used_for_planning(mitigated: MitigationResult
     assert before.seeds == after.seeds
 
 
+@pytest.mark.slow
 def test_every_command_accepts_the_file(mitigated: MitigationResult, tmp_path: Path) -> None:
     file = mitigated.file()
     again = askew.audit(

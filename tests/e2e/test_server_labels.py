@@ -158,6 +158,7 @@ def test_questions_that_share_a_call_are_checked_one_by_one(
     assert "--vqa-arg together=1" in sentence
 
 
+@pytest.mark.slow
 def test_the_how_to_compares_a_faulty_labeler_with_the_studio(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -248,10 +248,18 @@ def test_the_probe_detects_scripts_and_requests(tmp_path: Path) -> None:
     "kind",
     [
         "audit",
-        "mitigate",
         *(
             pytest.param(kind, marks=pytest.mark.slow)
-            for kind in ("compare", "interact", "rank", "mine", "map", "edit", "classify")
+            for kind in (
+                "mitigate",
+                "compare",
+                "interact",
+                "rank",
+                "mine",
+                "map",
+                "edit",
+                "classify",
+            )
         ),
     ],
 )

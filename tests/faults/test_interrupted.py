@@ -47,6 +47,7 @@ def assert_nothing_is_lost(state: dict[str, Any]) -> None:
     assert (state["images"], state["results"]) == (0, True), state
 
 
+@pytest.mark.slow
 def test_housekeeping_is_interrupted_at_some_calls(shim: Path, tmp_path: Path) -> None:
     """The index of a store has rows that its journal lacks, and is about to be replaced."""
     states = interrupted(shim, tmp_path, 3, 2, "rebuild")

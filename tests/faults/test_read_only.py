@@ -11,6 +11,7 @@ import pytest
 
 from askew.cli import run
 from processes import SOURCE
+from slow_cases import quick_only
 
 COMMAND = [
     "audit",
@@ -32,7 +33,7 @@ os._exit(1)
 """
 
 
-@pytest.mark.parametrize("left", ["closed", "killed"])
+@pytest.mark.parametrize("left", quick_only(["killed"], ["closed", "killed"]))
 def test_commands_that_only_read_work(
     left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

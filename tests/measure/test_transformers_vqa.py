@@ -26,6 +26,7 @@ from askew.errors import UsageError
 from askew.measure.base import CAPTION
 from askew.measure.transformers_vqa import TransformersVQA, create
 from askew.types import Missing, Picture, Question
+from slow_cases import quick_only
 
 OPTIONS = ("abc", "def", "ghi", "jkl")
 """Words of equal length. With random weights the likelihood falls with the length of a word."""
@@ -56,7 +57,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: str(write(root / name)) for name, write in tiny_networks.WRITERS.items()}
 
 
-@pytest.fixture(scope="module", params=tiny_networks.WRITERS)
+@pytest.fixture(scope="module", params=quick_only(["blip", "qwen"], tiny_networks.WRITERS))
 def network(request: pytest.FixtureRequest, folders: dict[str, str]) -> str:
     return folders[request.param]
 

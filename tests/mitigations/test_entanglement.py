@@ -129,6 +129,7 @@ def test_images_are_independent_and_a_scale_of_zero_changes_nothing(pipeline: An
     )
 
 
+@pytest.mark.slow
 def test_maps_of_a_steered_model_can_be_computed(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(Entanglement(targets=EVEN, interval_steps=4).to_toml())

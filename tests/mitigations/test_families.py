@@ -24,6 +24,7 @@ from mitigations.techniques import (
     pipeline,
     technique,
 )
+from slow_cases import quick_only
 
 REFUSED = {
     ("entanglement", "stable-diffusion-3"): "entanglement works on pipelines with a UNet, but",
@@ -54,7 +55,7 @@ def maps_of(model: Any, images_out: list[Any] | None = None) -> np.ndarray:
     return np.stack([maps[request] for request in REQUESTS])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", quick_only(FAMILIES[:1], FAMILIES))
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_it_composes_or_is_refused(
     name: str, family: str, models: dict[str, DiffusersModel]

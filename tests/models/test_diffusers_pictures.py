@@ -40,10 +40,7 @@ GUIDED: dict[str, dict[str, Setting]] = {"flux": {"true_cfg_scale": 3.0}}
 """Further settings that a family needs before a negative prompt has an effect."""
 
 QUICK = {
-    "flux",
     "flux-stochastic",
-    "kandinsky",
-    "pixart",
     "qwen-image",
     "stable-diffusion",
     "stable-diffusion-3",

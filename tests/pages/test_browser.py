@@ -178,7 +178,8 @@ def test_texts_and_images_that_overlap_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "background"), [(1, "rgb(255, 255, 255)"), (0, "rgb(20, 23, 26)")]
+    ("scheme", "background"),
+    [pytest.param(1, "rgb(255, 255, 255)", marks=pytest.mark.slow), (0, "rgb(20, 23, 26)")],
 )
 def test_follows_dark_mode(tmp_path: Path, scheme: int, background: str) -> None:
     dark = f"--blink-settings=preferredColorScheme={scheme}"

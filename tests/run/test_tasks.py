@@ -88,7 +88,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 
-LONG = {"classify", "edit", "mine"}
+LONG = {"classify", "edit", "map", "mine"}
 
 
 @pytest.mark.parametrize(

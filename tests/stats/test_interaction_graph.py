@@ -94,6 +94,7 @@ def test_correlation_is_scipys_over_the_existing_pairs() -> None:
     assert -1 <= estimate.low < estimate.value < estimate.high <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_a_correlation_accounts_for_noise_shared_by_a_target(effect: float) -> None:
     """Without a mitigation both sides have noise, which is shared by all pairs of a target."""

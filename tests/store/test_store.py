@@ -274,6 +274,7 @@ def test_vectors_come_back(store: Store) -> None:
     assert vectors["p0"].dtype == np.float32
 
 
+@pytest.mark.slow
 def test_thousands_of_rows_are_fast(store: Store) -> None:
     begun = time.process_time()
     ids = [f"{i:064x}" for i in range(5000)]

@@ -223,6 +223,7 @@ def test_prompts_of_searches_are_scored_on_the_model_of_each(searches: list[Path
     assert {estimate.n for estimate in estimates} == {2, 4}
 
 
+@pytest.mark.slow
 def test_given_settings_apply_to_the_models_of_searches(
     searches: list[Path], tmp_path: Path
 ) -> None:
@@ -270,6 +271,7 @@ def test_a_setting_is_given_or_varied() -> None:
         askew.rank("a photo of a nurse", model_args={"bias": 1.0}, vary={"bias": [0.0, 0.5]})
 
 
+@pytest.mark.slow
 def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same(
     searches: list[Path], tmp_path: Path
 ) -> None:
@@ -494,6 +496,7 @@ def test_prompts_whose_images_show_nobody_have_no_score(tmp_path: Path, vqa: str
     assert "no person detected (gender could be labeled in fewer than 10 of 12 images)" in text
 
 
+@pytest.mark.slow
 def test_two_prompts_never_show_a_difference_of_models(tmp_path: Path) -> None:
     result = askew.rank(
         "a photo of a nurse",

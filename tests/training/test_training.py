@@ -156,6 +156,7 @@ def test_every_block_of_the_unet_receives_a_gradient() -> None:
     assert [name for name, grad in last.items() if grad is None or not grad.any()] == []
 
 
+@pytest.mark.slow
 def test_an_accelerated_unet_computes_the_same() -> None:
     rng = torch.Generator().manual_seed(4)
     noisy = torch.randn(2, 12, 16, 16, generator=rng)

@@ -102,6 +102,7 @@ def technique_findings(
         instruments=head.instruments,
         sets=(),
         observed=observed,
+        ratings=(),
         confusion=(),
         errors={},
         following=(),

@@ -181,6 +181,7 @@ def test_uniform_shares_by_segregation_are_reported() -> None:
     assert "gender and clothing are more strongly associated" in verdict(technique)
 
 
+@pytest.mark.slow
 def test_tables_are_corrected_for_labeling_errors() -> None:
     """With a third of all women labeled as men, the tables equal the truth, also for a pair of
     axes.

@@ -378,7 +378,7 @@ def _webp(image: Image.Image | Pixels, quality: int = 80) -> bytes:
     if not isinstance(image, Image.Image):
         image = Image.fromarray(image.round().clip(0, 255).astype(np.uint8))
     encoded = io.BytesIO()
-    image.save(encoded, "WEBP", quality=quality, method=4)
+    image.save(encoded, "WEBP", quality=quality, method=2)
     return encoded.getvalue()
 
 

@@ -1,0 +1,20 @@
+"""Cases of parametrized tests of which the quick suite runs a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def quick_only(quick: Iterable[Any], cases: Iterable[Any]) -> list[Any]:
+    """Return all cases as parameters; those outside `quick` are run with the slow tests.
+
+    Quick cases that do not exist are refused, so that a renamed case does not leave the suite.
+    """
+    named = list(quick)
+    listed = list(cases)
+    absent = [case for case in named if case not in listed]
+    assert not absent, f"no such cases: {absent}"
+    return [pytest.param(case, marks=() if case in named else pytest.mark.slow) for case in listed]
