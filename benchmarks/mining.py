@@ -62,6 +62,7 @@ from askew.prompts.evolution import (
     Evolution,
     best,
     evolve,
+    one_by_one,
     search_randomly,
     word_effects,
 )
@@ -361,8 +362,8 @@ def _skews_of_search(search: DrawnSearch, writer: Any, run: int) -> tuple[float,
 
     loss = partial(search.loss, run=run, images=search.images)
     random_loss = partial(search.loss, run=run, images=RANDOM_IMAGES)
-    mined = evolve(writer, loss, search.size, seeds)
-    random = search_randomly(writer, random_loss, random_size, seeds)
+    mined = evolve(writer, one_by_one(loss), search.size, seeds)
+    random = search_randomly(writer, one_by_one(random_loss), random_size, seeds)
     return (
         _mean_skew(best(mined, TOP, word_effects(mined, search.size.selection))),
         _mean_skew(best(random, TOP, word_effects(random, "score"))),
@@ -520,8 +521,8 @@ def _random_by_score(plan: MinePlan, folder: Path, store: Path) -> list[str]:
 
     with opened_run(random_plan, folder, store) as live:
         miner = Miner.prepare(random_plan, live)
-        loss = partial(_measured_loss, miner)
-        evaluated = search_randomly(miner.writer, loss, random_plan.evolution, seeds)
+        losses = one_by_one(partial(_measured_loss, miner))
+        evaluated = search_randomly(miner.writer, losses, random_plan.evolution, seeds)
     return [prompt.text for prompt in best(evaluated, random_plan.top)]
 
 

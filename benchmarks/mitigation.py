@@ -305,7 +305,7 @@ def _policy_outcome(plan: MitigationPlan, images: int, seed: int) -> PolicyOutco
     prompt = plan.prompts[0]
     sets = [_sampled(text, images, 2 * seed) for text in prompt.prompts()]
     tables = PolicyTables.of(prompt, plan.target_axes, sets, "studio", {})
-    refine = partial(_refined_sample, images=plan.refine, seed=2 * seed + 1)
+    refine = partial(_refined_samples, images=plan.refine, seed=2 * seed + 1)
     solved = choose(plan, tables, refine)
     parts = solved.policy.parts
     before = conditional(parse(prompt.text), 1.0)
@@ -343,8 +343,8 @@ def _largest_rises(before: Floats, after: Floats, target_axes: Sequence[str]) ->
     return np.asarray(np.max(rises, axis=0))
 
 
-def _refined_sample(text: str, images: int, seed: int) -> ObservedSet:
-    return _sampled(Prompt(text), images, seed)
+def _refined_samples(texts: Sequence[str], images: int, seed: int) -> list[ObservedSet]:
+    return [_sampled(Prompt(text), images, seed) for text in texts]
 
 
 def _sampled(prompt: Prompt, number: int, seed: int) -> ObservedSet:

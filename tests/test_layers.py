@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("findings",),
     ("mitigations", "options", "signatures", "presets", "conditions"),
     ("run.work",),
+    ("run.inquiries",),
     ("run.base",),
     ("run", "pages"),
     ("document",),

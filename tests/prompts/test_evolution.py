@@ -24,6 +24,7 @@ from askew.prompts.evolution import (
     content_words,
     evolve,
     near_duplicate_key,
+    one_by_one,
     ridge_effects,
     search_randomly,
     word_effects,
@@ -50,7 +51,7 @@ def texts(candidates: Sequence[Candidate]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def candidates() -> list[Candidate]:
-    return evolve(LexiconWriter(), letters, SMALL, seeds)
+    return evolve(LexiconWriter(), one_by_one(letters), SMALL, seeds)
 
 
 def test_every_iteration_has_its_population_without_repetition(
@@ -77,16 +78,18 @@ def test_the_best_of_an_iteration_are_the_parents_of_the_next(
 
 
 def test_the_search_depends_on_the_seed() -> None:
-    again = evolve(LexiconWriter(), letters, SMALL, seeds)
-    other = evolve(LexiconWriter(), letters, SMALL, lambda *names: seeds("other", *names))
-    assert texts(again) == texts(evolve(LexiconWriter(), letters, SMALL, seeds))
+    again = evolve(LexiconWriter(), one_by_one(letters), SMALL, seeds)
+    other = evolve(
+        LexiconWriter(), one_by_one(letters), SMALL, lambda *names: seeds("other", *names)
+    )
+    assert texts(again) == texts(evolve(LexiconWriter(), one_by_one(letters), SMALL, seeds))
     assert texts(again) != texts(other)
 
 
 def test_the_random_search_contains_the_prompts_that_the_search_injects(
     candidates: Sequence[Candidate],
 ) -> None:
-    random = search_randomly(LexiconWriter(), letters, SMALL, seeds)
+    random = search_randomly(LexiconWriter(), one_by_one(letters), SMALL, seeds)
     assert len(random) == len(candidates)
     assert texts(random)[:8] == texts(candidates)[:8]
     assert {candidate.origin for candidate in random} == {"random"}
@@ -126,9 +129,11 @@ def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
         measure = partial(by_luck, number)
         run_seeds = partial(seeds, number)
         searches = {
-            "random": search_randomly(writer, measure, LEARNED, run_seeds),
-            "score": evolve(writer, measure, replace(LEARNED, selection="score"), run_seeds),
-            "learned": evolve(writer, measure, LEARNED, run_seeds),
+            "random": search_randomly(writer, one_by_one(measure), LEARNED, run_seeds),
+            "score": evolve(
+                writer, one_by_one(measure), replace(LEARNED, selection="score"), run_seeds
+            ),
+            "learned": evolve(writer, one_by_one(measure), LEARNED, run_seeds),
         }
         for name, group in searches.items():
             effects = word_effects(group, "learned" if name == "learned" else "score")
@@ -140,8 +145,8 @@ def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
 
 def test_a_search_by_learned_scores_keeps_its_budget_without_repetition() -> None:
     measure = partial(by_luck, 0)
-    group = evolve(LexiconWriter(), measure, LEARNED, seeds)
-    assert texts(group) == texts(evolve(LexiconWriter(), measure, LEARNED, seeds))
+    group = evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds)
+    assert texts(group) == texts(evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds))
     assert [candidate.iteration for candidate in group] == [k for k in range(8) for _ in range(15)]
     assert len({near_duplicate_key(text) for text in texts(group)}) == len(group)
     iteration_of = {candidate.text: candidate.iteration for candidate in group}
@@ -172,13 +177,16 @@ class FewWords(LexiconWriter):
 
 
 def test_a_writer_that_repeats_itself_ends_the_search_early() -> None:
-    candidates = evolve(FewWords(), letters, Evolution(4, 5, 1, 2), seeds)
+    candidates = evolve(FewWords(), one_by_one(letters), Evolution(4, 5, 1, 2), seeds)
     assert texts(candidates) == ["a red house", "a blue house", "a green house"]
 
 
 def test_prompts_without_a_loss_are_never_selected() -> None:
     candidates = evolve(
-        LexiconWriter(), lambda c: None if c.iteration == 0 else 1.0, Evolution(2, 4, 2, 2), seeds
+        LexiconWriter(),
+        one_by_one(lambda c: None if c.iteration == 0 else 1.0),
+        Evolution(2, 4, 2, 2),
+        seeds,
     )
     assert {candidate.origin for candidate in candidates} == {"random"}
     assert best(candidates[:4], 3) == []
@@ -209,7 +217,7 @@ class RefusingWriter(LexiconWriter):
 
 
 def test_a_refused_request_does_not_end_a_search() -> None:
-    candidates = evolve(RefusingWriter(), letters, SMALL, seeds)
+    candidates = evolve(RefusingWriter(), one_by_one(letters), SMALL, seeds)
     assert 0 < len(candidates) <= SMALL.population
     assert {candidate.iteration for candidate in candidates} == {0}
 
@@ -217,7 +225,7 @@ def test_a_refused_request_does_not_end_a_search() -> None:
 def test_a_writer_that_gives_nothing_at_all_is_an_error() -> None:
     for search in (evolve, search_randomly):
         with pytest.raises(LanguageModelError, match="refused"):
-            search(RefusingWriter(0), letters, SMALL, seeds)
+            search(RefusingWriter(0), one_by_one(letters), SMALL, seeds)
 
 
 LOSSES = {

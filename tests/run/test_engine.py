@@ -42,11 +42,11 @@ class ThreadEngine:
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output, None, None]:
-        in_flight = deque[Future[Output]]()
+    ) -> Generator[tuple[Item, Output], None, None]:
+        in_flight = deque[tuple[Item, Future[Output]]]()
         with ThreadPoolExecutor(self.workers) as pool:
             for item in items:
-                in_flight.append(pool.submit(task, item))
+                in_flight.append((item, pool.submit(task, item)))
                 self.drawn += 1
                 self.most_in_flight = max(self.most_in_flight, len(in_flight))
                 if len(in_flight) == self.workers:
@@ -54,10 +54,21 @@ class ThreadEngine:
             while in_flight:
                 yield self._result(in_flight)
 
-    def _result(self, in_flight: deque[Future[Output]]) -> Output:
-        output = in_flight.popleft().result()
+    def _result(self, in_flight: deque[tuple[Item, Future[Output]]]) -> tuple[Item, Output]:
+        item, future = self.next_of(in_flight)
+        output = future.result()
         self.yielded += 1
-        return output
+        return item, output
+
+    def next_of(self, in_flight: deque[Any]) -> tuple[Any, Any]:
+        return in_flight.popleft()
+
+
+class LatestFirstEngine(ThreadEngine):
+    """An engine whose first item is yielded last."""
+
+    def next_of(self, in_flight: deque[Any]) -> tuple[Any, Any]:
+        return in_flight.pop()
 
 
 class MeetingVQA(BrightVQA):
@@ -114,6 +125,21 @@ def test_two_parts_are_in_flight_and_results_are_equal(tmp_path: Path, store: St
         assert np.array_equal(vectors, alone.read(MeanEmbedder(), serial_images))
 
 
+def test_results_in_another_order_belong_to_their_items(tmp_path: Path, store: Store) -> None:
+    run = LiveRun(tmp_path / "run", store, small_plan(), engine=LatestFirstEngine())
+    images = [picture for row in outcomes(run, PatternModel(), 64).values() for picture in row]
+    answers = run.ask(BrightVQA(), images, [BRIGHT, OPEN])
+    lengths = run.look(len, ["a", Missing("copy"), "bb", "ccc"])
+    with Store(tmp_path / "other") as other:
+        alone = LiveRun(tmp_path / "alone", other, small_plan())
+        serial = [
+            picture for row in outcomes(alone, PatternModel(), 64).values() for picture in row
+        ]
+        assert [picture.id for picture in images] == [picture.id for picture in serial]
+        assert answers == alone.ask(BrightVQA(), serial, [BRIGHT, OPEN])
+    assert lengths == [1, Missing("copy"), 2, 3]
+
+
 LOCKED = """
 import sys
 from askew.store.store import Store
@@ -130,7 +156,7 @@ def test_every_part_in_flight_is_locked(tmp_path: Path, store: Store) -> None:
     seen: list[list[str]] = []
 
     class LockingEngine(ThreadEngine):
-        def _result(self, in_flight: deque[Future[Any]]) -> Any:
+        def _result(self, in_flight: deque[Any]) -> Any:
             if self.yielded == 1:
                 command = [sys.executable, "-c", LOCKED, str(store.path), *first_keys]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -142,11 +168,26 @@ def test_every_part_in_flight_is_locked(tmp_path: Path, store: Store) -> None:
 
         def _noted(self, items: Iterable[Any]) -> Iterator[Any]:
             for item in items:
-                first_keys.append(item[0].key)
+                first_keys.append(item.content[0].key)
                 yield item
 
     outcomes(LiveRun(tmp_path / "run", store, small_plan(), engine=LockingEngine()), PatternModel())
     assert seen == [["True", "False", "False"]]
+
+
+def test_stores_of_one_process_exclude_each_other(tmp_path: Path, store: Store) -> None:
+    """Closing one of them does not release the locks of the other one."""
+
+    def locked_elsewhere() -> bool:
+        command = [sys.executable, "-c", LOCKED, str(store.path), "a"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.split() == ["False"]
+
+    with store.turn("a") as is_mine:
+        with Store(store.path) as other, other.turn("a") as is_others, other.turn("b") as is_free:
+            assert (is_mine, is_others, is_free) == (True, False, True)
+        assert locked_elsewhere()
+    assert not locked_elsewhere()
 
 
 def test_a_failing_part_keeps_the_parts_before_it(tmp_path: Path, store: Store) -> None:

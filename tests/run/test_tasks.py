@@ -27,12 +27,12 @@ class SendingEngine:
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output, None, None]:
+    ) -> Generator[tuple[Item, Output], None, None]:
         for item in items:
             sent = pickle.dumps((task, item))
             self.sizes.append(len(sent))
             arrived_task, arrived_item = pickle.loads(sent)
-            yield pickle.loads(pickle.dumps(arrived_task(arrived_item)))
+            yield item, pickle.loads(pickle.dumps(arrived_task(arrived_item)))
 
 
 @pytest.fixture

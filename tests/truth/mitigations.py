@@ -78,11 +78,13 @@ def fitted(bias: float, seed: int, images: int = 48) -> SolvedPolicy:
         image_set(prompt, [prompt.text] * images, bias, seed, prompt.text) for prompt in prompts
     ]
     tables = PolicyTables.of(plan.prompts[0], plan.target_axes, sets, READ, {})
-    return choose(
-        plan,
-        tables,
-        lambda text: image_set(Prompt(text), [text] * plan.refine, bias, seed + 1, text),
-    )
+
+    def draw(texts: Sequence[str]) -> list[ObservedSet]:
+        return [
+            image_set(Prompt(text), [text] * plan.refine, bias, seed + 1, text) for text in texts
+        ]
+
+    return choose(plan, tables, draw)
 
 
 def evaluation_set(observed: ObservedSet, subjects: Sequence[str] = ()) -> EvaluationSet:

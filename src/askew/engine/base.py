@@ -34,29 +34,30 @@ class Engine(Protocol):
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output | Failure, None, None]:
-        """Yield the result of `task` for each item, in the order of the items.
+    ) -> Generator[tuple[Item, Output | Failure], None, None]:
+        """Yield each item with the result of `task`, in any order.
 
         An implementation keeps these promises:
 
         - It draws items only while its caller waits for a result, and in the caller's thread. This
           is necessary because the iterable locks each item and reads a database.
-        - It keeps a bounded number of items in flight, which are drawn but not yet yielded as
-          results. It yields the first result as soon as it is ready, before it draws more items
-          than the bound.
-        - When the iterable ends early, all items in flight still yield their results.
+        - It keeps a bounded number of items in flight, which are drawn but not yet yielded with
+          their results. It yields a result as soon as it is ready, before it draws more items than
+          the bound.
+        - When the iterable ends early, all items in flight are still yielded.
         - An exception of the task is raised when its result is asked for, or yielded as `Failure`.
         - Closing the generator abandons the items in flight and frees the engine's resources.
 
         Parameters
         ----------
         task
-            A function of one item. Task, items and results can be pickled.
+            A function of one item. It gives the same result each time. Task, items and results can
+            be pickled.
         items
             The items, possibly many. Drawing an item can take time.
 
         Yields
         ------
-        Output or Failure
-            One result per item.
+        tuple of Item and Output or Failure
+            Each item once. An item is the object that was drawn, or a copy of it.
         """

@@ -10,7 +10,7 @@ class LocalEngine:
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output, None, None]:
-        """Yield the result of `task` for each item."""
+    ) -> Generator[tuple[Item, Output], None, None]:
+        """Yield each item with the result of `task`, in order."""
         for item in items:
-            yield task(item)
+            yield item, task(item)

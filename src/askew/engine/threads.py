@@ -1,8 +1,7 @@
 """An engine for tasks that wait for a server: several items in flight, in threads."""
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 
 from askew.engine.base import Failure, Item, Output
@@ -25,20 +24,29 @@ class ThreadEngine:
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
-    ) -> Generator[Output | Failure, None, None]:
-        """Yield the result of `task` or its failure for each item, in order."""
+    ) -> Generator[tuple[Item, Output | Failure], None, None]:
+        """Yield each item with the result of `task` or its failure, as soon as it is ready."""
         pool = ThreadPoolExecutor(self._count, thread_name_prefix="call")
-        in_flight = deque[Future[Output | Failure]]()
+        in_flight = dict[Future[Output | Failure], Item]()
         try:
             for item in items:
                 # the context holds the receivers of progress and messages
-                in_flight.append(pool.submit(copy_context().run, _outcome, task, item))
+                in_flight[pool.submit(copy_context().run, _outcome, task, item)] = item
                 if len(in_flight) == self._count:
-                    yield in_flight.popleft().result()
+                    yield from _ready(in_flight)
             while in_flight:
-                yield in_flight.popleft().result()
+                yield from _ready(in_flight)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ready(
+    in_flight: dict[Future[Output | Failure], Item],
+) -> Generator[tuple[Item, Output | Failure], None, None]:
+    """Wait for a result, and yield all results that are ready, in the order of their items."""
+    done = wait(in_flight, return_when=FIRST_COMPLETED).done
+    for future in [future for future in in_flight if future in done]:
+        yield in_flight.pop(future), future.result()
 
 
 def _outcome(task: Callable[[Item], Output], item: Item) -> Output | Failure:

@@ -1,7 +1,7 @@
 """A genetic search for prompts (MineTheGap, section 3), and a random search for comparison.
 
-The search does not use images. Its inputs are a prompt generator and a function from a prompt to
-its loss. It can learn the effect of each word from the losses.
+The search does not use images. Its inputs are a prompt generator and a function from prompts to
+their losses, which gets a population at a time. It can learn the effect of each word from the losses.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,10 +55,19 @@ class Candidate:
     loss: float | None = None
 
 
-Evaluate = Callable[[Candidate], float | None]
-"""A function from a prompt to its loss."""
+Evaluate = Callable[[Sequence[Candidate]], Sequence[float | None]]
+"""A function from the prompts of a population to their losses."""
 Expected = Callable[[str], float]
 """A function from a text to the loss that its words predict."""
+
+
+def one_by_one(evaluate: Callable[[Candidate], float | None]) -> Evaluate:
+    """Return the evaluation of populations by a function from one prompt to its loss."""
+
+    def evaluate_all(population: Sequence[Candidate]) -> list[float | None]:
+        return [evaluate(prompt) for prompt in population]
+
+    return evaluate_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +117,7 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     writer
         Prompt generator.
     evaluate
-        Function from a prompt to its loss.
+        Function from the prompts of a population to their losses.
     size
         Size of the search.
     seeds
@@ -137,7 +146,10 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
         # A population of random prompts is requested, so that every search gets the same ones.
         for text in source.random_prompts(iteration, size.population - len(population)):
             population.append(Candidate(text, iteration))
-        population = [replace(prompt, loss=evaluate(prompt)) for prompt in population]
+        losses = evaluate(population)
+        population = [
+            replace(prompt, loss=loss) for prompt, loss in zip(population, losses, strict=True)
+        ]
         evaluated += population
     return evaluated
 

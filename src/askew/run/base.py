@@ -24,13 +24,14 @@ from askew.models.base import (
     is_seeded,
 )
 from askew.models.prices import ListPrice
+from askew.run.inquiries import Inquiry, Reading
 from askew.run.progress import Stage, StageName
 from askew.run.work import SLICE, Work, once_each, wanted_pictures
 from askew.store.completions import Completions
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
-from askew.types import Missing, Picture, Question
+from askew.types import Missing, Picture, Question, slices
 
 Outcome = Picture | Missing
 Answer = str | Missing
@@ -183,7 +184,9 @@ def expect(holds: bool, fault: str) -> None:
 class Run(Protocol):
     """Everything that costs. A method may call each function any number of times.
 
-    No image is made twice, and no question is asked twice.
+    No image is made twice, and no question is asked twice. An engine works on the parts of one
+    call at a time, so a method puts all work that it knows into one call: `make_all`, `ask_all`
+    and `read_all` take lists.
 
     Attributes
     ----------
@@ -196,16 +199,44 @@ class Run(Protocol):
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return every wanted image by its key."""
 
+    def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
+        """Return every image of several lists by its key. A batch has images of one list only."""
+        outcomes: dict[str, Outcome] = {}
+        for requests in wanted:
+            outcomes |= self.make(maker, requests)
+        return outcomes
+
     def pictures(
-        self, model: Model, texts: Sequence[str], images: int, seed: int
+        self,
+        model: Model,
+        texts: Sequence[str],
+        images: int,
+        seed: int,
+        separate_batches: bool = False,
     ) -> dict[str, list[Outcome]]:
         """Return `images` images of each prompt text, by text and in the order of their number.
 
         An image that is identical to an earlier image of its prompt is `COPY`. Images of unseeded
         models have no seed, so that they form no pairs.
+
+        Parameters
+        ----------
+        model
+            The model.
+        texts
+            The prompt texts.
+        images
+            Number of images of each text.
+        seed
+            Run seed.
+        separate_batches
+            If True, a batch has images of one text only, as if each text had its own call.
         """
         wanted = wanted_pictures(model, texts, images, seed)
-        outcomes = self.make(ModelMaker(model), wanted)
+        lists = [wanted]
+        if separate_batches:
+            lists = [list(of_text) for of_text in slices(wanted, max(images, 1))]
+        outcomes = self.make_all(ModelMaker(model), lists)
         if not is_seeded(model):
             outcomes = {key: _without_seed(outcome) for key, outcome in outcomes.items()}
         by_text: dict[str, list[Outcome]] = {}
@@ -223,6 +254,10 @@ class Run(Protocol):
     ) -> dict[str, list[Answer]]:
         """Return answers by image id, in the order of the questions."""
 
+    def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
+        """Return the answers to each inquiry, as `ask` does."""
+        return [self.ask(inquiry.vqa, inquiry.pictures, inquiry.questions) for inquiry in inquiries]
+
     def read(
         self,
         reader: PictureReader,
@@ -231,6 +266,12 @@ class Run(Protocol):
         at_once: int = SLICE,
     ) -> Rows:
         """Return the stored measurements of a reader, (pictures, numbers)."""
+
+    def read_all(
+        self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
+    ) -> list[Rows]:
+        """Return the measurements of each reading, as `read` does."""
+        return [self.read(reading.reader, reading.pictures, stage, at_once) for reading in readings]
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """Apply a function to each item (an image, a text, a model) without storing the result.

@@ -60,9 +60,11 @@ class CountingRun(Run):
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return stored images, and representatives of all other images."""
         self._count_listed(maker, wanted)
+        counted = {request.key for request in wanted if request.key in self._wanted}
         stored = self._pictures(wanted)
         batches = slices(wanted, maker.batch_size)
-        left = unfinished(batches, stored, getattr(maker, "seeded", True))
+        available = counted | stored.keys()
+        left = unfinished(batches, available, getattr(maker, "seeded", True))
         self.work += Work(model_calls=len(left))
         absent = [request for request in wanted if request.key not in stored]
         for fingerprint in maker.sees:

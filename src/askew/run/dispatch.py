@@ -6,11 +6,12 @@ other parts are done. A pass over the parts never waits for another process whil
 there are no deadlocks.
 """
 
+import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event as Flag
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -29,6 +30,29 @@ PATIENCE = 5.0
 """Seconds of waiting for other processes after which the run names them."""
 
 Part = TypeVar("Part")
+Content = TypeVar("Content")
+Output = TypeVar("Output")
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[Content]):
+    """An item for an engine.
+
+    Attributes
+    ----------
+    number
+        Number of the item in its call, from 0, by which its result is recognized.
+    content
+        Argument of the task.
+    """
+
+    number: int
+    content: Content
+
+
+def work_on(task: Callable[[Content], Output], job: Job[Content]) -> Output:
+    """Return the result of a task for the content of a job."""
+    return task(job.content)
 
 
 class Parts(Protocol[Part]):
@@ -159,24 +183,25 @@ class Pass(Generic[Part]):
         self._context = dispatcher
         self._work = work
         self._parts = parts
-        self._in_flight = deque[PartInFlight[Part]]()
+        self._in_flight = dict[int, PartInFlight[Part]]()
         self._busy: list[Part] = []
         self._ended = False
         self._failure: BaseException | None = None
 
     def run(self) -> list[Part]:
         """Carry out the parts that no other process has locked, and return the other parts."""
-        results = self._context.engine.map(self._work.task, self._items())
+        task = partial(work_on, self._work.task)
+        results = self._context.engine.map(task, self._jobs())
         try:
             with closing(results), progress_listener(self._report):
-                for result in results:
-                    self._take(result)
+                for job, result in results:
+                    self._take(job.number, result)
         except BaseException:
-            reported = sum(flight.reported for flight in self._in_flight)
+            reported = sum(flight.reported for flight in self._in_flight.values())
             self._context.stage.advance(-reported)
             raise
         finally:
-            for flight in self._in_flight:
+            for flight in self._in_flight.values():
                 flight.lock.close()
         if self._failure is not None:
             raise self._failure
@@ -184,9 +209,9 @@ class Pass(Generic[Part]):
             raise self._reason()
         return self._busy
 
-    def _items(self) -> Iterator[Any]:
+    def _jobs(self) -> Iterator[Job[Any]]:
         """Lock the parts and yield their items, when the engine draws them."""
-        for part in self._parts:
+        for number, part in enumerate(self._parts):
             with ExitStack() as lock:
                 names = self._work.lock_names(part)
                 is_mine = lock.enter_context(self._context.store.turn(*names))
@@ -201,8 +226,8 @@ class Pass(Generic[Part]):
                     self._context.stage.advance(size)
                     continue
                 flight = PartInFlight(part, size, lock.pop_all(), time.monotonic())
-            self._in_flight.append(flight)
-            yield self._work.item(part)
+            self._in_flight[number] = flight
+            yield Job(number, self._work.item(part))
 
     def _must_end(self, is_mine: bool) -> bool:
         exhausted = is_mine and self._context.budget.is_exhausted()
@@ -215,25 +240,25 @@ class Pass(Generic[Part]):
 
     def _report(self, count: int) -> None:
         """Count images of the first part in flight, which its model reports one by one."""
-        if self._in_flight:
-            flight = self._in_flight[0]
+        for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
 
-    def _take(self, result: Any) -> None:
+    def _take(self, number: int, result: Any) -> None:
         """Store a result, or remember the first failure."""
         if isinstance(result, Failure):
-            flight = self._in_flight.popleft()
+            flight = self._in_flight.pop(number)
             flight.lock.close()
+            self._context.stage.advance(-flight.reported)
             self._failure = self._failure or result.error
         else:
-            self._finish(result)
+            self._finish(number, result)
 
-    def _finish(self, result: Any) -> None:
-        flight = self._in_flight[0]
+    def _finish(self, number: int, result: Any) -> None:
+        flight = self._in_flight[number]
         self._work.save(flight.part, result)
-        self._in_flight.popleft()
+        del self._in_flight[number]
         with flight.lock:
             self._context.stage.advance(flight.size - flight.reported)
         self._context.budget.finish_part(flight.begun)
@@ -255,6 +280,8 @@ def wait_sentence(process: int | None, seconds: float) -> str:
             f"{waited}another process works on the same images. If it hangs, end it, and this "
             "command does its work"
         )
+    if process == os.getpid():
+        return f"{waited}another run of this process works on the same images"
     if is_stopped(process):
         return (
             f"{waited}process {process} works on the same images, but is stopped. Continue it with "

@@ -3,9 +3,11 @@
 The run can stop at any point, and continues if it is repeated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any, Unpack
@@ -23,17 +25,34 @@ from askew.models.file_memory import file_memory
 from askew.models.prices import ListPrice
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
-from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
+from askew.run.base import (
+    Answer,
+    FiledOutcomes,
+    L,
+    Maker,
+    Outcome,
+    Rows,
+    Run,
+    T,
+    W,
+)
 from askew.run.budget import Budget
-from askew.run.dispatch import Dispatcher, Parts, interruption
+from askew.run.dispatch import Dispatcher, Job, Parts, interruption, work_on
 from askew.run.folder import HASH_FILE, check_folder
+from askew.run.inquiries import (
+    Inquiry,
+    Reading,
+    unanswered,
+    unfinished_batches,
+    unread_slices,
+)
 from askew.run.interrupts import patient_interrupt
 from askew.run.paid_calls import PaidCalls, affordable_groups, check_price
 from askew.run.parts import (
     CalledParts,
     EmbeddingReader,
     ImageParts,
-    QuestionGroup,
+    KnownVectors,
     QuestionParts,
     VectorParts,
 )
@@ -49,12 +68,12 @@ from askew.run.progress import (
     stage,
 )
 from askew.run.server_reports import ListedImages, server_sentences
-from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
+from askew.run.work import SLICE, Work, unique, wanted_files
 from askew.store.files import write_file
 from askew.store.keys import question_hash
 from askew.store.requests import PictureRequest
 from askew.store.store import Answers, Store
-from askew.types import Missing, Picture, Question, slices
+from askew.types import Missing, Picture, Question, grouped, slices
 
 FILES_AT_ONCE = 16
 """Number of files of a collection that are imported at once."""
@@ -113,9 +132,13 @@ class LiveRun(Run):
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
+        """Return every wanted image by its key; see `make_all`."""
+        return self.make_all(maker, [wanted])
+
+    def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
         """Return every wanted image by its key. Images that the store lacks are made.
 
-        Batches are fixed slices of `wanted`, regardless of stored images. All images of an
+        Batches are fixed slices of each list, regardless of stored images. All images of an
         incomplete batch of a seeded model are made again, so that the same machine gives the same
         bytes.
 
@@ -124,7 +147,7 @@ class LiveRun(Run):
         maker
             A model or an editor.
         wanted
-            The requests, each with its key.
+            Lists of requests, each with its key.
 
         Returns
         -------
@@ -140,19 +163,22 @@ class LiveRun(Run):
         RunError
             If the budget is used up. Finished images are stored in each case.
         """
-        stored = self.store.pictures(request.key for request in wanted)
-        batches = slices(wanted, maker.batch_size)
-        left = unfinished(batches, stored, getattr(maker, "seeded", True))
+        requests = [request for of_list in wanted for request in of_list]
+        stored = self.store.pictures(request.key for request in requests)
+        left = unfinished_batches(
+            wanted, maker.batch_size, stored, seeded=getattr(maker, "seeded", True)
+        )
         check = getattr(maker, "check", None)
         if left and check:
             check()
-        price = self._price_of(maker, wanted)
+        price = self._price_of(maker, requests)
         is_called = getattr(maker, "is_called", False)
         if left and (is_called or self.budget.call_price is None):
             check_price(self.budget, price, maker.name)
         # another run may have made some of them already; this run needs them, too
-        self.claim(wanted)
-        with self._stage("pictures", maker.name, len(stored), len(wanted)) as current:
+        self.claim(requests)
+        total = len({request.key for request in requests})
+        with self._stage("pictures", maker.name, len(stored), total) as current:
             affordable = self._affordable(left, maker, price)
             parts = ImageParts(self.store, maker, affordable, stored, self.budget, price)
             concurrency = getattr(maker, "concurrency", 1)
@@ -160,7 +186,7 @@ class LiveRun(Run):
                 self._call(parts, concurrency, current)
             else:
                 self._carry_out(parts, current)
-        self._check_complete(wanted, stored)
+        self._check_complete(requests, stored)
         return stored
 
     def collect(
@@ -197,58 +223,67 @@ class LiveRun(Run):
         return imported
 
     def ask(
-        self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
+        self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return answers by image id, in the order of the questions.
+        """Return answers by image id, in the order of the questions; see `ask_all`."""
+        return self.ask_all([Inquiry(vqa, pictures, questions)])[0]
+
+    def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
+        """Return the answers to each inquiry by image id, in the order of the questions.
 
         Only questions without a stored answer are asked. Instruments that answer from vectors get
         stored vectors, and their new vectors are stored. Servers are asked about several images at
-        once.
+        once. Instruments work one after another.
 
         Raises
         ------
         RunError
             If the budget is used up. Answers are stored in each case.
         """
-        present = unique(pictures)
-        known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
-        if isinstance(vqa, CalledVQA):
-            self._ask_server(vqa, present, questions, known)
-        else:
-            self._ask_here(vqa, present, questions, known)
-        hashes = [question_hash(question) for question in questions]
-        answers = {}
-        for picture in present:
-            answers[picture.id] = [known[picture.id, key] for key in hashes]
-        return answers
+        known: dict[str, Answers] = {}
+        for fingerprint, of_vqa in grouped(inquiries, attrgetter("fingerprint")).items():
+            known[fingerprint] = self._known_answers(of_vqa)
+        return [_answers_to(inquiry, known[inquiry.fingerprint]) for inquiry in inquiries]
 
-    def _ask_here(
-        self, vqa: VQA, present: Sequence[Picture], questions: Sequence[Question], known: Answers
-    ) -> None:
+    def _known_answers(self, inquiries: Sequence[Inquiry]) -> Answers:
+        """Return the answers to all inquiries to one instrument."""
+        vqa = inquiries[0].vqa
+        known: Answers = {}
+        for inquiry in inquiries:
+            ids = [picture.id for picture in inquiry.present]
+            known |= self.store.answers(vqa.fingerprint, ids, inquiry.questions)
+        if isinstance(vqa, CalledVQA):
+            self._ask_server(vqa, inquiries, known)
+        else:
+            self._ask_here(vqa, inquiries, known)
+        return known
+
+    def _ask_here(self, vqa: VQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
         """Add the answers of an instrument that is not behind a server."""
-        groups: list[QuestionGroup] = list(lacking(present, questions, known))
-        vectors = self._vectors_of(vqa, present) if groups else {}
-        left = sum(len(group) for group, _ in groups)
-        with self._stage("answers", vqa.name, len(present) - left, len(present)) as current:
+        by_inquiry = unanswered(inquiries, known)
+        to_ask = [
+            inquiry.present for inquiry, groups in zip(inquiries, by_inquiry, strict=True) if groups
+        ]
+        vectors = self._vectors_of(vqa, to_ask)
+        groups = [group for of_inquiry in by_inquiry for group in of_inquiry]
+        left = sum(len(pictures) for pictures, _ in groups)
+        total = sum(len(inquiry.present) for inquiry in inquiries)
+        with self._stage("answers", vqa.name, total - left, total) as current:
             self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
 
-    def _ask_server(
-        self,
-        vqa: CalledVQA,
-        present: Sequence[Picture],
-        questions: Sequence[Question],
-        known: Answers,
-    ) -> None:
+    def _ask_server(self, vqa: CalledVQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
         """Add the answers of an instrument behind a server, as far as the budget allows."""
         check_price(
             self.budget, self.budget.call_price, vqa.name, unit="call", option="--vqa-price"
         )
-        self._paid_calls.add(vqa, present, questions)
-        groups: list[QuestionGroup] = list(lacking(present, questions, known, at_once=1))
+        for inquiry in inquiries:
+            self._paid_calls.add(vqa, inquiry.present, inquiry.questions)
+        by_inquiry = unanswered(inquiries, known, at_once=1)
+        groups = [group for of_inquiry in by_inquiry for group in of_inquiry]
         affordable = affordable_groups(vqa, groups, self.budget)
         parts = CalledParts(self.store, vqa, affordable, known, self.budget)
-        done = len(present) - len(groups)
-        with self._stage("answers", vqa.name, done, len(present)) as current:
+        total = sum(len(inquiry.present) for inquiry in inquiries)
+        with self._stage("answers", vqa.name, total - len(groups), total) as current:
             if isinstance(self._engine, LocalEngine):
                 self._call(parts, vqa.concurrency, current)
             else:
@@ -256,16 +291,20 @@ class LiveRun(Run):
         left = len(groups) - len(affordable)
         if left:
             raise RunError(
-                f"the budget of {self.budget.text} is used up: {left} of {len(present)} images "
+                f"the budget of {self.budget.text} is used up: {left} of {total} images "
                 f"are left to label by {vqa.name}. {RESUME}"
             )
 
-    def _vectors_of(self, vqa: VQA, pictures: Sequence[Picture]) -> dict[str, Rows]:
+    def _vectors_of(self, vqa: VQA, image_sets: Sequence[Sequence[Picture]]) -> dict[str, Rows]:
         """Return vectors by image id for an instrument that answers from them, else nothing."""
         if not isinstance(vqa, VectorVQA):
             return {}
-        rows = self.read(EmbeddingReader(vqa), pictures)
-        return {picture.id: row for picture, row in zip(pictures, rows, strict=True)}
+        reader = EmbeddingReader(vqa)
+        rows_of_sets = self.read_all([Reading(reader, pictures) for pictures in image_sets])
+        vectors: dict[str, Rows] = {}
+        for pictures, rows in zip(image_sets, rows_of_sets, strict=True):
+            vectors |= zip([picture.id for picture in pictures], rows, strict=True)
+        return vectors
 
     def read(
         self,
@@ -274,31 +313,47 @@ class LiveRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements, (pictures, numbers), which are stored like vectors.
+        """Return a reader's measurements, (pictures, numbers); see `read_all`."""
+        return self.read_all([Reading(reader, pictures)], stage, at_once)[0]
 
-        Images are read in slices of `at_once`, and slices that are completely stored are skipped.
+    def read_all(
+        self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
+    ) -> list[Rows]:
+        """Return the measurements of each reading, (pictures, numbers), stored like vectors.
+
+        The images of a reading are read in slices of `at_once`, and slices that are completely
+        stored are skipped. Readers with different names work one after another.
         """
-        present = unique(pictures)
-        known = self.store.vectors(reader.fingerprint, (picture.id for picture in present))
-        left = unread(present, at_once, known)
-        done = len(present) - sum(len(part) for part in left)
-        with self._stage(stage, reader.name, done, len(present)) as current:
-            self._carry_out(VectorParts(self.store, reader, left, known), current)
-        if not pictures:
-            return np.zeros((0, 0), np.float32)
-        return np.stack([known[picture.id] for picture in pictures])
+        known: KnownVectors = {}
+        for name, of_reader in grouped(readings, attrgetter("name")).items():
+            for reading in of_reader:
+                fingerprint = reading.reader.fingerprint
+                ids = [picture.id for picture in reading.pictures]
+                for image, row in self.store.vectors(fingerprint, ids).items():
+                    known[fingerprint, image] = row
+            left = unread_slices(of_reader, known, at_once)
+            total = sum(len(unique(reading.pictures)) for reading in of_reader)
+            done = total - sum(len(part.pictures) for part in left)
+            with self._stage(stage, name, done, total) as current:
+                self._carry_out(VectorParts(self.store, left, known), current)
+        return [reading.rows(known) for reading in readings]
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
         """Apply a function to each item in the engine; missing items stay missing."""
-        results = self._engine.map(lens, self._until_stopped(items))
-        return [item if isinstance(item, Missing) else _value(next(results)) for item in items]
+        seen: dict[int, T] = {}
+        for job, result in self._engine.map(partial(work_on, lens), self._until_stopped(items)):
+            seen[job.number] = _value(result)
+        looks: list[T | Missing] = []
+        for number, item in enumerate(items):
+            looks.append(item if isinstance(item, Missing) else seen[number])
+        return looks
 
-    def _until_stopped(self, items: Sequence[L | Missing]) -> Iterator[L]:
-        for item in items:
+    def _until_stopped(self, items: Sequence[L | Missing]) -> Iterator[Job[L]]:
+        for number, item in enumerate(items):
             if self._stop.is_set():
                 raise Interrupted(f"stopped. {RESUME}")
             if not isinstance(item, Missing):
-                yield item
+                yield Job(number, item)
 
     def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
         """Return the result of `flow`."""
@@ -433,6 +488,15 @@ class LiveRun(Run):
                 yield current
             except KeyboardInterrupt:
                 raise interruption(current) from None
+
+
+def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
+    """Return the answers to an inquiry by image id."""
+    hashes = [question_hash(question) for question in inquiry.questions]
+    answers = {}
+    for picture in inquiry.present:
+        answers[picture.id] = [known[picture.id, key] for key in hashes]
+    return answers
 
 
 def _value(result: T | Failure) -> T:

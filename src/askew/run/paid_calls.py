@@ -8,7 +8,7 @@ import numpy as np
 from askew.errors import UsageError
 from askew.measure.base import CalledVQA
 from askew.run.budget import Budget
-from askew.run.parts import QuestionGroup
+from askew.run.inquiries import QuestionGroup
 from askew.store.keys import question_hash
 from askew.types import Picture, Question
 

@@ -7,9 +7,19 @@ from typing import Generic
 import numpy as np
 
 from askew.environment import environment
-from askew.measure.base import VQA, CalledVQA, LoggedAnswers, PictureReader, VectorVQA
-from askew.run.base import Answer, Maker, MakerOutput, Outcome, Rows, W, expect, provider
+from askew.measure.base import VQA, CalledVQA, LoggedAnswers, VectorVQA
+from askew.run.base import (
+    Answer,
+    Maker,
+    MakerOutput,
+    Outcome,
+    Rows,
+    W,
+    expect,
+    provider,
+)
 from askew.run.budget import Budget
+from askew.run.inquiries import QuestionGroup, Reading
 from askew.store.completions import Completions
 from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
@@ -17,8 +27,8 @@ from askew.types import Missing, Picture, Question
 MACHINE = ("python", "platform", "packages", "device", "threads")
 """Fields of the environment that are stored with an image."""
 
-QuestionGroup = tuple[list[Picture], list[Question]]
-"""Images of one slice that lack answers to the same questions, and these questions."""
+KnownVectors = dict[tuple[str, str], Rows]
+"""Vectors by fingerprint of their reader and image id."""
 
 QuestionItem = tuple[list[Picture], list[Question], Rows | None]
 """A group with the vectors of its images, if the instrument answers from vectors."""
@@ -286,56 +296,54 @@ class VectorParts:
     ----------
     store
         Store of the vectors.
-    reader
-        The instrument.
     parts
-        Slices of images.
+        Slices of images with their readers.
     known
-        Vectors by image id. Each finished slice adds its vectors.
+        Vectors by fingerprint of the reader and image id. Each finished slice adds its vectors.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        reader: PictureReader,
-        parts: Sequence[Sequence[Picture]],
-        known: dict[str, Rows],
-    ) -> None:
+    def __init__(self, store: Store, parts: Sequence[Reading], known: KnownVectors) -> None:
         self.parts = parts
-        self.task = partial(embed_slice, reader)
+        self.task = embed_slice
         self._store = store
-        self._fingerprint = reader.fingerprint
         self._known = known
 
-    def lock_names(self, part: Sequence[Picture]) -> tuple[str, ...]:
+    def lock_names(self, part: Reading) -> tuple[str, ...]:
         """Return the instrument and the first image."""
-        return (self._fingerprint, part[0].id)
+        return (part.reader.fingerprint, part.pictures[0].id)
 
-    def size(self, part: Sequence[Picture]) -> int:
+    def size(self, part: Reading) -> int:
         """Return the number of images."""
-        return len(part)
+        return len(part.pictures)
 
-    def is_complete(self, part: Sequence[Picture]) -> bool:
+    def is_complete(self, part: Reading) -> bool:
         """Use the vectors that are stored by now, and check whether these are all."""
-        self._known.update(self._store.vectors(self._fingerprint, _ids(part)))
-        return all(picture.id in self._known for picture in part)
+        fingerprint = part.reader.fingerprint
+        ids = _ids(part.pictures)
+        self._add(fingerprint, self._store.vectors(fingerprint, ids))
+        return all((fingerprint, name) in self._known for name in ids)
 
-    def item(self, part: Sequence[Picture]) -> Sequence[Picture]:
+    def item(self, part: Reading) -> Reading:
         """Return the slice."""
         return part
 
-    def save(self, part: Sequence[Picture], result: Rows) -> None:
+    def save(self, part: Reading, result: Rows) -> None:
         """Store the vectors that are new."""
+        fingerprint = part.reader.fingerprint
         new = {
             picture.id: row
-            for picture, row in zip(part, result, strict=True)
-            if picture.id not in self._known
+            for picture, row in zip(part.pictures, result, strict=True)
+            if (fingerprint, picture.id) not in self._known
         }
-        self._store.put_vectors(self._fingerprint, new)
-        self._known.update(self._store.vectors(self._fingerprint, new))
+        self._store.put_vectors(fingerprint, new)
+        self._add(fingerprint, self._store.vectors(fingerprint, new))
+
+    def _add(self, fingerprint: str, vectors: Mapping[str, Rows]) -> None:
+        for name, row in vectors.items():
+            self._known[fingerprint, name] = row
 
 
-def embed_slice(reader: PictureReader, pictures: Sequence[Picture]) -> Rows:
+def embed_slice(part: Reading) -> Rows:
     """Return a reader's vectors of images, (images, numbers).
 
     Raises
@@ -344,10 +352,10 @@ def embed_slice(reader: PictureReader, pictures: Sequence[Picture]) -> Rows:
         If the reader fails, or returns an array of another shape or with numbers that are not
         finite.
     """
-    with provider(reader.name, "reading images"):
-        rows = np.asarray(reader.embed_pictures(pictures), dtype=np.float32)
-        has_shape = rows.ndim == 2 and len(rows) == len(pictures)
-        expect(has_shape, f"vectors of shape {rows.shape} for {len(pictures)} images")
+    with provider(part.reader.name, "reading images"):
+        rows = np.asarray(part.reader.embed_pictures(part.pictures), dtype=np.float32)
+        has_shape = rows.ndim == 2 and len(rows) == len(part.pictures)
+        expect(has_shape, f"vectors of shape {rows.shape} for {len(part.pictures)} images")
         expect(bool(np.isfinite(rows).all()), "a vector is not finite")
         return rows
 

@@ -4,8 +4,10 @@ import errno
 import os
 import struct
 import sys
+import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -58,6 +60,122 @@ def is_stopped(process: int) -> bool:
     except OSError:
         return False
     return state.rpartition(")")[2].split()[:1] in (["T"], ["t"])
+
+
+@dataclass(slots=True)
+class SharedFile:
+    """A file of locks that all users of this process share.
+
+    Attributes
+    ----------
+    number
+        Number of the open file.
+    users
+        Number of users.
+    taken
+        Bytes that this process has locked.
+    """
+
+    number: int
+    users: int = 0
+    taken: set[int] = field(default_factory=set)
+
+
+_SHARED: dict[tuple[int, int] | None, SharedFile] = {}
+"""Open files of locks by device and inode."""
+
+_GUARD = threading.Lock()
+
+
+class PartLocks:
+    """Locks of parts of the work on a store: single bytes of one file.
+
+    The system keeps such locks by process: it releases all of them when the process closes any
+    descriptor of the file, and gives a process the same lock twice. All users of a process thus
+    share one open file and the list of its locks.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._own = set[int]()
+        with _GUARD:
+            self._file = _SHARED.get(_identity(path)) or _shared(opened(path))
+            self._file.users += 1
+
+    def take(self, place: int) -> bool:
+        """Lock a byte, and return whether no other user of this or another process has it."""
+        with _GUARD:
+            if place in self._file.taken:
+                return False
+            if not _lock(self._file.number, place):
+                return False
+            self._file.taken.add(place)
+            self._own.add(place)
+            return True
+
+    def release(self, place: int) -> None:
+        """Release a byte that this object has locked."""
+        with _GUARD:
+            self._release(place)
+
+    def _release(self, place: int) -> None:
+        self._own.discard(place)
+        self._file.taken.discard(place)
+        if fcntl:
+            with suppress(OSError):
+                fcntl.lockf(self._file.number, fcntl.LOCK_UN, 1, place)
+
+    def holder(self, place: int) -> int | None:
+        """Return the number of the process that locks a byte; None if it is unknown."""
+        if place in self._file.taken:
+            return os.getpid()
+        return holder(self._file.number, place)
+
+    def close(self) -> None:
+        """Release the locks of this object; the last user of the file closes it."""
+        with _GUARD:
+            for place in [*self._own]:
+                self._release(place)
+            self._file.users -= 1
+            if not self._file.users:
+                os.close(self._file.number)
+                for key in [key for key, file in _SHARED.items() if file is self._file]:
+                    del _SHARED[key]
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if it does not exist."""
+    try:
+        state = os.stat(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _shared(number: int) -> SharedFile:
+    """Return an open file as the file that all users of this process share."""
+    state = os.fstat(number)
+    return _SHARED.setdefault((state.st_dev, state.st_ino), SharedFile(number))
+
+
+def _lock(number: int, place: int) -> bool:
+    """Lock one byte of an open file, and return False if another process has it."""
+    if not fcntl:
+        return True
+    try:
+        fcntl.lockf(number, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN)
+    return True
 
 
 class StoreLock:

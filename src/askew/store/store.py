@@ -12,7 +12,6 @@ Layout of the folder:
     iti-gen/ab12…           progress of token learning, by the data for learning the tokens
 """
 
-import errno
 import json
 import os
 import shutil
@@ -44,11 +43,6 @@ from askew.store.requests import PictureRequest, PlannedPicture
 from askew.store.rows import TABLES, IndexRow
 from askew.store.states import damaged_states
 from askew.types import Missing, Picture, Question
-
-try:
-    import fcntl
-except ModuleNotFoundError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 INDEX_FILE = "index.sqlite"
 JOURNAL_FILE = "journal.jsonl"
@@ -133,7 +127,7 @@ class Store:
         self._where = f"the store {self.path}"
         self._folder = self.path / "pictures"
         self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
-        self._locks: int | None = None
+        self._locks: locks.PartLocks | None = None
         self._lock: locks.StoreLock | None = None
         entries.check_store(self.path)
         try:
@@ -184,7 +178,7 @@ class Store:
 
     def _release(self) -> None:
         if self._locks is not None:
-            os.close(self._locks)
+            self._locks.close()
             self._locks = None
         if self._lock is not None:
             self._lock.close()
@@ -358,45 +352,30 @@ class Store:
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
-        """Lock the work with these names, and yield whether this process has the lock.
+        """Lock the work with these names, and yield whether this store has the lock.
 
-        A store may hold several locks at once. The system releases the locks of a process that
-        ends. On a system without locks, processes do not coordinate.
+        A store may hold several locks at once. Another store of the same folder does not get them,
+        in this process or another. The system releases the locks of a process that ends. On a
+        system without locks, processes do not coordinate.
         """
         place = _place_of(names)
         with faults(self._where):
-            is_mine = self._lock_part(place)
+            held = self._part_locks()
+            is_mine = held.take(place)
         try:
             yield is_mine
         finally:
             if is_mine:
-                self._unlock_part(place)
+                held.release(place)
 
-    def _lock_part(self, place: int) -> bool:
-        """Lock one byte of the file of locks, and return whether no other process holds it.
-
-        The file stays open, since closing it would release all locks of this process.
-        """
+    def _part_locks(self) -> locks.PartLocks:
         if self._locks is None:
-            self._locks = locks.opened(self.path / LOCKS_FILE)
-        if not fcntl:
-            return True
-        try:
-            fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-        except OSError as error:
-            return error.errno not in (errno.EACCES, errno.EAGAIN)
-        return True
+            self._locks = locks.PartLocks(self.path / LOCKS_FILE)
+        return self._locks
 
     def holder(self, *names: str) -> int | None:
         """Return the number of the process that holds the lock of `turn`; None if it is unknown."""
-        if self._locks is None:
-            return None
-        return locks.holder(self._locks, _place_of(names))
-
-    def _unlock_part(self, place: int) -> None:
-        if fcntl and self._locks is not None:
-            with suppress(OSError):
-                fcntl.lockf(self._locks, fcntl.LOCK_UN, 1, place)
+        return None if self._locks is None else self._locks.holder(_place_of(names))
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
         """Record that the run with this plan hash needs these images."""

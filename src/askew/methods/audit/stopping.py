@@ -15,7 +15,7 @@ from askew.models.base import Model
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Observed, SurveyReader
+from askew.parts.survey.reader import Observed, PromptImages, SurveyReader
 from askew.parts.survey.shares import (
     Counts,
     SetShares,
@@ -48,9 +48,12 @@ def observed_until_decided(
     undecided = list(plan.prompts)
     for size in sizes:
         _add_images(plan, model, reader, {p.text: outcomes[p.text] for p in undecided}, size)
+        images = []
         for prompt in undecided:
             pictures = once_each(outcomes[prompt.text])
-            observed[prompt.text] = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+            images.append(PromptImages(prompt, [(Prompt(prompt.text), pictures)]))
+        for prompt, sets in zip(undecided, reader.read_all(images), strict=True):
+            observed[prompt.text] = sets
         if not reader.run.has_all:
             further = [reader.unmade(model, prompt, sizes[-1] - size) for prompt in undecided]
             reader.run.decide("further images", dict, sum(further, Work()), {})

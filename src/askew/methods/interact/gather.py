@@ -1,6 +1,6 @@
 """Images and answers that `askew interact` needs, of the prompts and of mitigated models."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,13 @@ from askew.methods.interact.validation import UNMITIGATED, MitigatedCounts, coun
 from askew.models.base import Model
 from askew.parts.references import is_run
 from askew.parts.survey.instruments import Source, instruments_of
-from askew.parts.survey.reader import SurveyData, SurveyReader, observed_sets, surveyed
+from askew.parts.survey.reader import (
+    PromptImages,
+    SurveyData,
+    SurveyReader,
+    observed_sets,
+    surveyed,
+)
 from askew.parts.survey.shares import SetShares, recorded_shares
 from askew.plan import PromptPlan
 from askew.run.base import Run
@@ -66,27 +72,40 @@ def _mitigated(
         for name in sorted(set(plan.mitigated.values()))
         if is_run(name)
     }
+    drawn: dict[str, dict[str, GraphCounts]] = {}
+    for axis, name in plan.mitigated.items():
+        prompts = [prompt for prompt in plan.prompts if _has_axis(prompt, axis)]
+        if prompts and name not in runs:
+            model = _mitigated_model(plan, axis)
+            drawn[axis] = _counts_of_model(plan, reader, prompts, model, axis)
     mitigated: dict[str, MitigatedCounts] = {}
     for prompt in plan.prompts:
-        counts = _mitigated_of_prompt(plan, prompt, runs, reader)
+        counts = _mitigated_of_prompt(plan, prompt, runs, drawn)
         if counts:
-            if isinstance(source, Model):
-                counts[UNMITIGATED] = _counts_of_model(plan, reader, prompt, source, "initial")
             mitigated[prompt.text] = counts
+    if isinstance(source, Model):
+        prompts = [prompt for prompt in plan.prompts if prompt.text in mitigated]
+        initial = _counts_of_model(plan, reader, prompts, source, "initial")
+        for text, of_prompt in initial.items():
+            mitigated[text] = {**mitigated[text], UNMITIGATED: of_prompt}
     if not mitigated:
-        prompts = ", ".join(prompt.text for prompt in plan.prompts)
+        texts = ", ".join(prompt.text for prompt in plan.prompts)
         raise UsageError(
-            f"the runs of --mitigated contain no prompt of this plan: {prompts}. "
+            f"the runs of --mitigated contain no prompt of this plan: {texts}. "
             "Name runs of the same prompts"
         )
     return mitigated
+
+
+def _has_axis(prompt: PromptPlan, name: str) -> bool:
+    return any(axis.name == name for axis in prompt.axes)
 
 
 def _mitigated_of_prompt(
     plan: InteractionPlan,
     prompt: PromptPlan,
     runs: Mapping[str, tuple[SetShares, ...]],
-    reader: SurveyReader,
+    drawn: Mapping[str, Mapping[str, GraphCounts]],
 ) -> dict[str, GraphCounts]:
     """Return the counts of a prompt's mitigated images by axis."""
     counts: dict[str, GraphCounts] = {}
@@ -97,8 +116,7 @@ def _mitigated_of_prompt(
         if name in runs:
             of_axis = counts_of_run(name, runs[name], prompt, plan.vqa[0])
         else:
-            model = _mitigated_model(plan, axis.name)
-            of_axis = _counts_of_model(plan, reader, prompt, model, axis.name)
+            of_axis = drawn[axis.name][prompt.text]
         if of_axis:
             counts[axis.name] = of_axis
     return counts
@@ -122,12 +140,21 @@ def _mitigated_model(plan: InteractionPlan, axis: str) -> Model:
 def _counts_of_model(
     plan: InteractionPlan,
     reader: SurveyReader,
-    prompt: PromptPlan,
+    prompts: Sequence[PromptPlan],
     model: Model,
     purpose: str,
-) -> GraphCounts:
-    """Label further images of a prompt; their seed makes them independent of all other images."""
+) -> dict[str, GraphCounts]:
+    """Label further images of prompts, and return the counts by prompt.
+
+    The seed of the images makes them independent of all other images.
+    """
     seed = derived_seed(plan.seed, "mitigated", purpose)
-    images = reader.run.pictures(model, [prompt.text], plan.images, seed)
-    (observed,) = reader.read(prompt, [(Prompt(prompt.text), images[prompt.text])])
-    return count_answers([observed], prompt.axes, plan.vqa[0])
+    texts = [prompt.text for prompt in prompts]
+    pictures = reader.run.pictures(model, texts, plan.images, seed, separate_batches=True)
+    images = [
+        PromptImages(prompt, [(Prompt(prompt.text), pictures[prompt.text])]) for prompt in prompts
+    ]
+    counts = {}
+    for prompt, observed in zip(prompts, reader.read_all(images), strict=True):
+        counts[prompt.text] = count_answers(observed, prompt.axes, plan.vqa[0])
+    return counts

@@ -26,14 +26,15 @@ from askew.parts.survey.instruments import (
     unknown_words,
 )
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import SurveyReader
+from askew.parts.survey.reader import PromptImages, SurveyReader
 from askew.plan import PLAN_FILE, read_toml
 from askew.run.base import MakerOutput, Outcome, Rows, Run, encoded, provider
-from askew.run.work import once_each, wanted_pictures
+from askew.run.inquiries import Reading
+from askew.run.work import once_each, unique, wanted_pictures
 from askew.stats.overlap import Mask
 from askew.store.imagefile import opened, read
 from askew.store.requests import PictureRequest
-from askew.types import Missing, Picture, Prompt
+from askew.types import Missing, Picture, Prompt, grouped
 
 GRAY = 127
 """Gray level above which a true mask is white."""
@@ -320,25 +321,27 @@ def _map_model(
         for prompt, against in words.items()
     }
     outcomes = run.make(AttentionWatcher(model, readers, model.name, model.batch_size), wanted)
+    pictures_of: dict[str, tuple[Outcome, ...]] = {}
+    for text, requests in grouped(wanted, lambda request: request.prompt).items():
+        pictures_of[text] = tuple(once_each(outcomes[request.key] for request in requests))
+    readings = [Reading(maps, unique(pictures_of[text])) for text, maps in readers.items()]
+    images = [
+        PromptImages(prompt, [(Prompt(prompt.text), pictures_of[prompt.text])])
+        for prompt in plan.prompts
+    ]
     prompts = []
-    for prompt, against in zip(plan.prompts, plan.against, strict=True):
-        maps = readers[prompt.text]
-        pictures = tuple(
-            once_each(outcomes[request.key] for request in wanted if request.prompt == prompt.text)
-        )
-        present = [picture for picture in pictures if isinstance(picture, Picture)]
-        rows = run.read(maps, present)
-        (observed,) = reader.read(prompt, [(Prompt(prompt.text), pictures)])
+    by_prompt = zip(words.items(), run.read_all(readings), reader.read_all(images), strict=True)
+    for (text, against), rows, (observed,) in by_prompt:
         attention = PromptAttention(
             model=name,
-            prompt=prompt.text,
-            words=tuple(maps.words),
-            fingerprint=maps.fingerprint,
-            pictures=pictures,
+            prompt=text,
+            words=tuple(readers[text].words),
+            fingerprint=readers[text].fingerprint,
+            pictures=pictures_of[text],
             rows=rows,
             observed=observed,
             cosines=_cosines(plan, run, model, against),
-            masks=_true_masks(plan, run, against, present),
+            masks=_true_masks(plan, run, against, unique(pictures_of[text])),
         )
         prompts.append(attention)
     return prompts

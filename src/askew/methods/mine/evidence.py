@@ -1,11 +1,11 @@
 """Evidence for the score of a prompt: its images, and images of its variations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from askew.errors import UsageError
-from askew.methods.mine.skew import SkewObjective
+from askew.methods.mine.skew import SkewObjective, details
 from askew.prompts.axes import find_axis
 from askew.run.base import Outcome
 
@@ -31,6 +31,17 @@ class PromptEvidence:
     pictures: tuple[Outcome, ...]
     variations: Mapping[str, Outcome]
     shows: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def stated_details(prompt: str, variations: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the values by axis that each variation states, for variations that state a value."""
+    stated = {text: details(prompt, text) for text in variations}
+    return {text: values for text, values in stated.items() if values}
+
+
+def axes_of_details(stated: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the names of the axes that variations state."""
+    return list(dict.fromkeys(axis for values in stated.values() for axis in values))
 
 
 def count_details(
@@ -62,7 +73,7 @@ def count_details(
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}
     varied_labels: dict[str, Sequence[object]] = {}
-    for name in dict.fromkeys(axis for values in stated.values() for axis in values):
+    for name in axes_of_details(stated):
         axis = find_axis(name)
         with suppress(UsageError):  # the instrument does not know these values
             of_prompt = objective.observed(prompt, pictures, [axis]).values[vqa]

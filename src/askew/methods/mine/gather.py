@@ -1,7 +1,7 @@
 """Searches for prompts, random searches of the same size, and held-out images of the best prompts."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,12 @@ from askew.findings import GatheredData, Instruments, PictureSet
 from askew.measure.base import VQA, Embedder
 from askew.messages import message_listener
 from askew.methods.mine import objectives, skew
-from askew.methods.mine.evidence import PromptEvidence, count_details
+from askew.methods.mine.evidence import (
+    PromptEvidence,
+    axes_of_details,
+    count_details,
+    stated_details,
+)
 from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
 from askew.methods.mine.size import search_work
@@ -29,6 +34,7 @@ from askew.prompts.axes import find_axis
 from askew.prompts.base import LENGTHS, Writer
 from askew.prompts.evolution import (
     Candidate,
+    Evaluate,
     Evolution,
     Seeds,
     best,
@@ -38,19 +44,18 @@ from askew.prompts.evolution import (
 )
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CompletionCache, report_usage
-from askew.run.base import Outcome, Run
+from askew.run.base import ModelMaker, Outcome, Run
 from askew.run.progress import Stage
+from askew.run.work import wanted_pictures
 from askew.store.keys import derived_seed
-from askew.types import Missing
+from askew.types import Axis, Missing, grouped
 
 LEXICON = "lexicon"
 
 UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
 """A prompt with a word that no model knows. This shows whether a model reports unknown words."""
 
-SearchFunction = Callable[
-    [Writer, Callable[[Candidate], float | None], Evolution, Seeds], list[Candidate]
-]
+SearchFunction = Callable[[Writer, Evaluate, Evolution, Seeds], list[Candidate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +316,116 @@ class Miner:
             corrected=plan.objective == EQ1_CORRECTED,
         )
 
+    def prefetch(self, prompts: Sequence[str], seed: int) -> None:
+        """Make and measure the images of several prompts at once.
+
+        The objective then finds all images, answers and vectors of these prompts.
+        """
+        pictures = self._measured_images(prompts, seed)
+        if self.plan.objective == EQ1_CORRECTED:
+            self._prefetch_variations(pictures)
+
+    def prefetch_measurements(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Measure given images of several prompts, with evidence, at once.
+
+        Parameters
+        ----------
+        pictures
+            Images by prompt.
+        """
+        objective = self.objective
+        usable = {
+            prompt: images for prompt, images in pictures.items() if objective.needs_images(prompt)
+        }
+        objective.prepare(usable)
+        if isinstance(objective, skew.SkewObjective):
+            self._make_one_each(
+                [
+                    _texts(skew.variations(prompt, skew.unstated(prompt, objective.axes)))
+                    for prompt in usable
+                ]
+            )
+        elif self.plan.is_eq1:
+            self._prefetch_variations(usable)
+            self._prefetch_details(usable)
+
+    def _measured_images(
+        self, prompts: Sequence[str], seed: int
+    ) -> Mapping[str, Sequence[Outcome]]:
+        """Make and measure the images of prompts, and return the images of usable prompts."""
+        objective = self.objective
+        needing = [prompt for prompt in prompts if objective.needs_images(prompt)]
+        pictures = self._images_of(needing, seed, self.plan.images)
+        objective.prepare(pictures)
+        return {
+            prompt: images
+            for prompt, images in pictures.items()
+            if not objectives.lacking_pictures(images)
+        }
+
+    def _images_of(
+        self, prompts: Sequence[str], seed: int, images: int
+    ) -> Mapping[str, Sequence[Outcome]]:
+        return self.run.pictures(self.model, prompts, images, seed, separate_batches=True)
+
+    def _prefetch_variations(self, prompts: Iterable[str]) -> None:
+        """Make and measure one image of each variation of several prompts at once."""
+        lists = {prompt: self.variations(prompt) for prompt in prompts}
+        self._make_one_each(list(lists.values()))
+        varied = {prompt: self.one_each(texts) for prompt, texts in lists.items()}
+        self.objective.prepare({prompt: [*images.values()] for prompt, images in varied.items()})
+
+    def _make_one_each(self, lists: Sequence[Sequence[str]]) -> None:
+        """Make one image of each text of several lists at once."""
+        wanted = [wanted_pictures(self.model, texts, 1, self.plan.seed) for texts in lists]
+        self.run.make_all(ModelMaker(self.model), wanted)
+
+    def _prefetch_held_out(self, prompts: Sequence[str], seed: int, with_evidence: bool) -> None:
+        """Make and measure the held-out images of several selected prompts at once."""
+        if isinstance(self.objective, skew.SkewObjective):
+            self._prefetch_held_out_skew(self.objective, prompts, seed, with_evidence)
+            return
+        pictures = self._measured_images(prompts, seed)
+        if self.plan.is_eq1:
+            self._prefetch_variations(pictures)
+            if with_evidence:
+                self._prefetch_details(pictures)
+
+    def _prefetch_details(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Label the details that variations state, of all prompts at once."""
+        image_sets: dict[str, list[tuple[str, Sequence[Outcome]]]] = {}
+        for prompt, images in pictures.items():
+            varied = self.one_each(self.variations(prompt))
+            for name in axes_of_details(stated_details(prompt, varied)):
+                of_axis = image_sets.setdefault(name, [])
+                of_axis += [(prompt, images), (prompt, list(varied.values()))]
+        vqa = self._details_vqa() if image_sets else None
+        if vqa is None:
+            return
+        objective = self._details_objective(vqa)
+        for name, of_axis in image_sets.items():
+            with suppress(UsageError):  # the instrument does not know these values
+                objective.ask_all(of_axis, find_axis(name))
+
+    def _prefetch_held_out_skew(
+        self, objective: skew.SkewObjective, prompts: Sequence[str], seed: int, with_evidence: bool
+    ) -> None:
+        """Label held-out images of selected prompts on the axes of their largest skew."""
+        firsts = {prompt: objective.read(prompt, self.plan.seed) for prompt in prompts}
+        texts: list[list[str]] = []
+
+        def size(prompt: str) -> tuple[tuple[Axis, ...], int]:
+            first = firsts[prompt]
+            return objective.held_out_axes(first), objective.held_out_images(first)
+
+        for (axes, images), of_size in grouped(prompts, size).items():
+            needing = [prompt for prompt in of_size if skew.unstated(prompt, axes)]
+            objective.prepare_axes(self._images_of(needing, seed, images), axes)
+            for prompt in needing:
+                texts.append(_texts(skew.variations(prompt, skew.unstated(prompt, axes))))
+        if with_evidence:
+            self._make_one_each(texts)
+
     def pictures(self, prompt: str, seed: int, images: int | None = None) -> Sequence[Outcome]:
         """Return images of a prompt; by default as many as the plan states."""
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
@@ -365,9 +480,15 @@ class Miner:
         def seeds(*names: object) -> int:
             return derived_seed(plan.seed, f"search {number}", *map(str, names))
 
-        evaluated = search(self.writer, evaluation.loss, plan.evolution, seeds)
+        evaluated = search(self.writer, evaluation.losses, plan.evolution, seeds)
+        winners = best(evaluated, plan.top, word_effects(evaluated, plan.selection))
         chosen = []
-        for candidate in best(evaluated, plan.top, word_effects(evaluated, plan.selection)):
+        self._prefetch_held_out(
+            [winner.text for winner in winners],
+            derived_seed(plan.seed, "fresh"),
+            with_evidence=search is evolve,
+        )
+        for candidate in winners:
             chosen.append(self._best_candidate(candidate, with_evidence=search is evolve))
             steps.note = f"{kind}, the best prompts with held-out seeds"
             steps.advance(1)
@@ -404,12 +525,18 @@ class Miner:
             texts = _texts(skew.variations(prompt, reading.axes))
             return PromptEvidence(tuple(pictures), self.one_each(texts))
         varied = self.one_each(self.variations(prompt)) if self.plan.is_eq1 else {}
-        stated = {text: skew.details(prompt, text) for text in varied}
-        stated = {text: values for text, values in stated.items() if values}
+        stated = stated_details(prompt, varied)
         vqa = self._details_vqa() if stated else None
         if vqa is None:
             return PromptEvidence(tuple(pictures), varied)
-        objective = skew.SkewObjective(
+        counts = count_details(
+            self._details_objective(vqa), prompt, stated, pictures, list(varied.values())
+        )
+        return PromptEvidence(tuple(pictures), varied, counts)
+
+    def _details_objective(self, vqa: VQA) -> skew.SkewObjective:
+        """Return an objective that labels details of images."""
+        return skew.SkewObjective(
             run=self.run,
             reader=vqa,
             pictures=self.pictures,
@@ -417,8 +544,6 @@ class Miner:
             images=self.plan.images,
             eval_images=self.plan.images,
         )
-        counts = count_details(objective, prompt, stated, pictures, list(varied.values()))
-        return PromptEvidence(tuple(pictures), varied, counts)
 
     def _details_vqa(self) -> VQA | None:
         """Return the VQA model that labels details of variations.
@@ -450,8 +575,14 @@ class _Evaluation:
     lowest: tuple[float, str] | None = None
     """Loss and text of the best prompt so far."""
 
-    def loss(self, candidate: Candidate) -> float | None:
-        """Return the loss of a prompt; None if it has none."""
+    def losses(self, population: Sequence[Candidate]) -> list[float | None]:
+        """Return the losses of prompts, whose images are made at once; None without a loss."""
+        texts = dict.fromkeys(candidate.text for candidate in population)
+        new = [text for text in texts if text not in self.miner.losses]
+        self.miner.prefetch(new, self.miner.plan.seed)
+        return [self._loss(candidate) for candidate in population]
+
+    def _loss(self, candidate: Candidate) -> float | None:
         loss = self._measured(candidate.text)
         if not isinstance(loss, Missing) and (self.lowest is None or loss < self.lowest[0]):
             self.lowest = (loss, candidate.text)

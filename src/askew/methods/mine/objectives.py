@@ -3,8 +3,8 @@
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ from askew.errors import AskewError, NotEnoughData, UsageError
 from askew.measure.base import Embedder
 from askew.parts.scoring import Scoring, or_missing
 from askew.run.base import Outcome, Run
+from askew.run.inquiries import Reading
 from askew.stats.gap import bias_score, gap_estimate, null_scores, unit_similarity
 from askew.stats.intervals import bootstrap_errors, from_enough, percentile_interval
 from askew.store.files import sha256
@@ -66,6 +67,20 @@ class Objective(Protocol):
         ObjectiveReading or Missing
             Missing if there are too few images, labels or variations.
         """
+
+    def needs_images(self, prompt: str) -> bool:
+        """Check whether `read` uses images of a prompt."""
+        return True
+
+    def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Measure the images of several prompts at once, so that `read` finds all measurements.
+
+        Parameters
+        ----------
+        pictures
+            Images by prompt.
+        """
+        return
 
     def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
@@ -149,6 +164,35 @@ class Alignment:
 
 
 @dataclass(frozen=True)
+class TextVectors:
+    """Vectors of texts by an embedder, each list of texts embedded once.
+
+    Attributes
+    ----------
+    run
+        The run that embeds texts.
+    embedder
+        The embedder.
+    """
+
+    run: Run
+    embedder: Embedder
+    _known: dict[tuple[str, ...], NDArray[np.float32]] = field(default_factory=dict, repr=False)
+
+    def of(self, lists: Sequence[Sequence[str]]) -> list[NDArray[np.float32] | Missing]:
+        """Return the vectors of each list of texts. Missing in a run that only counts."""
+        new = [texts for texts in dict.fromkeys(map(tuple, lists)) if texts not in self._known]
+        rows = self.run.look(self.embedder.embed_texts, [list(texts) for texts in new])
+        vectors: dict[tuple[str, ...], NDArray[np.float32] | Missing] = dict(
+            zip(new, rows, strict=True)
+        )
+        for texts, of_texts in vectors.items():
+            if not isinstance(of_texts, Missing):
+                self._known[texts] = of_texts
+        return [(vectors | self._known)[tuple(texts)] for texts in lists]
+
+
+@dataclass(frozen=True)
 class BiasObjective(Objective):
     """Bias score of Equation 1: the extent to which a prompt's images leave out its variations.
 
@@ -184,6 +228,26 @@ class BiasObjective(Objective):
     one_each: Callable[[Sequence[str]], Mapping[str, Outcome]]
     corrected: bool = False
 
+    @cached_property
+    def texts(self) -> TextVectors:
+        """Vectors of variations."""
+        return TextVectors(self.run, self.embedder)
+
+    def needs_images(self, prompt: str) -> bool:
+        """Check whether a prompt has enough variations."""
+        return len(self.variations(prompt)) >= self._needed
+
+    def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Embed images and variations of several prompts at once."""
+        usable = [prompt for prompt, images in pictures.items() if not lacking_pictures(images)]
+        self.run.read_all([Reading(self.embedder, present(pictures[text])) for text in usable])
+        self.texts.of([self.variations(prompt) for prompt in usable])
+
+    @property
+    def _needed(self) -> int:
+        """Number of variations that a score needs."""
+        return max(2, enough(self.planned))
+
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
         """Measure a prompt's images.
 
@@ -203,14 +267,14 @@ class BiasObjective(Objective):
 
     def _read(self, prompt: str, seed: int, with_chance: bool) -> Alignment | Missing:
         variations = self.variations(prompt)
-        needed = max(2, enough(self.planned))
-        if len(variations) < needed:
+        if not self.needs_images(prompt):
             return Missing(
                 "error",
-                f"the prompt generator wrote fewer than {needed} of {self.planned} variations",
+                f"the prompt generator wrote fewer than {self._needed} of {self.planned} "
+                "variations",
             )
         pictures = self.pictures(prompt, seed)
-        lacking = _lacking_pictures(pictures)
+        lacking = lacking_pictures(pictures)
         if lacking:
             return lacking
         alignment = self._align(prompt, variations, pictures, seed)
@@ -234,9 +298,9 @@ class BiasObjective(Objective):
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
         """Compare images with texts. Missing in a run that only counts."""
-        present = tuple(picture for picture in pictures if isinstance(picture, Picture))
-        vectors = self.run.read(self.embedder, present)
-        (texts,) = self.run.look(self.embedder.embed_texts, [variations])
+        images = present(pictures)
+        vectors = self.run.read(self.embedder, images)
+        (texts,) = self.texts.of([variations])
         if isinstance(texts, Missing):
             return texts
         cosine = np.asarray(texts, float) @ np.asarray(vectors, float).T
@@ -244,22 +308,27 @@ class BiasObjective(Objective):
             prompt=prompt,
             seed=seed,
             variations=tuple(variations),
-            pictures=present,
+            pictures=tuple(images),
             similarity=unit_similarity(cosine) if self.is_unit else cosine,
-            missing=len(pictures) - len(present),
+            missing=len(pictures) - len(images),
             quantile=self.quantile,
         )
 
 
-def _lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
+def present(pictures: Sequence[Outcome]) -> list[Picture]:
+    """Return the images that are not missing."""
+    return [picture for picture in pictures if isinstance(picture, Picture)]
+
+
+def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
     """Return the reason why there are too few images for a score, or None."""
-    present = sum(isinstance(picture, Picture) for picture in pictures)
+    count = len(present(pictures))
     needed = enough(len(pictures))
-    if not present:
+    if not count:
         return NO_PICTURE
-    if present < needed and any(map(is_copy, pictures)):
-        return Missing("copy", f"only {present} of {len(pictures)} images are distinct")
-    if present < needed:
+    if count < needed and any(map(is_copy, pictures)):
+        return Missing("copy", f"only {count} of {len(pictures)} images are distinct")
+    if count < needed:
         return Missing("error", f"fewer than {needed} of {len(pictures)} images could be generated")
     return None
 
@@ -311,7 +380,7 @@ class NumberReading:
         return from_enough(estimate, len(self.errors))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ColorObjective(Objective):
     """Distance of images from a color (MineTheGap, appendix A).
 
@@ -328,10 +397,30 @@ class ColorObjective(Objective):
     run: Run
     color: tuple[int, int, int]
     pictures: PicturesOf
+    _errors: dict[str, float] = field(default_factory=dict, repr=False)
+
+    def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Measure the images of several prompts at once."""
+        images = [picture for of_prompt in pictures.values() for picture in of_prompt]
+        self._measured(images)
+
+    def _measured(self, pictures: Sequence[Outcome]) -> list[float | Missing]:
+        """Return the error of each image. Each image is measured once."""
+        images = {picture.id: picture for picture in present(pictures)}
+        new = [picture for name, picture in images.items() if name not in self._errors]
+        errors: dict[str, float | Missing] = {**self._errors}
+        measured = self.run.look(partial(pixel_error, self.color), new)
+        for picture, error in zip(new, measured, strict=True):
+            errors[picture.id] = error
+            if not isinstance(error, Missing):
+                self._errors[picture.id] = error
+        return [
+            errors[picture.id] if isinstance(picture, Picture) else picture for picture in pictures
+        ]
 
     def read(self, prompt: str, seed: int) -> NumberReading | Missing:
         """Measure a prompt's images. Missing without an image."""
-        results = self.run.look(partial(pixel_error, self.color), self.pictures(prompt, seed))
+        results = self._measured(self.pictures(prompt, seed))
         errors = tuple(error for error in results if not isinstance(error, Missing))
         if not errors:
             return NO_PICTURE

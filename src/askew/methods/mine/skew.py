@@ -9,6 +9,7 @@ value on an axis about people. An embedder decides this by captions of people an
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,14 @@ from numpy.typing import NDArray
 from askew.errors import UsageError
 from askew.measure.base import PERSON, VQA, Embedder
 from askew.measure.subjects import needs_person, shows_person, subject_vectors
-from askew.methods.mine.objectives import NO_PICTURE, Objective, ObjectiveReading, enough
+from askew.methods.mine.objectives import (
+    NO_PICTURE,
+    Objective,
+    ObjectiveReading,
+    TextVectors,
+    enough,
+    present,
+)
 from askew.parts.scoring import Scoring
 from askew.parts.survey import shares
 from askew.parts.survey.confusion import Errors, calibration
@@ -27,8 +35,9 @@ from askew.prompts.axes import catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
 from askew.prompts.statements import states
 from askew.run.base import Outcome, Rows, Run
+from askew.run.inquiries import Inquiry, Reading
 from askew.stats.distance import distance_max, distance_named, expected_distance
-from askew.types import Axis, Estimate, Missing, Picture, Prompt
+from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +176,57 @@ class SkewObjective(Objective):
     eval_images: int
     _subjects: dict[str, Rows] = field(default_factory=dict, repr=False)
 
+    def needs_images(self, prompt: str) -> bool:
+        """Check whether a prompt leaves an axis unstated."""
+        return bool(unstated(prompt, self.axes))
+
+    def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
+        """Label the images of several prompts at once."""
+        self.prepare_axes(pictures, self.axes)
+
+    def prepare_axes(self, pictures: Mapping[str, Sequence[Outcome]], axes: Sequence[Axis]) -> None:
+        """Label the images of several prompts on the axes that each prompt leaves unstated."""
+        axes_of = {prompt: unstated(prompt, axes) for prompt in pictures}
+        prompts = [prompt for prompt, of_prompt in axes_of.items() if of_prompt]
+        if isinstance(self.reader, VQA):
+            inquiries = [
+                Inquiry(self.reader, pictures[prompt], _questions(axes_of[prompt]))
+                for prompt in prompts
+            ]
+            self.run.ask_all(inquiries)
+            return
+        self.run.read_all([Reading(self.reader, present(pictures[text])) for text in prompts])
+        lists: list[Sequence[str]] = []
+        for prompt in prompts:
+            lists += _lists_of_texts(variations(prompt, axes_of[prompt]))
+        self.texts.of(lists)
+
+    def ask_all(self, image_sets: Sequence[tuple[str, Sequence[Outcome]]], axis: Axis) -> None:
+        """Label images of several prompts on an axis that applies to the prompts."""
+        assert isinstance(self.reader, VQA)
+        inquiries = [
+            Inquiry(self.reader, pictures, _questions([axis]))
+            for prompt, pictures in image_sets
+            if not isinstance(variations(prompt, [axis]), Missing)
+        ]
+        self.run.ask_all(inquiries)
+
+    @cached_property
+    def texts(self) -> TextVectors:
+        """Vectors of variations by the embedder that labels images."""
+        assert not isinstance(self.reader, VQA)
+        return TextVectors(self.run, self.reader)
+
+    def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
+        """Return the axis of the largest skew in the first images; all axes without a skew."""
+        axis = first.axis() if isinstance(first, SkewReading) else None
+        return self.axes if axis is None else (axis,)
+
+    def held_out_images(self, first: ObjectiveReading | Missing) -> int:
+        """Return the number of held-out images of a prompt."""
+        axis = first.axis() if isinstance(first, SkewReading) else None
+        return self.images if axis is None else self.eval_images
+
     def read(self, prompt: str, seed: int) -> SkewReading | Missing:
         """Label a prompt's images.
 
@@ -185,10 +245,7 @@ class SkewObjective(Objective):
 
         Choosing the axis by the held-out images would favor deviations that are large by chance.
         """
-        axis = first.axis() if isinstance(first, SkewReading) else None
-        if axis is None:
-            return self.read(prompt, seed)
-        return self._read(prompt, seed, self.eval_images, (axis,))
+        return self._read(prompt, seed, self.held_out_images(first), self.held_out_axes(first))
 
     def _read(
         self, prompt: str, seed: int, images: int, axes: Sequence[Axis]
@@ -196,18 +253,16 @@ class SkewObjective(Objective):
         texts = variations(prompt, axes)
         if isinstance(texts, Missing):
             return texts
-        unstated = tuple(
-            axis for axis in axes if axis.name in texts and not states(prompt, axis.name)
-        )
-        pictures = self.pictures(prompt, seed, images) if unstated else ()
-        if unstated and not any(isinstance(picture, Picture) for picture in pictures):
+        asked = unstated(prompt, axes)
+        pictures = self.pictures(prompt, seed, images) if asked else ()
+        if asked and not any(isinstance(picture, Picture) for picture in pictures):
             return NO_PICTURE
         return SkewReading(
-            seen=self.observed(prompt, pictures, unstated),
+            seen=self.observed(prompt, pictures, asked),
             instrument=self.reader.name,
-            axes=unstated,
-            stated=len(unstated) < len(texts),
-            errors=calibration(self.reader.name, self.reader, unstated),
+            axes=asked,
+            stated=len(asked) < len(texts),
+            errors=calibration(self.reader.name, self.reader, asked),
         )
 
     def observed(
@@ -235,8 +290,7 @@ class SkewObjective(Objective):
         self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
         """Return labels by a VQA model. An image without a person has no label of people."""
-        questions = [question for axis in axes for question in axis.questions]
-        rows = self.run.ask(vqa, pictures, [*questions, PERSON]) if axes else {}
+        rows = self.run.ask(vqa, pictures, _questions(axes)) if axes else {}
         answers: dict[str, Sequence[Answer]] = {}
         for picture, row in rows.items():
             answers[picture] = _without_person(axes, row) if row[-1] == "no" else row
@@ -264,11 +318,8 @@ class SkewObjective(Objective):
 
         An image without a person has no label on axes about people.
         """
-        present = [picture for picture in pictures if isinstance(picture, Picture)]
-        vectors = self.run.read(embedder, present)
-        embedded = self.run.look(
-            embedder.embed_texts, [list(by_value.values()) for by_value in texts.values()]
-        )
+        vectors = self.run.read(embedder, present(pictures))
+        embedded = self.texts.of(_lists_of_texts(texts))
         somebody = self._shows_person(embedder, vectors)
         labels: dict[str, tuple[Answer, ...]] = {}
         for (axis, by_value), rows in zip(texts.items(), embedded, strict=True):
@@ -284,6 +335,26 @@ class SkewObjective(Objective):
             for picture in pictures
         )
         return ObservedSet(Prompt(prompt), tuple(pictures), {embedder.name: labels}, unasked)
+
+
+def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return the axes that apply to a prompt and that it leaves unstated."""
+    texts = variations(prompt, axes)
+    if isinstance(texts, Missing):
+        return ()
+    return tuple(axis for axis in axes if axis.name in texts and not states(prompt, axis.name))
+
+
+def _questions(axes: Sequence[Axis]) -> list[Question]:
+    """Return the questions of axes, then the question for a person."""
+    return [*(question for axis in axes for question in axis.questions), PERSON]
+
+
+def _lists_of_texts(texts: Mapping[str, Mapping[str, str]] | Missing) -> list[list[str]]:
+    """Return the variations of each axis."""
+    if isinstance(texts, Missing):
+        return []
+    return [list(by_value.values()) for by_value in texts.values()]
 
 
 def _nearest_values(

@@ -39,10 +39,11 @@ from askew.parts.survey.following import (
 )
 from askew.parts.survey.instruments import instruments_of
 from askew.parts.survey.observed import ObservedSet
-from askew.parts.survey.reader import Observed, SurveyReader
+from askew.parts.survey.reader import Observed, PromptImages, SurveyReader
 from askew.plan import PromptPlan
 from askew.prompts.axes import table_question
 from askew.run.base import Answer, Outcome, Run
+from askew.run.inquiries import Inquiry, Reading
 from askew.run.work import Work
 from askew.store.files import sha256
 from askew.store.keys import derived_seed
@@ -301,19 +302,16 @@ def _evaluate(
         if technique not in techniques:  # a counting run does not know this mitigation
             work = _unknown(workshop, lambda prompt: plan.eval_images)
             workshop.run.decide(f"images under {technique}", dict, work, {})
-    evaluated: dict[str, list[EvaluationSet]] = {}
-    for prompt in plan.prompts:
-        evaluated[prompt.text] = [
-            _evaluation_set(
-                workshop,
-                prompt,
-                technique=name,
-                model=model,
-                pictures=pictures[name][prompt.text],
-                seed=seed,
-            )
-            for name, model in models.items()
-        ]
+    held_out = [
+        _HeldOut(prompt, technique=name, model=model, pictures=pictures[name][prompt.text])
+        for prompt in plan.prompts
+        for name, model in models.items()
+    ]
+    evaluated: dict[str, list[EvaluationSet]] = {prompt.text: [] for prompt in plan.prompts}
+    for images, evaluation in zip(
+        held_out, _evaluation_sets(workshop, held_out, seed), strict=True
+    ):
+        evaluated[images.prompt.text].append(evaluation)
     return evaluated
 
 
@@ -322,9 +320,12 @@ def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy
     plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
 
-    def draw(prompt: PromptPlan, text: str) -> ObservedSet:
-        pictures = workshop.run.pictures(workshop.model, [text], plan.refine, seed)[text]
-        return workshop.reader.read(prompt, [(Prompt(text), pictures)])[0]
+    def draw(prompt: PromptPlan, texts: Sequence[str]) -> list[ObservedSet]:
+        pictures = workshop.run.pictures(
+            workshop.model, texts, plan.refine, seed, separate_batches=True
+        )
+        images = [PromptImages(prompt, [(Prompt(text), pictures[text])]) for text in texts]
+        return [observed for (observed,) in workshop.reader.read_all(images)]
 
     def solve() -> dict[str, SolvedPolicy]:
         policies = {}
@@ -369,10 +370,9 @@ def _vectors_by_axis(
     vectors: dict[str, list[Vectors]] = {}
     for axis in workshop.plan.prompts[0].closed:
         if axis.name in workshop.plan.target_axes:
-            vectors[axis.name] = [
-                workshop.run.read(embedder, pictures.get((axis.name, value), []))
-                for value in axis.values
-            ]
+            vectors[axis.name] = workshop.run.read_all(
+                [Reading(embedder, pictures.get((axis.name, value), [])) for value in axis.values]
+            )
     return vectors
 
 
@@ -430,44 +430,91 @@ def _technique(plan: MitigationPlan, technique: str, learned: Mapping[str, objec
     return parse_mitigation(fields, f"the mitigation {technique}").with_digest()
 
 
-def _evaluation_set(
-    workshop: _Workshop,
-    prompt: PromptPlan,
-    *,
-    technique: str | None,
-    model: Model,
-    pictures: Sequence[Outcome],
-    seed: int,
-) -> EvaluationSet:
+@dataclass(frozen=True, slots=True)
+class _HeldOut:
+    """Held-out images of a prompt, without labels.
+
+    Attributes
+    ----------
+    prompt : PromptPlan
+        The prompt.
+    technique : str or None
+        The technique under which they were made; None for the model as it is.
+    model : Model
+        The model, with the technique.
+    pictures : sequence of Outcome
+        The images.
+    """
+
+    prompt: PromptPlan
+    technique: str | None
+    model: Model
+    pictures: Sequence[Outcome]
+
+    @property
+    def text(self) -> str:
+        """Text of the prompt."""
+        return self.prompt.text
+
+    @property
+    def present(self) -> dict[int, Picture]:
+        """Images that are not missing, by position."""
+        return {
+            place: picture
+            for place, picture in enumerate(self.pictures)
+            if isinstance(picture, Picture)
+        }
+
+    @property
+    def image_sets(self) -> PromptImages:
+        """The images as a set of the prompt."""
+        prompt = Prompt(self.text)
+        if self.technique is not None:
+            prompt = Prompt(self.text, TECHNIQUE_AXIS, self.technique)
+        return PromptImages(self.prompt, [(prompt, self.pictures)])
+
+
+def _evaluation_sets(
+    workshop: _Workshop, held_out: Sequence[_HeldOut], seed: int
+) -> list[EvaluationSet]:
     """Label held-out images, and note what the mitigations of a model requested of each."""
-    set_prompt = Prompt(prompt.text)
-    if technique is not None:
-        set_prompt = Prompt(prompt.text, TECHNIQUE_AXIS, technique)
-    observed = workshop.reader.read(prompt, [(set_prompt, pictures)])[0]
-    requests = requests_of(prompt.text, model, len(pictures), seed)
-    asked = ImageRequests(requests=requests, targets=targets_of(model))
     plan = workshop.plan
-    entries = following(prompt, observed, asked, plan.vqa[0], plan.confidence)
-    workshop.run.warn(*following_warnings(entries, technique or ""))
-    evaluation = EvaluationSet(
-        technique=technique,
-        observed=observed,
-        asked=requests,
-        subjects=_subjects(workshop.reader, pictures),
-        vectors={},
-        text=None,
-    )
-    if workshop.embedder is None:
-        return evaluation
-    return _with_vectors(evaluation, workshop.run, workshop.embedder, prompt.text, pictures)
+    observed = workshop.reader.read_all([images.image_sets for images in held_out])
+    subjects = _subjects(workshop.reader, [images.pictures for images in held_out])
+    vectors = _vectors_of_images(workshop, held_out)
+    texts = _vectors_of_prompts(workshop)
+    evaluations = []
+    parts = zip(held_out, observed, subjects, vectors, strict=True)
+    for images, (of_images,), of_subjects, rows in parts:
+        requests = requests_of(images.text, images.model, len(images.pictures), seed)
+        asked = ImageRequests(requests=requests, targets=targets_of(images.model))
+        entries = following(images.prompt, of_images, asked, plan.vqa[0], plan.confidence)
+        workshop.run.warn(*following_warnings(entries, images.technique or ""))
+        evaluation = EvaluationSet(
+            technique=images.technique,
+            observed=of_images,
+            asked=requests,
+            subjects=of_subjects,
+            vectors=rows,
+            text=texts.get(images.text),
+        )
+        evaluations.append(evaluation)
+    return evaluations
 
 
-def _subjects(reader: SurveyReader, pictures: Sequence[Outcome]) -> list[Answer]:
-    """Ask the first instrument for the occupation of each image."""
+def _subjects(reader: SurveyReader, image_lists: Sequence[Sequence[Outcome]]) -> list[list[Answer]]:
+    """Ask the first instrument for the occupation of each image of each list."""
     first: VQA = next(iter(reader.instruments.values()))
-    answers = reader.run.ask(first, pictures, [SUBJECT])
+    answers = reader.run.ask_all([Inquiry(first, images, [SUBJECT]) for images in image_lists])
+    return [
+        _answers_of(images, of_list) for images, of_list in zip(image_lists, answers, strict=True)
+    ]
+
+
+def _answers_of(images: Sequence[Outcome], answers: Mapping[str, Sequence[Answer]]) -> list[Answer]:
+    """Return the first answer about each image."""
     subjects: list[Answer] = []
-    for picture in pictures:
+    for picture in images:
         if isinstance(picture, Missing):
             subjects.append(picture)
         elif picture.id in answers:
@@ -477,24 +524,26 @@ def _subjects(reader: SurveyReader, pictures: Sequence[Outcome]) -> list[Answer]
     return subjects
 
 
-def _with_vectors(
-    evaluation: EvaluationSet,
-    run: Run,
-    embedder: Embedder,
-    prompt: str,
-    pictures: Sequence[Outcome],
-) -> EvaluationSet:
-    """Return a set with the vectors of its images and of the prompt."""
-    present = {
-        place: picture for place, picture in enumerate(pictures) if isinstance(picture, Picture)
+def _vectors_of_images(
+    workshop: _Workshop, held_out: Sequence[_HeldOut]
+) -> list[dict[int, Vectors]]:
+    """Return the vectors of images by position; none without an embedder."""
+    if workshop.embedder is None:
+        return [{} for _ in held_out]
+    readings = [Reading(workshop.embedder, list(images.present.values())) for images in held_out]
+    vectors: list[dict[int, Vectors]] = []
+    for images, rows in zip(held_out, workshop.run.read_all(readings), strict=True):
+        vectors.append(dict(zip(images.present, rows, strict=True)))
+    return vectors
+
+
+def _vectors_of_prompts(workshop: _Workshop) -> dict[str, Vectors]:
+    """Return the vectors of the prompts by text; none without an embedder or in a counting run."""
+    embedder = workshop.embedder
+    if embedder is None:
+        return {}
+    texts = workshop.texts
+    rows = workshop.run.look(embedder.embed_texts, [[text] for text in texts])
+    return {
+        text: row[0] for text, row in zip(texts, rows, strict=True) if not isinstance(row, Missing)
     }
-    vectors: dict[int, Vectors] = {}
-    if present:
-        vectors = dict(zip(present, run.read(embedder, list(present.values())), strict=True))
-
-    def embed() -> Vectors:
-        vector: Vectors = embedder.embed_texts([prompt])[0]
-        return vector
-
-    text = run.decide("the prompt's vector", embed, Work(), None)
-    return replace(evaluation, vectors=vectors, text=text)

@@ -29,7 +29,7 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate
 
 Counts = NDArray[np.float64]
-Draw = Callable[[str], ObservedSet]
+Draw = Callable[[Sequence[str]], list[ObservedSet]]
 
 MOST_ROUNDS = 2
 """Largest number of rounds in which the prompts of a policy are drawn."""
@@ -247,7 +247,7 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
     tables
         Shares by prompt. Drawn images are added to the tables.
     draw
-        Function that generates and labels the planned number of images of a prompt.
+        Function that generates and labels the planned number of images of each prompt of a list.
 
     Raises
     ------
@@ -284,7 +284,8 @@ def _refined_weights(
         new = [cell for cell in used if len(cell) > 1 and cell not in tables.drawn]
         if not new:
             break
-        tables.drawn |= {cell: draw(tables.text(cell)) for cell in new}
+        drawn = draw([tables.text(cell) for cell in new])
+        tables.drawn |= zip(new, drawn, strict=True)
         refined = _solved(plan, tables, candidates)
         change = abs(refined.total - solution.total)
         solution = refined

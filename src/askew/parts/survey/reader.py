@@ -31,6 +31,7 @@ from askew.plan import Plan, PromptPlan
 from askew.prompts.axes import BIASCONNECT
 from askew.run.base import Outcome, Run
 from askew.run.count import counted_run
+from askew.run.inquiries import Inquiry
 from askew.run.work import Work, once_each, unmade
 from askew.types import Missing, Prompt, Question, is_copy
 
@@ -47,6 +48,27 @@ Observed = Mapping[str, Sequence[ObservedSet]]
 """Sets by prompt, the baseline set first."""
 
 PicturesOfPrompt = tuple[Prompt, Sequence[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptImages:
+    """Image sets of a prompt that are not labeled yet.
+
+    Attributes
+    ----------
+    prompt : PromptPlan
+        The prompt with its axes.
+    sets : sequence of PicturesOfPrompt
+        Its sets.
+    """
+
+    prompt: PromptPlan
+    sets: Sequence[PicturesOfPrompt]
+
+    @property
+    def pictures(self) -> list[Outcome]:
+        """The images of all sets."""
+        return [picture for _, pictures in self.sets for picture in pictures]
 
 
 @dataclass(frozen=True)
@@ -88,9 +110,32 @@ class SurveyReader:
 
     def read(self, prompt: PromptPlan, sets: Sequence[PicturesOfPrompt]) -> list[ObservedSet]:
         """Return the sets of a prompt with the labels of their images."""
-        all_pictures = [picture for _, pictures in sets for picture in pictures]
-        answers = {name: self._answers(prompt, name, all_pictures) for name in self.instruments}
-        axes = [axis.axis() for axis in prompt.axes]
+        return self.read_all([PromptImages(prompt, sets)])[0]
+
+    def read_all(self, images: Sequence[PromptImages]) -> list[list[ObservedSet]]:
+        """Return the sets of each prompt with the labels of their images.
+
+        Each instrument is asked about the images of all prompts at once.
+        """
+        inquiries = [
+            Inquiry(vqa, of_prompt.pictures, self.questions(of_prompt.prompt, name))
+            for name, vqa in self.instruments.items()
+            for of_prompt in images
+        ]
+        answers = iter(self.run.ask_all(inquiries))
+        by_prompt: list[dict[str, dict[str, list[Answer]]]] = [{} for _ in images]
+        for name in self.instruments:
+            for of_prompt, by_instrument in zip(images, by_prompt, strict=True):
+                by_instrument[name] = self._of_people(of_prompt.prompt, next(answers))
+        return [
+            self._observed(of_prompt, by_instrument)
+            for of_prompt, by_instrument in zip(images, by_prompt, strict=True)
+        ]
+
+    def _observed(
+        self, images: PromptImages, answers: Mapping[str, Mapping[str, list[Answer]]]
+    ) -> list[ObservedSet]:
+        axes = [axis.axis() for axis in images.prompt.axes]
         return [
             observe(
                 prompt=set_prompt,
@@ -99,15 +144,13 @@ class SurveyReader:
                 answers=answers,
                 captioner=self.captioner,
             )
-            for set_prompt, pictures in sets
+            for set_prompt, pictures in images.sets
         ]
 
-    def _answers(
-        self, prompt: PromptPlan, instrument: str, pictures: Sequence[Outcome]
+    def _of_people(
+        self, prompt: PromptPlan, answers: Mapping[str, list[Answer]]
     ) -> dict[str, list[Answer]]:
-        """Ask an instrument about images. Images without a person have no answers."""
-        questions = self.questions(prompt, instrument)
-        answers = self.run.ask(self.instruments[instrument], pictures, questions)
+        """Return answers by image. Images without a person have none if this matters."""
         if not self._asks_for_person(prompt):
             return dict(answers)
         return {
@@ -125,7 +168,9 @@ def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str,
         pictures = _collected(plan, source, reader.run)
     else:
         pictures = _generated(plan, source, reader.run)
-    return {prompt.text: reader.read(prompt, pictures[prompt.text]) for prompt in plan.prompts}
+    images = [PromptImages(prompt, pictures[prompt.text]) for prompt in plan.prompts]
+    observed = reader.read_all(images)
+    return {prompt.text: sets for prompt, sets in zip(plan.prompts, observed, strict=True)}
 
 
 def _collected(plan: Plan, source: Collection, run: Run) -> dict[str, list[PicturesOfPrompt]]:

@@ -1,11 +1,13 @@
 """A check whether questions that share a call are answered as they are answered one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from askew.measure.base import VQA, CalledVQA
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
 from askew.run.base import Run
+from askew.run.inquiries import Inquiry
 from askew.types import Picture, Question
 
 SAMPLE = 24
@@ -40,11 +42,13 @@ def check_together(
         changed = 0
         total = 0
         images = -(-SAMPLE // len(prompts))
+        inquiries = []
         for prompt in prompts[:SAMPLE]:
             sample = _first_images(observed[prompt.text], images)
-            questions = _closed_questions(prompt)
-            together = run.ask(vqa, sample, questions)
-            one_by_one = run.ask(separate, sample, questions)
+            inquiries.append(Inquiry(vqa, sample, _closed_questions(prompt)))
+        all_together = run.ask_all(inquiries)
+        all_separate = run.ask_all([replace(inquiry, vqa=separate) for inquiry in inquiries])
+        for together, one_by_one in zip(all_together, all_separate, strict=True):
             for picture, answers in together.items():
                 pairs = zip(answers, one_by_one[picture], strict=True)
                 changed += sum(first != second for first, second in pairs)

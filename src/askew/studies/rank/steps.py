@@ -19,7 +19,7 @@ from askew.findings import E, GatheredData, Head, Identity, PictureSet, with_q
 from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import ExplainedPrompt
 from askew.methods.mine.gather import Miner
-from askew.methods.mine.objectives import ObjectiveReading
+from askew.methods.mine.objectives import ObjectiveReading, present
 from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
 from askew.methods.mine.score import estimate, explained, known_errors
 from askew.methods.mine.skew import SkewReading
@@ -31,6 +31,7 @@ from askew.plan import NonEmptyText, PlanPart, Settings
 from askew.prompts.axes import find_axis
 from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
+from askew.run.inquiries import Reading
 from askew.stats.intervals import tail
 from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
@@ -268,12 +269,16 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     for name, model_miner in miners.items():
         miner = replace(model_miner, writer=first.writer)  # the same variations for all models
         pictures = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
+        miner.prefetch_measurements(pictures)
         for prompt in plan.prompts:
             reading = miner.objective.read_held_out(Missing("not_asked"), prompt, plan.seed)
             read[name, prompt] = reading, miner.evidence(prompt, reading, pictures[prompt])
-            present = [picture for picture in pictures[prompt] if isinstance(picture, Picture)]
-            if embedder and present:
-                vectors[name, prompt] = run.read(embedder, present)
+        if embedder:
+            images = {prompt: present(pictures[prompt]) for prompt in plan.prompts}
+            usable = [prompt for prompt, of_prompt in images.items() if of_prompt]
+            rows = run.read_all([Reading(embedder, images[prompt]) for prompt in usable])
+            for prompt, of_prompt in zip(usable, rows, strict=True):
+                vectors[name, prompt] = of_prompt
         run.warn(*unknown_words(miner.model, plan.prompts))
     return RankGathered(
         model=identity_of(first.model, {}),
