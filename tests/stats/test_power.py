@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import binom, binomtest, multinomial
 from statsmodels.stats.gof import chisquare_effectsize
 from statsmodels.stats.power import GofChisquarePower, NormalIndPower
 from statsmodels.stats.proportion import proportion_effectsize
 
+from askew.stats.confusion import ReadingErrors
+from askew.stats.distance import wasserstein
 from askew.stats.exchange import exchange_test
-from askew.stats.goodness_of_fit import reference_test
+from askew.stats.goodness_of_fit import possible_counts, reference_test
 from askew.stats.paired_sets import PairedSets
 from askew.stats.power import (
+    POWER,
     PowerFunction,
     alternatives,
     detectable_deviation,
+    detectable_distance,
     exchange_power,
     fit_power,
     images_needed,
@@ -50,6 +54,49 @@ def test_the_power_is_that_of_simulated_verdicts(
         detected = [reference_test(counts, reference).p < level for counts in sets]
         powers.append(float(np.average(detected, weights=times)))
     assert fit_power(images, reference, deviation, level) == pytest.approx(min(powers), abs=0.02)
+
+
+def test_the_power_on_an_ordered_axis_is_that_of_its_hardest_value() -> None:
+    """Check three ordered values, of which the middle cannot gain a Wasserstein distance above 1/3."""
+    shares = alternatives(THIRDS, 0.3, "wasserstein")
+    assert len(shares) == 3
+    assert [wasserstein(truth, THIRDS) for truth in shares] == pytest.approx([0.3] * 3)
+    assert len(alternatives(THIRDS, 0.4, "wasserstein")) == 2
+    powers = []
+    for truth in shares:
+        sets = possible_counts(12, 3)
+        detected = [reference_test(counts, THIRDS).p < 0.05 for counts in sets]
+        powers.append(multinomial(12, truth).pmf(sets)[detected].sum())
+    power = fit_power(12, THIRDS, 0.3, 0.05, distance="wasserstein")
+    assert power == pytest.approx(min(powers), abs=1e-9)
+
+
+@pytest.mark.parametrize("images", [24, 48])
+def test_labels_with_errors_have_the_power_of_simulated_verdicts(images: int) -> None:
+    errors = ReadingErrors.of([[80, 20], [2, 98]])
+    rng = np.random.default_rng(1)
+    powers = []
+    for truth in alternatives(HALVES, 0.3):
+        females = rng.binomial(images, truth @ errors.rates[:, 1], 3_000)
+        numbers, times = np.unique(females, return_counts=True)
+        tests = [
+            reference_test((images - number, number), HALVES, errors=errors) for number in numbers
+        ]
+        powers.append(float(np.average([test.p < 0.05 for test in tests], weights=times)))
+    power = fit_power(images, HALVES, 0.3, 0.05, errors=errors)
+    assert power == pytest.approx(min(powers), abs=0.02)
+    assert power < fit_power(images, HALVES, 0.3, 0.05)
+
+
+@pytest.mark.parametrize("distance", ["total_variation", "wasserstein"])
+def test_reports_and_planning_state_the_same_detectable_deviation(distance: str) -> None:
+    level = 0.05 / 8
+    detectable = detectable_distance(48, THIRDS, distance, level=level)
+    assert detectable is not None
+    assert fit_power(48, THIRDS, detectable, level, distance=distance) >= POWER
+    assert fit_power(48, THIRDS, 0.99 * detectable, level, distance=distance) < POWER
+    planned = detectable_deviation(fit_power, 48, THIRDS, level=level)
+    assert (detectable == planned) == (distance == "total_variation")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,14 @@ class ReadingErrors:
         """Bytes that identify the counts."""
         return self.counts.tobytes()
 
+    def __eq__(self, other: object) -> bool:
+        """Compare counts."""
+        return isinstance(other, ReadingErrors) and self.key == other.key
+
+    def __hash__(self) -> int:
+        """Return the hash of the counts."""
+        return hash(self.key)
+
     def shares(self, answered: ArrayLike) -> Floats:
         """Return the true shares that explain the answers best.
 

@@ -1,15 +1,14 @@
-"""Power of the tests of shares, for planning: which deviations an image set can detect.
+"""Power of the tests of shares: which deviations an image set can detect.
 
 A design has K values with reference shares. Under the alternative one value k gains: the shares are
-(1 - t) reference + t e_k. Their total variation distance from the reference, t (1 - reference_k), is
-the *deviation*. Where the reference is not uniform, the power is that of the value that is hardest to
-detect.
+(1 - t) reference + t e_k. Their distance from the reference, t d(e_k, reference), is the *deviation*:
+for the total variation t (1 - reference_k). The power is that of the value that is hardest to detect.
 
 Two tests are planned:
 
 - `fit_power`: Pearson's test of one image set against its reference, by its mid-p
   (`goodness_of_fit`). The power is a sum over all possible counts where these can be listed, and
-  otherwise the fraction of simulated counts.
+  otherwise the fraction of simulated counts. Labels may have known errors.
 - `exchange_power`: the test whether two sets of the same size have equal shares (`exchange`), for
   images without partners. The first set has the reference shares. Images that are paired by seed
   need fewer, if the two images of a pair often have the same label.
@@ -17,15 +16,18 @@ Two tests are planned:
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
-from askew.stats.distance import normalised, towards_value
+from askew.stats.confusion import ReadingErrors
+from askew.stats.distance import distance_max, distance_named, normalised, towards_value
 from askew.stats.goodness_of_fit import (
     counts_are_listed,
     exact_law,
+    law_with_errors,
     multinomial_probabilities,
     pearson,
     possible_counts,
@@ -35,6 +37,8 @@ from askew.stats.intervals import Floats, first_accepted
 PowerFunction = Callable[[int, tuple[float, ...], float, float], float]
 """Function from images, reference shares, deviation and significance level to the power."""
 
+POWER = 0.9
+"""Power of the test of a deviation that is reported as detectable."""
 MOST_IMAGES = 100_000
 """Largest number of images that `images_needed` tries."""
 FIT_DRAWS = 20_000
@@ -50,36 +54,45 @@ STEADY = 0.1
 their critical value jumps."""
 
 
-def alternatives(reference: tuple[float, ...], deviation: float) -> list[Floats]:
+def alternatives(
+    reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
+) -> list[Floats]:
     """Return the shares (K,) at a deviation from the reference, one array per value that gains.
 
-    Values with equal reference shares give one array. Values that cannot gain as much are left out.
+    Values that cannot gain as much are left out.
 
     Parameters
     ----------
     reference : tuple of float, (K,)
         Reference shares.
     deviation
-        Total variation distance from the reference, in (0, 1).
+        Distance from the reference, above 0.
+    distance
+        A name of `distance.DISTANCES`.
     """
     target = normalised(np.array(reference, dtype=float))
     shares = []
-    for gained in dict.fromkeys(target.tolist()):
-        place = int(np.flatnonzero(target == gained)[0])
-        if gained >= 1 or deviation > 1 - gained:
-            continue
-        step = deviation / (1 - gained)
-        shares.append(towards_value(target, place, step))
+    for place, largest in enumerate(distance_named(distance)(np.eye(len(target)), target)):
+        if deviation <= largest:
+            shares.append(towards_value(target, place, deviation / largest))
     return shares
 
 
-def largest_deviation(reference: tuple[float, ...]) -> float:
-    """Return the largest deviation of any shares from the reference, 1 minus its smallest share."""
-    return float(1 - normalised(np.array(reference, dtype=float)).min())
+def largest_deviation(reference: tuple[float, ...], distance: str = "total_variation") -> float:
+    """Return the largest deviation of any shares from the reference."""
+    return distance_max(normalised(np.array(reference, dtype=float)), distance)
 
 
 @lru_cache(maxsize=4096)
-def fit_power(images: int, reference: tuple[float, ...], deviation: float, level: float) -> float:
+def fit_power(
+    images: int,
+    reference: tuple[float, ...],
+    deviation: float,
+    level: float,
+    *,
+    distance: str = "total_variation",
+    errors: ReadingErrors | None = None,
+) -> float:
     """Compute the power of Pearson's test of one image set against reference shares.
 
     Parameters
@@ -89,31 +102,69 @@ def fit_power(images: int, reference: tuple[float, ...], deviation: float, level
     reference : tuple of float, (K,)
         Reference shares.
     deviation
-        Total variation distance of the true shares from the reference, in (0, 1).
+        Distance of the true shares from the reference, above 0.
     level
         Significance level of the test, in (0, 1). For a family of m tests, level / m.
+    distance
+        A name of `distance.DISTANCES`.
+    errors
+        Known errors of the labels, for which the test corrects.
 
     Raises
     ------
     ValueError
         If no shares deviate as much from the reference.
     """
-    target = normalised(np.array(reference, dtype=float))
-    law = exact_law(images, reference)
-    shares = _possible_alternatives(reference, deviation)
+    shares = _possible_alternatives(reference, deviation, distance)
+    if errors is None:
+        shares = _distinct(shares, reference)
+    else:
+        shares = [truth @ errors.rates for truth in shares]
     if counts_are_listed(images, len(reference)):
-        counts = possible_counts(images, len(reference))
-        mid_p, _ = law.p(pearson(counts, images * target))
-        detected = counts[mid_p < level]
-        powers = [float(multinomial_probabilities(detected, truth).sum()) for truth in shares]
+        rejected = _rejected_counts(images, reference, level, errors)
+        powers = [float(multinomial_probabilities(rejected, truth).sum()) for truth in shares]
         return min(1.0, *powers)
     rng = np.random.default_rng([images, len(reference)])
     powers = []
     for truth in shares:
-        drawn = rng.multinomial(images, truth, FIT_DRAWS)
-        mid_p, _ = law.p(pearson(drawn, images * target))
-        powers.append(float(np.mean(mid_p < level)))
+        drawn = rng.multinomial(images, truth / truth.sum(), FIT_DRAWS).astype(float)
+        powers.append(float(np.mean(_rejects(drawn, reference, level, errors))))
     return min(powers)
+
+
+def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
+    """Return one of the shares that differ only in the order of values, as their references do.
+
+    The test of labels without errors detects them equally often.
+    """
+    by_content: dict[tuple[tuple[float, float], ...], Floats] = {}
+    for truth in shares:
+        content = tuple(sorted(zip(reference, truth.round(12).tolist(), strict=True)))
+        by_content.setdefault(content, truth)
+    return list(by_content.values())
+
+
+@lru_cache(maxsize=64)
+def _rejected_counts(
+    images: int, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
+) -> Floats:
+    """Return the counts (outcomes, K) that Pearson's test rejects."""
+    counts = possible_counts(images, len(reference))
+    return counts[_rejects(counts, reference, level, errors)]
+
+
+def _rejects(
+    counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
+) -> NDArray[np.bool_]:
+    """Return for counts (outcomes, K) of equally many images whether Pearson's test rejects them."""
+    images = int(counts[0].sum())
+    if errors is None:
+        expected = images * normalised(np.array(reference, dtype=float))
+        law = exact_law(images, reference)
+    else:
+        expected, law = law_with_errors(images, reference, errors)
+    mid_p, _ = law.p(pearson(counts, expected))
+    return np.asarray(mid_p < level)
 
 
 @lru_cache(maxsize=4096)
@@ -122,10 +173,11 @@ def exchange_power(
 ) -> float:
     """Compute the power of the test whether two sets of `images` images have equal shares.
 
-    Parameters and errors are those of `fit_power`. The first set has the reference shares.
+    Parameters and exceptions are those of `fit_power`, for the total variation distance and labels
+    without errors. The first set has the reference shares.
     """
     target = normalised(np.array(reference, dtype=float))
-    shares = _possible_alternatives(reference, deviation)
+    shares = _distinct(_possible_alternatives(reference, deviation), reference)
     if len(target) == 2 and images <= EXACT_IMAGES:
         return min(_exact_exchange_power(images, target, truth, level) for truth in shares)
     return min(_simulated_exchange_power(images, target, truth, level) for truth in shares)
@@ -136,7 +188,7 @@ def images_needed(
     reference: tuple[float, ...],
     deviation: float,
     *,
-    power: float = 0.9,
+    power: float = POWER,
     level: float = 0.05,
 ) -> int | None:
     """Return the smallest number of images from which a deviation is detected with a power.
@@ -189,19 +241,20 @@ def detectable_deviation(
     images: int,
     reference: tuple[float, ...],
     *,
-    power: float = 0.9,
+    power: float = POWER,
     level: float = 0.05,
+    distance: str = "total_variation",
 ) -> float | None:
     """Return the smallest deviation that a number of images detects with a power.
 
-    Parameters are those of `images_needed`.
+    Parameters are those of `images_needed`, and the name of the distance that `power_of` uses.
 
     Returns
     -------
     float or None
         None if the power is too low for every deviation.
     """
-    most = largest_deviation(reference)
+    most = largest_deviation(reference, distance)
 
     def suffices(deviation: Floats) -> bool:
         if deviation <= 0:
@@ -213,11 +266,35 @@ def detectable_deviation(
     return float(first_accepted(suffices, 0.0, most, steps=12))
 
 
-def _possible_alternatives(reference: tuple[float, ...], deviation: float) -> list[Floats]:
+@lru_cache(maxsize=1024)
+def detectable_distance(
+    images: int,
+    reference: tuple[float, ...],
+    distance: str,
+    *,
+    level: float = 0.05,
+    errors: ReadingErrors | None = None,
+) -> float | None:
+    """Return the smallest distance that the test of a verdict detects with power `POWER`.
+
+    Parameters are those of `fit_power`. None if the power is too low for every distance.
+    """
+    return detectable_deviation(
+        partial(fit_power, distance=distance, errors=errors),
+        images,
+        reference,
+        level=level,
+        distance=distance,
+    )
+
+
+def _possible_alternatives(
+    reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
+) -> list[Floats]:
     """Return the alternatives of a deviation, of which there is at least one."""
-    shares = alternatives(reference, deviation)
+    shares = alternatives(reference, deviation, distance)
     if deviation <= 0 or not shares:
-        most = largest_deviation(reference)
+        most = largest_deviation(reference, distance)
         raise ValueError(f"a deviation of {deviation:g} is not above 0 and at most {most:g}")
     return shares
 

@@ -7,26 +7,20 @@ for invalid counts or shapes.
 
 import math
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from askew.stats.confusion import ReadingErrors
 from askew.stats.distance import (
-    DISTANCES,
     Distance,
     distance_max,
     distance_named,
     normalised,
-    towards_value,
 )
 from askew.stats.distance_intervals import METHOD, SampledShares, sample_of
 from askew.stats.goodness_of_fit import (
-    exact_law,
-    law_with_errors,
-    pearson,
     reference_test,
 )
 from askew.stats.intervals import (
@@ -39,8 +33,6 @@ from askew.stats.intervals import (
 from askew.types import Estimate
 
 BISECTIONS = 50
-DETECTION_DRAWS = 2_000
-POWER = 0.9  # of the test for a distance that is reported as detectable
 
 
 def share_intervals(
@@ -206,62 +198,3 @@ def share_end(k: float, n: int, level: float) -> float:
         return bool(scipy.special.bdtr([max(k - 1, 0), k], n, share).mean() <= tail(level))
 
     return float(first_accepted(reached, k / n, 1.0, BISECTIONS))
-
-
-@lru_cache(maxsize=1024)
-def detectable_distance(
-    n: int,
-    reference: tuple[float, ...],
-    distance: str,
-    *,
-    level: float = 0.05,
-    errors: ReadingErrors | None = None,
-) -> float | None:
-    """Compute the distance from the reference that a test detects with power `POWER`.
-
-    The test is Pearson's, by its mid-p. Distributions are between the reference and one value only,
-    p(t) = (1 - t) reference + t e_k, for the k that is hardest to detect. By simulation with a
-    fixed seed.
-
-    Parameters
-    ----------
-    n
-        Number of images.
-    reference : tuple of float, (K,)
-        Reference shares.
-    distance
-        A name of `distance.DISTANCES`.
-    level
-        Significance level of the test, in (0, 1).
-    errors
-        Known errors of the labels.
-
-    Returns
-    -------
-    float or None
-        None if the power is too low even at t = 1.
-    """
-    measure = DISTANCES[distance]
-    target = np.array(reference)
-    rates = np.eye(len(target))
-    expected = n * target
-    law = exact_law(n, reference)
-    if errors is not None:
-        rates = errors.rates
-        expected, law = law_with_errors(n, reference, errors)
-
-    def is_detected(k: int, t: Floats | float) -> bool:
-        labels = normalised(towards_value(target, k, t) @ rates)
-        drawn = np.random.default_rng(1).multinomial(n, labels, DETECTION_DRAWS)
-        mid_p, _ = law.p(pearson(drawn, expected))
-        return float(np.mean(mid_p < level)) >= POWER
-
-    detected = 0.0
-    undetected = 0.0
-    for k in range(len(reference)):
-        if is_detected(k, 1.0):
-            t = first_accepted(partial(is_detected, k), 0.0, 1.0, steps=8)
-            detected = max(detected, float(measure(towards_value(target, k, t), target)))
-        else:
-            undetected = max(undetected, float(measure(towards_value(target, k, 1.0), target)))
-    return detected if detected > undetected else None

@@ -20,7 +20,7 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 from askew.stats.distance_intervals import as_exact_together
 from askew.stats.goodness_of_fit import smallest_p
 from askew.stats.intervals import benjamini_hochberg
-from askew.stats.shares import detectable_distance
+from askew.stats.power import detectable_distance
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, record
 
