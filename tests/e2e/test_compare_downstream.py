@@ -86,6 +86,17 @@ def decisions(folder: Path, run_name: str, group: str) -> np.ndarray:
     return np.array(rows, dtype=float)
 
 
+def cell_of(content: Any, group: str) -> Any:
+    (cell,) = [e for e in content["editing"] if e["group"] == group]
+    return cell
+
+
+def mean_change(earlier: list[float | None], later: list[float | None]) -> float:
+    """Return the mean difference of the images that both runs measured."""
+    pairs = zip(earlier, later, strict=True)
+    return float(np.mean([y - x for x, y in pairs if x is not None and y is not None]))
+
+
 def test_the_same_input_images_are_pairs(folder: Path) -> None:
     result = compared(folder, "base", "balanced")
     for entry in result.entries:
@@ -123,12 +134,16 @@ def test_edits_are_compared_by_their_stored_labels(folder: Path) -> None:
     for group in ("man", "woman"):
         rates: list[Any] = []
         for content in findings:
-            (cell,) = [e for e in content["editing"] if e["group"] == group]
-            rates.append(cell["gender_change"]["value"])
+            rates.append(cell_of(content, group)["gender_change"]["value"])
         entry = next(e for e in result.entries if (e.score, e.group) == ("gender_change", group))
         assert [score.value for score in entry.of_runs] == pytest.approx(rates)
         assert entry.difference.value == pytest.approx(rates[1] - rates[0])
         assert entry.pairs == 4
+        changes = [cell_of(content, group)["ita_changes"] for content in findings]
+        tone = next(e for e in result.entries if (e.score, e.group) == ("ita_change", group))
+        assert tone.difference.value == pytest.approx(mean_change(*changes))
+        assert tone.pairs == 4
+        assert tone.difference.q >= tone.difference.p > 0
     assert {e.score for e in result.entries} == {
         "gender_contrast",
         "gender_change",

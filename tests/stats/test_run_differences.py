@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 import scipy
 
-from askew.stats.run_differences import contrast_difference, rate_difference
+from askew.stats.run_differences import (
+    contrast_difference,
+    mean_difference,
+    rate_difference,
+)
 
 
 def rng() -> np.random.Generator:
@@ -19,7 +23,7 @@ def drawn(n: int, share: float, seed: int) -> np.ndarray:
     return np.where(random.random((n, 3)) < 0.1, np.nan, rows)
 
 
-def mean_difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+def difference_of_means(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
     return a.mean(axis=axis) - b.mean(axis=axis)
 
 
@@ -28,7 +32,7 @@ def test_independent_images_are_assigned_to_the_runs_as_by_scipy() -> None:
     earlier = drawn(7, 0.4, 2)
     estimate = rate_difference(later, earlier, paired=False, rng=rng(), draws=20_000)
     means = [np.nanmean(rows, axis=1) for rows in (later, earlier)]
-    exact = scipy.stats.permutation_test(means, mean_difference, vectorized=True)
+    exact = scipy.stats.permutation_test(means, difference_of_means, vectorized=True)
     assert 0.005 < exact.pvalue < 0.5
     assert estimate.p == pytest.approx(exact.pvalue, abs=0.012)
     assert estimate.value == pytest.approx(np.nanmean(later) - np.nanmean(earlier))
@@ -44,6 +48,31 @@ def test_pairs_of_images_are_more_certain_than_independent_images() -> None:
     assert paired.value == pytest.approx(apart.value, abs=0.03)
     assert paired.p < 0.05 < apart.p
     assert paired.high - paired.low < apart.high - apart.low
+
+
+@pytest.mark.parametrize("kind", ["samples", "independent"])
+def test_means_of_runs_are_tested_as_by_scipy(kind: str) -> None:
+    random = np.random.default_rng(4)
+    earlier = random.normal(0.0, 10.0, (9, 1))
+    later = earlier + random.normal(6.0, 10.0, (9, 1))
+    estimate = mean_difference(later, earlier, paired=kind == "samples", rng=rng(), draws=20_000)
+    means = (later[:, 0], earlier[:, 0])
+    exact = scipy.stats.permutation_test(
+        means, difference_of_means, permutation_type=kind, vectorized=True, n_resamples=50_000
+    )
+    assert 0.01 < exact.pvalue < 0.6
+    assert estimate.p == pytest.approx(exact.pvalue, abs=0.012)
+    assert estimate.value == pytest.approx(later.mean() - earlier.mean())
+    assert estimate.low < estimate.value < estimate.high
+
+
+def test_an_image_without_a_number_in_one_run_is_no_pair() -> None:
+    earlier = np.array([[1.0], [2.0], [np.nan], [4.0]])
+    later = np.array([[2.0], [4.0], [9.0], [7.0]])
+    assert mean_difference(later, earlier, paired=True, rng=rng()).value == pytest.approx(2.0)
+    assert mean_difference(later, earlier, paired=False, rng=rng()).value == pytest.approx(
+        5.5 - 7 / 3
+    )
 
 
 @pytest.mark.parametrize("paired", [True, False])

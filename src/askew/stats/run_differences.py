@@ -1,7 +1,8 @@
-"""Differences of rates between two runs, on the same images or on independent images.
+"""Differences of rates and means between two runs, on the same images or on independent images.
 
-Arrays have the shape (images, columns) with 0, 1 or NaN. Several decisions about an image are not
-independent. All functions raise NotEnoughData without a known number.
+Arrays have the shape (images, columns) with 0, 1 or NaN; for means, with any numbers or NaN. Several
+decisions about an image are not independent. All functions raise NotEnoughData without a known
+number.
 """
 
 from dataclasses import replace
@@ -16,6 +17,7 @@ from askew.stats.classification import (
     image_means,
     rate_change,
 )
+from askew.stats.clustered import clustered_mean, clustered_mean_difference
 from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
 from askew.types import Estimate
 
@@ -54,6 +56,39 @@ def rate_difference(
         return rate_change(later, earlier, rng=rng, draws=draws, level=level)
     difference = differential(later, earlier, rng=rng, draws=draws, level=level)
     return replace(difference, corrected=None, corrected_form=None)
+
+
+def mean_difference(
+    later: ArrayLike,
+    earlier: ArrayLike,
+    *,
+    paired: bool,
+    rng: Generator,
+    draws: int = 1000,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate the mean over images in the later run minus the mean in the earlier run.
+
+    Parameters, null and p are as in `rate_difference`, for any numbers. The interval is by bootstrap
+    over images; of independent images, the intervals of both means are combined (MOVER).
+    """
+    if paired:
+        return clustered_mean_difference(later, earlier, rng=rng, draws=draws, level=level)
+    x, y = (clustered_mean(rows, rng=rng, draws=draws, level=level) for rows in (later, earlier))
+    difference = Estimate(
+        value=x.value - y.value,
+        n=(x.n or 0) + (y.n or 0),
+        missing=x.missing + y.missing,
+        null=0.0,
+        p=p_value(
+            abs(_mean_difference((later, earlier))) - TOLERANCE,
+            np.abs(_assigned((later, earlier), rng, draws)),
+        ),
+    )
+    if x.low is None or y.low is None:
+        return difference
+    low, high = mover(x.value, y.value, ends(x), ends(y))
+    return replace(difference, low=low, high=high, level=level, interval="MOVER, independent runs")
 
 
 def contrast_difference(

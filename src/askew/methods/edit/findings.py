@@ -125,6 +125,9 @@ class Editing:
         `gender_change` and `floor` of the other axes.
     identity : Estimate or Missing
         Cosine similarity of input images and their edits.
+    ita_changes : tuple of float or None
+        Mean change of ITA by the edits of each input image, in the order of `sets[].pictures`. None
+        where it was not measured.
     """
 
     group: str
@@ -149,6 +152,7 @@ class Editing:
     other_axes: Annotated[Mapping[str, E], MappingKey("axis")]
     other_floors: Annotated[Mapping[str, E], MappingKey("axis")]
     identity: E
+    ita_changes: tuple[float | None, ...] = ()
 
 
 @record

@@ -181,6 +181,7 @@ def _entry(name: str, cell: EditCell, data: EditData) -> Editing:
         other_axes={axis: entry.rate for axis, entry in rates.items()},
         other_floors={axis: entry.floor for axis, entry in rates.items()},
         identity=scorer.identity(),
+        ita_changes=tuple(average(row) for row in cell.skin(readings, "ita")),
     )
 
 

@@ -8,12 +8,13 @@ from typing import Self
 import numpy as np
 
 from askew.errors import UsageError
+from askew.findings import E
 from askew.methods.edit.findings import EditingResult
 from askew.methods.edit.plan import GENDER, EditPlan
-from askew.parts.scoring import Scoring
+from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.observed import axis_answers
 from askew.plan import AxisPlan
-from askew.stats.intervals import ends, mover
+from askew.stats.run_differences import mean_difference
 from askew.store.keys import question_hash
 from askew.store.store import Store
 from askew.studies.compare_downstream.findings import RunPair, TaskDifference
@@ -24,7 +25,7 @@ from askew.studies.compare_downstream.rows import (
     contrast_score,
     rate_score,
 )
-from askew.types import Estimate, Missing
+from askew.types import Missing
 
 Labels = Mapping[str, Mapping[str, str]]
 """Labels by axis, then by image id. Images without a label are left out."""
@@ -142,6 +143,20 @@ class EditedImages:
         rows = np.array(columns, dtype=float).T[present]
         return ImageRows(keys=tuple(sources[place] for place in present), rows=rows)
 
+    def skin_changes(
+        self, run: EditingResult, group: str, targets: str, strength: float
+    ) -> ImageRows:
+        """Return the mean change of ITA by the edits of each input image, (images, 1)."""
+        sources = self.pictures[group, None, None]
+        changes = run.cell(group, targets, strength).ita_changes
+        keys = []
+        rows = []
+        for source, change in zip(sources, changes, strict=False):
+            if source is not None:
+                keys.append(source)
+                rows.append([np.nan if change is None else change])
+        return ImageRows(keys=tuple(keys), rows=np.array(rows, dtype=float).reshape(-1, 1))
+
 
 def _change(labels: Mapping[str, str], source: str | None, edit: str | None) -> float:
     before = labels.get(source or "")
@@ -245,34 +260,51 @@ def edit_differences(
             else:
                 yield entry("axis_change", rate, group, axis=axis)
         for group in conditions.groups:
-            cells = (run.cell(group, targets, strength).ita_change for run in runs)
-            yield entry("ita_change", _independent(*cells), group)
+            sides = [
+                images.skin_changes(run, group, targets, strength)
+                for images, run in zip((first, second), runs, strict=True)
+            ]
+            cells = [run.cell(group, targets, strength).ita_change for run in runs]
+            tone = skin_score(sides, cells, scoring, "skin", *place, group)
+            yield entry("ita_change", tone, group)
 
 
-def _independent(first: Estimate | Missing, second: Estimate | Missing) -> ScoreOfRuns:
-    """Return the difference of two estimates with an interval, and without a test.
+def skin_score(
+    sides: Sequence[ImageRows], cells: Sequence[E], scoring: Scoring, *names: str
+) -> ScoreOfRuns:
+    """Estimate the change of skin tone in two runs, and its difference.
 
-    The results of a run do not contain the skin tone of each image.
+    Parameters
+    ----------
+    sides
+        Changes of both runs, with a row for each input image.
+    cells
+        Change of skin tone in the results of both runs.
+    scoring
+        Settings of the intervals.
+    names
+        Names from which the random draws are derived.
     """
-    for score in (first, second):
-        if isinstance(score, Missing):
-            return ScoreOfRuns(of_runs=(first, second), difference=score, pairs=0)
-    assert isinstance(first, Estimate)
-    assert isinstance(second, Estimate)
-    difference = Estimate(
-        value=second.value - first.value,
-        n=(first.n or 0) + (second.n or 0),
-        missing=first.missing + second.missing,
+    first, second = cells
+    missing = next((score for score in cells if isinstance(score, Missing)), None)
+    if missing is None and not all(len(side.rows) for side in sides):
+        missing = NO_CHANGES
+    if missing is not None:
+        return ScoreOfRuns(of_runs=(first, second), difference=missing, pairs=0)
+    matched = MatchedRows.of(*sides)
+    difference = or_missing(
+        mean_difference,
+        matched.second,
+        matched.first,
+        paired=matched.pairs > 0,
+        rng=scoring.rng("comparison of runs", *names),
+        **scoring.interval_options,
     )
-    if first.low is not None and second.low is not None:
-        low, high = mover(second.value, first.value, ends(second), ends(first))
-        difference = Estimate(
-            value=difference.value,
-            low=low,
-            high=high,
-            level=first.level,
-            interval="MOVER, independent runs",
-            n=difference.n,
-            missing=difference.missing,
-        )
-    return ScoreOfRuns(of_runs=(first, second), difference=difference, pairs=0)
+    return ScoreOfRuns(of_runs=(first, second), difference=difference, pairs=matched.pairs)
+
+
+NO_CHANGES = Missing(
+    "error",
+    "the results of a run do not contain the skin tone of each image; repeat its command, which uses "
+    "the stored edits",
+)

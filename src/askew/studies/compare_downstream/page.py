@@ -329,9 +329,9 @@ def _reading(is_paired: bool) -> b.Section:
         (
             "Intervals",
             "Wilson intervals at the effective number of images are combined (MOVER), of pairs with "
-            "the correlation of their errors. Skin tone: intervals of both runs combined.",
+            "the correlation of their errors. Skin tone: bootstrap over input images.",
         ),
-        ("p", f"{exchange} Skin tone has no test, because results do not contain each image."),
+        ("p", exchange),
         ("q", "Benjamini-Hochberg over all tests of the comparison."),
     )
     return skeleton.reading(terms, limits=(), method=method, of="difference")
