@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from askew.errors import StoreError
+from askew.models.file_memory import FileDigest
 from askew.run import dispatch
 from askew.run.live import LiveRun
 from askew.run.progress import Event
 from askew.store.blobs import LocalBlobs
 from askew.store.imagefile import EncodedPicture
+from askew.store.locks import StoreLock
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
 from askew.types import Picture
@@ -61,6 +63,37 @@ def test_a_stopped_process_is_named_with_the_command_that_continues_it(
     while process.poll() is None:  # it stops before each of its batches
         process.send_signal(signal.SIGCONT)
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the list of locks of Linux")
+@pytest.mark.parametrize(("is_stopped", "remedy"), [(True, "kill -CONT"), (False, "kill")])
+def test_the_process_that_holds_the_index_is_named(
+    is_stopped: bool, remedy: str, tmp_path: Path
+) -> None:
+    Store(tmp_path).close()
+
+    def hold() -> None:
+        with Store(tmp_path) as store, store.index.transaction():
+            print("ready", flush=True)
+            signal.pause()
+
+    process = fork_call(hold)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    if is_stopped:
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    with pytest.raises(StoreError) as caught, Store(tmp_path, timeout=0.1) as store:
+        store.put_digests(
+            {"a": FileDigest(size=1, modified=1, changed=1, inode=1, digest="0" * 64)}
+        )
+    with pytest.raises(StoreError, match=rf"command \(process {process.pid}\) uses the store"):
+        StoreLock(tmp_path, exclusive=True)
+    process.kill()
+    process.wait()
+    assert f"by process {process.pid} after 0.1 s" in str(caught.value)
+    assert f"`{remedy} {process.pid}`" in str(caught.value)
+    assert ("but is stopped" in str(caught.value)) == is_stopped
 
 
 def test_a_running_process_is_named() -> None:

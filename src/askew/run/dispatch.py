@@ -20,7 +20,7 @@ from askew.errors import RESUME, AskewError, Interrupted
 from askew.models.base import progress_listener
 from askew.run.budget import Budget
 from askew.run.progress import Event, Stage, deliver
-from askew.store.locks import is_stopped
+from askew.store.locks import remedy
 from askew.store.store import Store
 
 WAIT = 0.2
@@ -282,16 +282,8 @@ def wait_sentence(process: int | None, seconds: float) -> str:
         )
     if process == os.getpid():
         return f"{waited}another run of this process works on the same images"
-    if is_stopped(process):
-        return (
-            f"{waited}process {process} works on the same images, but is stopped. Continue it with "
-            f"`kill -CONT {process}`, or end it with `kill -KILL {process}`, and this command does "
-            "its work"
-        )
-    return (
-        f"{waited}process {process} works on the same images. If it hangs, end it with "
-        f"`kill {process}`, and this command does its work"
-    )
+    end = remedy(process, "this command does its work")
+    return f"{waited}process {process} works on the same images{end}"
 
 
 def interruption(stage: Stage) -> Interrupted:

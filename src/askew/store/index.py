@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from askew.errors import StoreError
 from askew.store.files import FULL, explain_os_error, write_fault
 from askew.store.journal import Journal
+from askew.store.locks import holders, remedy
 from askew.store.rows import JOURNALED, REMOVED, TABLES, IndexRow, checksum, is_intact
 from askew.types import slices
 
@@ -534,14 +535,11 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 def _explained(error: Exception, where: str, timeout: float) -> str:
     """Return the cause of an exception of SQLite, and the remedy, as the end of a sentence."""
     text = str(error)
+    path = where.removeprefix("the store ")
     if "locked" in text:
-        return (
-            f"is still being written by another process after {timeout:g} s. Try again when the "
-            "other process has finished"
-        )
+        return _describe_writers(Path(path), timeout)
     if "full" in text:
         return FULL
-    path = where.removeprefix("the store ")
     if any(part in text for part in UNWRITTEN):
         fault = write_fault(Path(path))
         if fault is not None and fault.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -552,6 +550,21 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
     if is_damage or not isinstance(error, sqlite3.OperationalError):
         return f"has a damaged index ({text}). Rebuild it with: askew check {path} --rebuild"
     return f"failed: {text}"
+
+
+def _describe_writers(store: Path, timeout: float) -> str:
+    """Return which process writes into a store, and the remedy, as the end of a sentence."""
+    processes = set[int]()
+    for file in store.glob("*.sqlite*"):
+        processes.update(holders(file))
+    if not processes:
+        return (
+            f"is still being written by another process after {timeout:g} s. Try again when the "
+            f"other process has finished. `fuser -v {store}/*` lists the processes that use the store"
+        )
+    process = min(processes)
+    end = remedy(process, "repeat this command")
+    return f"is still being written by process {process} after {timeout:g} s{end}"
 
 
 def _marks(count: int) -> str:

@@ -53,6 +53,52 @@ def holder(file: int, place: int) -> int | None:
     return process if kind != fcntl.F_UNLCK and process > 0 else None
 
 
+def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
+    """Return the numbers of the other processes that lock a file.
+
+    They are read from the list of the system, because opening and closing the file would release
+    the locks that SQLite holds on it. The list is empty on systems other than Linux.
+
+    Parameters
+    ----------
+    path
+        The file.
+    only_exclusive
+        Leave out locks that several processes can share.
+    """
+    kinds = ("WRITE",) if only_exclusive else ("WRITE", "READ")
+    try:
+        status = path.stat()
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return []
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    processes = set()
+    for line in lines:
+        fields = line.split()
+        if len(fields) == 8 and fields[3] in kinds and fields[5] == device:
+            processes.add(int(fields[4]))
+    return sorted(processes - {os.getpid()})
+
+
+def remedy(process: int, effect: str) -> str:
+    """Return what a person can do about a process that blocks others, as the end of a sentence.
+
+    Parameters
+    ----------
+    process
+        Number of the process.
+    effect
+        Consequence of the remedy.
+    """
+    if is_stopped(process):
+        return (
+            f", but is stopped. Continue it with `kill -CONT {process}`, or end it with "
+            f"`kill -KILL {process}`, and {effect}"
+        )
+    return f". If it hangs, end it with `kill {process}`, and {effect}"
+
+
 def is_stopped(process: int) -> bool:
     """Check whether a process is stopped by a signal, such as that of Ctrl-Z."""
     try:
@@ -237,12 +283,14 @@ class StoreLock:
 
 
 def _in_use(folder: Path, exclusive: bool) -> str:
+    processes = holders(folder / FILE, only_exclusive=not exclusive)
+    by_process = f" (process {', '.join(map(str, processes))})" if processes else ""
     if exclusive:
         return (
-            f"another askew command uses the store {folder}. Wait until it ends, or stop it, then "
-            "repeat this command"
+            f"another askew command{by_process} uses the store {folder}. Wait until it ends, or "
+            "stop it, then repeat this command"
         )
     return (
-        f"askew store gc, runs rm or check --rebuild works on the store {folder}. Try again when it "
-        "has ended"
+        f"askew store gc, runs rm or check --rebuild{by_process} works on the store {folder}. Try "
+        "again when it has ended"
     )
