@@ -233,6 +233,12 @@ def _files_below(folder: Path) -> tuple[str, ...]:
     )
 
 
+def digest_of_file(path: Path) -> str:
+    """Return the first 16 digits of the SHA-256 of a file."""
+    facts = path.stat()
+    return _file_digest(path.resolve(), facts.st_size, facts.st_mtime_ns).hex()[:16]
+
+
 @lru_cache
 def _file_digest(path: Path, size: int, changed: int) -> bytes:
     """Return the SHA-256 of a file, cached until its size or time of change differs."""

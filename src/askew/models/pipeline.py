@@ -7,6 +7,7 @@ were stored when the run was made.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from platform import node
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,6 +27,23 @@ if TYPE_CHECKING:
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
 """Facts of a pipeline that are stored with a run."""
+
+ADAPTERS = ("lora", "textual_inversion")
+"""Settings that name files, which change a pipeline."""
+
+
+def _adapter_states(text: str) -> list[object]:
+    """Return a value that changes with the files that a setting of `ADAPTERS` names."""
+    states: list[object] = []
+    for part in text.split(","):
+        for address in filter(None, (part.strip(), part.strip().rpartition(":")[0])):
+            path = Path(address).expanduser()
+            if path.is_dir():
+                states.append(file_state(address))
+            elif path.is_file():
+                facts = path.stat()
+                states.append((address, facts.st_size, facts.st_mtime_ns))
+    return states
 
 
 class PipelineModel:
@@ -90,8 +108,18 @@ class PipelineModel:
         """
         remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
+        adapters = [_adapter_states(str(self._given.get(name) or "")) for name in ADAPTERS]
         cleaning = [bool(find_spec(module)) for module in CAPTION_CLEANING]
-        identity = (self.name, self._given, files, package_versions(), cleaning, node(), parts)
+        identity = (
+            self.name,
+            self._given,
+            files,
+            adapters,
+            package_versions(),
+            cleaning,
+            node(),
+            parts,
+        )
         key = digest_of(repr(identity))
         if key in remembered:
             return cast("Mapping[str, Any]", remembered[key])

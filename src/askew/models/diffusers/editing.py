@@ -15,6 +15,7 @@ from PIL import Image
 from askew.errors import UsageError
 from askew.models.base import EditRequest, Setting, report_images
 from askew.models.device import overflow_safe
+from askew.models.diffusers.adapters import LORA, WORDS
 from askew.models.diffusers.model import (
     CallInput,
     DiffusersModel,
@@ -94,7 +95,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         effects.check_effects(settings, name)
         all_settings = dict(self._call_settings)
         for setting, value in model.settings.items():
-            if setting in ("scheduler", "variant"):
+            if setting in ("scheduler", "variant", LORA, WORDS):
                 all_settings[setting] = value
         self.settings: Mapping[str, Setting] = all_settings
 

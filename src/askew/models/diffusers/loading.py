@@ -4,7 +4,7 @@ import math
 import os
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,6 +173,7 @@ def load(
     place: DeviceSetup,
     scheduler: type | None,
     variant: str,
+    change: Callable[[Any], None] = lambda _: None,
 ) -> Any:
     """Load a pipeline.
 
@@ -188,6 +189,8 @@ def load(
         Class that replaces the pipeline's own scheduler, or None.
     variant
         Variant of the weights, such as fp16, or empty.
+    change
+        Function that changes the pipeline before it moves to its device.
 
     Returns
     -------
@@ -219,6 +222,7 @@ def load(
             parts |= {prefix + part: None for part in source.absent}
         pipeline = _assemble(first.name, family, folders[0], place.dtype, variant, parts)
         pipeline.set_progress_bar_config(disable=True)
+        change(pipeline)
         place.take(pipeline)
     return pipeline
 
@@ -315,29 +319,42 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
     """
     total = 0
     try:
-        for tensor in _weights_header(file).values():
+        for tensor in weights_header(file).values():
             if tensor["dtype"] in FLOATS:
                 total += math.prod(tensor["shape"]) * dtype.itemsize
             else:
                 start, end = tensor["data_offsets"]
                 total += end - start
-    except (ValueError, TypeError, KeyError, AttributeError, struct.error) as error:
-        raise ModelError(
-            f"the weights {file} are damaged: their header cannot be read ({error}). Delete the "
-            "file and download it again"
-        ) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise _damaged(file, error) from error
     return total
 
 
-def _weights_header(file: Path) -> Mapping[str, Any]:
-    """Return the description of each tensor of a safetensors file, by name."""
-    with file.open("rb") as stream:
-        (length,) = struct.unpack("<Q", stream.read(8))
-        if length > MOST_HEADER_BYTES:
-            raise ValueError(f"it states {length} bytes")
-        header: dict[str, Any] = json_value(stream.read(length))
-    header.pop("__metadata__", None)
+def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
+    """Return the description of each tensor of a safetensors file, by name.
+
+    Raises
+    ------
+    ModelError
+        If the header is damaged.
+    """
+    try:
+        with file.open("rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            if length > MOST_HEADER_BYTES:
+                raise ValueError(f"it states {length} bytes")
+            header: dict[str, Any] = json_value(stream.read(length))
+        header.pop("__metadata__", None)
+    except (ValueError, TypeError, AttributeError, struct.error) as error:
+        raise _damaged(file, error) from error
     return header
+
+
+def _damaged(file: Path, error: Exception) -> ModelError:
+    return ModelError(
+        f"the weights {file} are damaged: their header cannot be read ({error}). Delete the file "
+        "and download it again"
+    )
 
 
 def free_bytes(device: torch.device) -> float:

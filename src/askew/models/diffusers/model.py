@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
@@ -24,6 +24,7 @@ from PIL import Image
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name
+from askew.models.diffusers.adapters import Adapters
 from askew.models.diffusers.loading import CLIP, DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
@@ -228,6 +229,10 @@ class DiffusersModel(PipelineMaker[Request]):
     batch_size
         Number of images that are made at a time. 0 chooses for the device. It is halved when memory
         runs out.
+    lora
+        LoRA weights that are added, as "PATH:WEIGHT,PATH:WEIGHT".
+    textual_inversion
+        Learned words, as "PATH:WORD,PATH:WORD".
     **settings
         Other parameters of the pipeline's call: num_inference_steps, guidance_scale,
         negative_prompt, height, width, …
@@ -265,6 +270,8 @@ class DiffusersModel(PipelineMaker[Request]):
         dtype: Setting = AUTO,
         offload: Setting = "none",
         batch_size: Setting = 0,
+        lora: Setting = "",
+        textual_inversion: Setting = "",
         **settings: Setting,
     ) -> None:
         self.name = name or f"diffusers/{location}"
@@ -284,6 +291,7 @@ class DiffusersModel(PipelineMaker[Request]):
         )
         effects.check_effects(settings, self.name)
         self.place = DeviceSetup.of(str(device), str(dtype), offload)
+        self._adapters = Adapters.of(str(lora), str(textual_inversion), family, self.name)
         super().__init__(family, self._check_batch_size(batch_size))
         self.revision = "+".join(source.network.identity for source in self._sources)
         all_settings = dict(self._call_settings)
@@ -291,6 +299,7 @@ class DiffusersModel(PipelineMaker[Request]):
             all_settings["scheduler"] = self.scheduler.__name__
         if self._variant:
             all_settings["variant"] = self._variant
+        all_settings |= self._adapters.settings
         self.settings: Mapping[str, Setting] = all_settings
         self.watch: Watch | None = None
         self.steer: Watch | None = None
@@ -313,7 +322,14 @@ class DiffusersModel(PipelineMaker[Request]):
     @cached_property
     def pipeline(self) -> Any:
         """Loaded diffusers pipeline."""
-        return load(self._sources, self._class, self.place, self.scheduler, self._variant)
+        return load(
+            self._sources,
+            self._class,
+            self.place,
+            self.scheduler,
+            self._variant,
+            partial(self._adapters.apply, name=self.name),
+        )
 
     def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
         """Return an RGB image, or `Missing("blank_image")`, per request.
