@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import http.client
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -99,7 +100,7 @@ def served(folders: Sequence[Path], *, is_read_only: bool = False) -> Iterator[B
 
 
 def make_runs(folder: Path) -> Path:
-    """Make two small audits: of a generated set, and of files with two instruments."""
+    """Make an audit of a generated set, a copy of it, and an audit of files with two instruments."""
     runs = folder / "runs"
     first = askew.audit("a photo of a nurse", images=12, run=runs / "nurse", **PLANTED)
     ids = [name for name in first.findings.sets[0].pictures if name]
@@ -118,4 +119,5 @@ def make_runs(folder: Path) -> Path:
         bootstrap_samples=100,
         run=runs / "labeled",
     )
+    shutil.copytree(runs / "nurse", runs / "nurse-again")
     return runs

@@ -30,8 +30,10 @@ from askew.models.facts import remember_facts
 from askew.models.file_memory import FileDigest, Lookup, remember_files
 from askew.options import RunOptions, only_known, only_plan, run_options
 from askew.pages.blocks import Page
+from askew.pages.notes import with_notes
 from askew.pages.words import plural
 from askew.plan import PLAN_FILE, RunPlan, read_toml
+from askew.run.annotations import read_annotations
 from askew.run.base import Run
 from askew.run.budget import Budget
 from askew.run.count import CountingRun, counted_run
@@ -367,7 +369,7 @@ class Result(Document, Generic[P, F]):
     @cached_property
     def page(self) -> Page:
         """The content of the report."""
-        return self.method.page(self.findings, self)
+        return with_notes(self.method.page(self.findings, self), read_annotations(self.folder))
 
     @property
     def report(self) -> Path:

@@ -18,8 +18,8 @@ from askew.web.shell import STYLE_ADDRESS
 from web_app import Browser
 
 
-def run_of(browser: Browser) -> str:
-    return browser.server.site.index.runs(order="name")[0].id
+def run_of(browser: Browser, number: int = 1) -> str:
+    return browser.server.site.index.runs(order="name")[number].id
 
 
 def image_of(browser: Browser) -> str:
@@ -35,6 +35,9 @@ READ: dict[str, Address] = {
     "/runs/{run}/images/{image}": lambda browser: (
         f"/runs/{run_of(browser)}/images/{image_of(browser)}"
     ),
+    "/runs/{run}/notes": lambda browser: f"/runs/{run_of(browser)}/notes",
+    "/runs/{run}/gaps": lambda browser: f"/runs/{run_of(browser)}/gaps",
+    "/compare": lambda browser: f"/compare?run={run_of(browser)}&run={run_of(browser, 2)}",
     "/images/{image}": lambda browser: f"/images/{image_of(browser)}",
     "/images/{image}/small": lambda browser: f"/images/{image_of(browser)}/small",
     "/images/{image}/large": lambda browser: f"/images/{image_of(browser)}/large",
@@ -46,7 +49,10 @@ READ: dict[str, Address] = {
 }
 """An address of each GET route that the owner may open."""
 
-WRITE: dict[str, Address] = {}
+WRITE: dict[str, Address] = {
+    "/runs/{run}/images/{image}": READ["/runs/{run}/images/{image}"],
+    "/runs/{run}/notes": READ["/runs/{run}/notes"],
+}
 """An address of each POST route."""
 
 FOREIGN: dict[str, tuple[dict[str, str | None], int]] = {
@@ -111,14 +117,22 @@ def test_requests_of_others_are_refused(browser: Browser, case: str) -> None:
         assert (route, answer.status) == (route, status)
 
 
+def with_suffix(address: str, suffix: str) -> str:
+    """Return an address with an addition to its path or to its query."""
+    path, _, query = address.partition("?")
+    if suffix.startswith("?"):
+        return f"{path}{suffix}&{query}"
+    return f"{path}{suffix}?{query}"
+
+
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_addresses_are_refused(browser: Browser, case: str) -> None:
     suffix, status = HOSTILE[case]
     for route, address in READ.items():
-        answer = browser.get(address(browser) + suffix)
+        answer = browser.get(with_suffix(address(browser), suffix))
         assert (route, answer.status) == (route, status)
     for route, address in WRITE.items():
-        answer = browser.post(address(browser) + suffix, {})
+        answer = browser.post(with_suffix(address(browser), suffix), {})
         assert (route, answer.status) == (route, status)
 
 

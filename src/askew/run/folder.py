@@ -16,6 +16,9 @@ REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
 """Facts about the models of a run, which are stored so that the models need not be opened again."""
 
+ANNOTATIONS_FILE = "annotations.jsonl"
+"""Corrected labels, flags and notes by people. No checksum covers them, since people add to them."""
+
 FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
 """Files of every run. `SHA256SUMS` lists them."""
 
@@ -43,7 +46,7 @@ def changed_run_files(folder: Path) -> dict[str, str]:
 
 def run_files(folder: Path) -> list[Path]:
     """Return the files in a folder that askew wrote, the plan and its hash last."""
-    names = [*_mitigation_files(folder), SUMS_FILE, *FILES]
+    names = [*_mitigation_files(folder), ANNOTATIONS_FILE, SUMS_FILE, *FILES]
     names += [f"{name}{DAMAGED}" for name in names]
     incomplete = [path.name for path in folder.iterdir() if INCOMPLETE.fullmatch(path.name)]
     files = [folder / name for name in (*incomplete, *sorted(names, key=_is_plan))]

@@ -14,9 +14,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from askew.errors import AskewError, UsageError
-from askew.web import files, images_page, run_page, runs_page
+from askew.web import compare_page, files, gaps_page, images_page, marks_page, run_page, runs_page
+from askew.web.sent_form import FormRefused, read_form
 from askew.web.shell import STYLE_ADDRESS, message
-from askew.web.site import Handler, Site
+from askew.web.site import FormHandler, Handler, Site
 
 PATTERNS = {"run": r"[0-9a-f]{16}", "image": r"[0-9a-f]{64}", "digest": r"[0-9a-f]{64}"}
 """Forms of the parts of paths. Paths with other parts have no route."""
@@ -24,8 +25,11 @@ PATTERNS = {"run": r"[0-9a-f]{16}", "image": r"[0-9a-f]{64}", "digest": r"[0-9a-
 GET_ROUTES: dict[str, Handler] = {
     "/": runs_page.runs_page,
     "/runs/{run}": run_page.run_page,
+    "/runs/{run}/notes": marks_page.notes_page,
+    "/runs/{run}/gaps": gaps_page.gaps_page,
     "/runs/{run}/images": images_page.images_page,
     "/runs/{run}/images/{image}": images_page.image_page,
+    "/compare": compare_page.compare_page,
     "/images/{image}": files.image,
     "/images/{image}/small": files.small_image,
     "/images/{image}/large": files.large_image,
@@ -35,8 +39,15 @@ GET_ROUTES: dict[str, Handler] = {
 }
 """Pages and files by path."""
 
+FORM_ROUTES: dict[str, FormHandler] = {
+    "/runs/{run}/images/{image}": marks_page.mark_image,
+    "/runs/{run}/notes": marks_page.write_note,
+}
+"""Forms by path."""
+
 Endpoint = Callable[[HTTPRequest], Awaitable[Response]]
 
+READ_ONLY = "The app was started with --read-only, so it changes nothing on disk."
 MISSING = "There is no such page."
 UNEXPECTED = (
     "The page could not be made because of an error in askew. The terminal of `askew serve` prints "
@@ -58,7 +69,8 @@ def application(site: Site) -> Starlette:
 
 def routes(site: Site) -> Sequence[BaseRoute]:
     """Return all routes."""
-    return [_get(path, handler, site) for path, handler in GET_ROUTES.items()]
+    paths = [_get(path, handler, site) for path, handler in GET_ROUTES.items()]
+    return [*paths, *(_post(path, handler, site) for path, handler in FORM_ROUTES.items())]
 
 
 def _get(path: str, handler: Handler, site: Site) -> Route:
@@ -68,6 +80,25 @@ def _get(path: str, handler: Handler, site: Site) -> Route:
         return await run_in_threadpool(_answered, handler, site, request)
 
     return Route(path, answer, methods=["GET"])
+
+
+def _post(path: str, handler: FormHandler, site: Site) -> Route:
+    async def answer(request: HTTPRequest) -> Response:
+        try:
+            form = await read_form(request, site.session)
+        except FormRefused as error:
+            return message("The form was refused", _sentence(error), error.status)
+        if not _are_valid(request.path_params):
+            return message("Not found", MISSING, 404)
+        if site.is_read_only:
+            return message("Read-only", READ_ONLY, 403)
+
+        def carry_out(site: Site, request: HTTPRequest) -> Response:
+            return handler(site, request, form)
+
+        return await run_in_threadpool(_answered, carry_out, site, request)
+
+    return Route(path, answer, methods=["POST"])
 
 
 def _are_valid(parts: dict[str, Any]) -> bool:

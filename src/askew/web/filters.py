@@ -5,11 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
 from askew.pages import words
+from askew.run.annotations import NO_LABEL
 from askew.types import Missing
 from askew.web.labels import LabeledImage, LabeledSet
-
-NO_LABEL = "(no label)"
-"""Value of the filter for images without a label."""
 
 SHOWN = {
     "": "all images",

@@ -1,6 +1,6 @@
 """The images of a run: a filtered list, and a page about an image with all of its labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 from starlette.requests import Request as HTTPRequest
@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from askew.pages import words
 from askew.pages.elements import bdi, tag
+from askew.run.annotations import NO_LABEL
 from askew.types import REASON_TEXTS, Missing
 from askew.web.filters import (
-    NO_LABEL,
     SHOWN,
     HandMarks,
     ImageFilter,
@@ -20,6 +20,7 @@ from askew.web.filters import (
     set_title,
 )
 from askew.web.labels import LabeledImage, LabeledSet
+from askew.web.marks_page import mark_form
 from askew.web.opened import OpenedRun
 from askew.web.shell import choice, page, sheet, table
 from askew.web.site import Site
@@ -53,7 +54,8 @@ def images_page(site: Site, request: HTTPRequest) -> Response:
 
 def marks_of(run: OpenedRun) -> HandMarks:
     """Return the marks by hand of a run."""
-    return HandMarks(corrected={})
+    annotations = run.annotations
+    return HandMarks(corrected=annotations.labels, flagged=frozenset(annotations.flags))
 
 
 def _page_number(text: str, count: int) -> int:
@@ -146,7 +148,8 @@ def image_page(site: Site, request: HTTPRequest) -> Response:
     first = next((place for place in places if str(place.of.number) == chosen.set), places[0])
     title = f"Image {first.image.number} of {set_title(first.of)}"
     picture = tag("a", tag("img", src=f"/images/{name}", alt=title), href=f"/images/{name}")
-    side = tag("div", *_facts(places), _label_table(first))
+    marks = None if site.is_read_only else mark_form(site, run, first, chosen)
+    side = tag("div", *_facts(places), _label_table(first, run.annotations.labels), marks)
     content = (
         _neighbors(run, chosen, name),
         tag("div", tag("div", picture), side, class_="picture"),
@@ -185,7 +188,7 @@ def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
     yield tag("dl", *items, class_="facts")
 
 
-def _label_table(placed: PlacedImage) -> Markup:
+def _label_table(placed: PlacedImage, corrected: Mapping[tuple[str, str], str]) -> Markup:
     """Return all labels of an image: a row for each axis, a column for each instrument."""
     instruments = list(placed.image.labels)
     if not instruments:
@@ -196,8 +199,10 @@ def _label_table(placed: PlacedImage) -> Markup:
         labels = [placed.image.labels[name].get(axis.name) for name in instruments]
         remark = "they disagree" if axis.name in disagreeing else ""
         cells = [bdi(label_text(label)) for label in labels]
-        rows.append((bdi(axis.name), *cells, remark))
-    heads = ("Axis", *(words.shorten(name, 40) for name in instruments), "")
+        by_hand = corrected.get((str(placed.image.id), axis.name), "")
+        hand = tag("b", bdi(words.shorten(by_hand, 60))) if by_hand else ""
+        rows.append((bdi(axis.name), *cells, hand, remark))
+    heads = ("Axis", *(words.shorten(name, 40) for name in instruments), "by hand", "")
     note = "Attributes are perceived. Instruments make errors."
     return tag(
         "section", tag("h2", "Labels"), table(heads, rows, "labels"), tag("p", note, class_="note")

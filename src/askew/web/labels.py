@@ -83,7 +83,7 @@ def labeled_sets(result: Result[Any, Any]) -> tuple[LabeledSet, ...]:
 
     Images of a method whose plan lists no axes have no labels.
     """
-    plans = {prompt.text: prompt for prompt in _prompt_plans(result.plan)}
+    plans = {prompt.text: prompt for prompt in prompt_plans(result.plan)}
     instruments = result.findings.instruments.vqa or {}
     sets = []
     with Store(result.store, create=False) as store:
@@ -98,7 +98,8 @@ def labeled_sets(result: Result[Any, Any]) -> tuple[LabeledSet, ...]:
     return tuple(sets)
 
 
-def _prompt_plans(plan: object) -> Sequence[PromptPlan]:
+def prompt_plans(plan: object) -> Sequence[PromptPlan]:
+    """Return the prompts of a plan with their axes; none if the plan lists no axes."""
     prompts = getattr(plan, "prompts", ())
     return [prompt for prompt in prompts if isinstance(prompt, PromptPlan)]
 

@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 from askew.errors import UsageError
 from askew.method import load
+from askew.methods.audit.findings import AuditResult
+from askew.pages.blocks import Page
+from askew.pages.notes import with_notes
+from askew.run.annotations import Annotations, read_annotations
 from askew.store.entries import is_regular, read_bytes
 from askew.store.files import sha256
 from askew.store.imagefile import SUFFIXES, opened
 from askew.store.rows import is_image_id
 from askew.store.store import default_store
+from askew.studies.corrections import corrected_findings
 from askew.web.index import AnyResult, RunFacts, RunIndex, stamp_of
 from askew.web.labels import LabeledSet, labeled_sets
 
@@ -42,6 +48,47 @@ class OpenedRun:
 
     facts: RunFacts
     result: AnyResult
+
+    @property
+    def annotations(self) -> Annotations:
+        """Marks by hand in the run folder."""
+        return read_annotations(self.facts.folder)
+
+    @property
+    def has_shares(self) -> bool:
+        """True if the shares of the run can be corrected by hand."""
+        return isinstance(self.result, AuditResult)
+
+    def page(self, annotations: Annotations, *, with_corrections: bool = True) -> Page:
+        """Return the page of the run.
+
+        Parameters
+        ----------
+        annotations
+            Marks by hand.
+        with_corrections
+            False for the shares without corrections.
+
+        Raises
+        ------
+        UsageError
+            If the store lacks the answers that corrected shares need.
+        """
+        result = self.result
+        is_corrected = bool(annotations.labels) and with_corrections
+        if not (is_corrected and isinstance(result, AuditResult)):
+            return with_notes(result.method.page(result.findings, result), annotations)
+        key = tuple(sorted(annotations.labels.items()))
+        if self._corrected.get("key") != key:
+            self._corrected["findings"] = corrected_findings(result, annotations.labels)
+            self._corrected["key"] = key
+        findings = self._corrected["findings"]
+        return with_notes(result.method.page(findings, result), annotations)
+
+    @cached_property
+    def _corrected(self) -> dict[str, Any]:
+        """Findings with the corrections that were shown last."""
+        return {}
 
     @cached_property
     def sets(self) -> Sequence[LabeledSet]:

@@ -17,6 +17,15 @@ from askew.web.opened import OpenedRun
 from askew.web.shell import message, page, sheet
 from askew.web.site import Site
 
+ORIGINAL = "original"
+"""Value of the query `labels` for shares without corrections."""
+
+CAVEAT = (
+    "They replace the labels of all instruments in shares, deviations and verdicts, but not in MAD "
+    "and CAS. Images that you chose to check are not a random sample, so corrections of a few "
+    "images can bias a share."
+)
+
 
 def run_page(site: Site, request: HTTPRequest) -> Response:
     """Return the report of a run, or its state if it has no report."""
@@ -31,8 +40,12 @@ def run_page(site: Site, request: HTTPRequest) -> Response:
         run = site.opened.run(identity)
     except UsageError as error:
         return _unfinished(facts, error)
-    report = html.served(run.result.page, links_of(site, run))
-    return page(facts.folder.name, _tools(run), report, area="runs")
+    annotations = run.annotations
+    is_original = request.query_params.get("labels") == ORIGINAL
+    shown = run.page(annotations, with_corrections=not is_original)
+    report = html.served(shown, links_of(site, run))
+    remark = _hand_note(run, len(annotations.labels), is_original)
+    return page(facts.folder.name, _tools(run), remark, report, area="runs")
 
 
 def links_of(site: Site, run: OpenedRun) -> PageLinks:
@@ -45,12 +58,17 @@ def links_of(site: Site, run: OpenedRun) -> PageLinks:
             return _overlay(site, reference)
         if reference.image_id not in known:
             return None
-        return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
+        return small_or_large(reference)
 
     def image_page(reference: ImageReference) -> str | None:
         return f"{base}/{reference.image_id}" if reference.image_id in known else None
 
     return PageLinks(image=image, image_page=image_page, images=lambda query: _list(run, query))
+
+
+def small_or_large(reference: ImageReference) -> str:
+    """Return the address of a copy of an image in the size that a page shows."""
+    return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
 
 
 def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
@@ -81,8 +99,30 @@ def _tools(run: OpenedRun) -> Markup:
     links = (
         tag("a", "All runs", href="/"),
         tag("a", f"Filter the {count}", href=f"{base}/images"),
+        tag("a", "Notes", href=f"{base}/notes"),
+        tag("a", "Not looked at yet", href=f"{base}/gaps"),
     )
     return tag("div", *links, class_="tools")
+
+
+def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
+    """Return the remark that the page contains corrections by hand."""
+    if not count:
+        return None
+    base = f"/runs/{run.facts.id}"
+    corrections = tag(
+        "a", words.plural(count, "correction"), " by hand", href=f"{base}/images?show=corrected"
+    )
+    if not run.has_shares:
+        text = f". Results of `askew {run.result.method.name}` do not use them."
+        return tag("div", tag("p", corrections, text, class_="hand-note"), class_="tools")
+    if is_original:
+        switch = tag("a", "Show the shares with them", href=base)
+        parts = ("Without ", corrections, ". ", switch, ".")
+    else:
+        switch = tag("a", "Show the shares without them", href=f"{base}?labels={ORIGINAL}")
+        parts = ("With ", corrections, f". {CAVEAT} ", switch, ".")
+    return tag("div", tag("p", *parts, class_="hand-note"), class_="tools")
 
 
 def _unfinished(facts: RunFacts, error: UsageError) -> Response:

@@ -94,24 +94,46 @@ def compare(
     _check_folders(folders)
     given_store = Path(store) if store else None
     method = compared_method(folders)
-    if method == AUDIT:
-        return _compare_audits(folders, given_store, names, output, fail_if)
-    checks = conditions.parse(fail_if, scores_of(method))
-    tasks = _named_tasks(folders, given_store, names)
-    result = compare_tasks(tasks, _place(output, folders, tasks.values())).write()
+    checks = conditions.parse(fail_if, SCORES if method == AUDIT else scores_of(method))
+    result = comparison_of(folders, given_store, names, output).write()
     conditions.check(checks, result.entries, result)
     return result
 
 
-def _compare_audits(
+def comparison_of(
+    folders: Sequence[Path],
+    store: Path | None = None,
+    names: NamesOption = None,
+    output: PathOption = None,
+) -> Comparison | TaskComparison:
+    """Compare finished runs, without writing files.
+
+    Parameters
+    ----------
+    folders
+        Folders of two to six runs of the same method.
+    store, names, output
+        As in `compare`.
+
+    Raises
+    ------
+    UsageError
+        If a run is not finished, or if the plans or instruments of the runs differ.
+    """
+    _check_folders(folders)
+    if compared_method(folders) == AUDIT:
+        return _compared_audits(folders, store, names, output)
+    tasks = _named_tasks(folders, store, names)
+    return compare_tasks(tasks, _place(output, folders, tasks.values()))
+
+
+def _compared_audits(
     folders: Sequence[Path],
     store: Path | None,
     names: NamesOption,
     output: PathOption,
-    fail_if: TextsOption,
 ) -> Comparison:
     """Compare finished audits."""
-    checks = conditions.parse(fail_if, SCORES)
     audits = [finished_run(folder, store) for folder in folders]
     labels = run_names([(run.folder, run.findings) for run in audits], names)
     by_name = dict(zip(labels, audits, strict=True))
@@ -130,9 +152,7 @@ def _compare_audits(
         scoring_of(audits),
         separate_concepts=plan.concepts == "axis",
     )
-    result = Comparison(folder=place, runs=by_name, entries=entries, warnings=warnings).write()
-    conditions.check(checks, result.entries, result)
-    return result
+    return Comparison(folder=place, runs=by_name, entries=entries, warnings=warnings)
 
 
 def _named_tasks(

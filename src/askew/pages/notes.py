@@ -1,0 +1,40 @@
+"""Notes of people on a run, as a section of its page."""
+
+from dataclasses import replace
+
+from askew.pages.blocks import Page, Paragraph, Section
+from askew.pages.words import clean, plural, shorten
+from askew.run.annotations import Annotations
+
+TITLE = "Notes"
+
+
+def with_notes(page: Page, annotations: Annotations) -> Page:
+    """Return a page with the notes of people as its first section.
+
+    Parameters
+    ----------
+    page : Page
+        Page of a run.
+    annotations : Annotations
+        Marks by hand in the folder of the run.
+
+    Returns
+    -------
+    Page
+        The page, unchanged if there are neither notes nor corrected labels.
+    """
+    items = tuple(
+        Paragraph(clean(note.text), lead=f"{shorten(note.about, 120)}:" if note.about else "")
+        for note in annotations.notes.values()
+    )
+    remark = ""
+    if annotations.labels:
+        remark = (
+            f"{plural(len(annotations.labels), 'label')} of this run were corrected by hand. "
+            "The app `askew serve` shows the shares with the corrections."
+        )
+    if not items and not remark:
+        return page
+    section = Section(TITLE, (Paragraph(items=items), Paragraph(remark, muted=True)))
+    return replace(page, sections=(section, *page.sections))

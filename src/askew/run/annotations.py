@@ -1,0 +1,183 @@
+"""Marks by hand in a run folder: corrected labels, flags and notes, one JSON object per line.
+
+Lines are only added. The latest line about an image and an axis, about a flag or about a note
+counts. A line that askew would not have written is skipped.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from askew.errors import RunError
+from askew.run.folder import ANNOTATIONS_FILE
+from askew.store.entries import read_bytes
+from askew.store.files import explain_os_error
+from askew.store.foreign import json_value
+from askew.store.rows import is_image_id
+from askew.types import record
+
+MOST_TEXT = 4000
+"""Largest number of characters of a note."""
+
+MOST_BYTES = 2**26
+"""Largest size of the file of marks: 64 MB."""
+
+NO_LABEL = "(no label)"
+"""Corrected label of an image that shows no value of an axis, or whose value nobody can tell."""
+
+
+@record
+class Annotation:
+    """A mark by hand.
+
+    Attributes
+    ----------
+    kind : "label", "flag" or "note"
+        A corrected label, a flagged image, or a note on the results.
+    time : str
+        Time of the mark.
+    image : str
+        Id of the image, for a label and a flag.
+    axis, value : str
+        Axis and label of a corrected label. An empty value withdraws the correction.
+    id : str
+        Identity of a note.
+    about : str
+        Subject of a note.
+    text : str
+        Text of a note or of a flag. An empty text withdraws it.
+    """
+
+    kind: Literal["label", "flag", "note"]
+    time: str
+    image: str = ""
+    axis: str = ""
+    value: str = ""
+    id: str = ""
+    about: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The marks that count.
+
+    Attributes
+    ----------
+    labels
+        Corrected labels by image and axis.
+    flags
+        Texts of flags by image.
+    notes
+        Notes by identity.
+    skipped
+        Number of lines that askew would not have written.
+    """
+
+    labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    flags: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Annotation] = field(default_factory=dict)
+    skipped: int = 0
+
+    @classmethod
+    def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
+        """Return the marks that count among all marks, in the order of their lines."""
+        labels: dict[tuple[str, str], str] = {}
+        flags: dict[str, str] = {}
+        notes: dict[str, Annotation] = {}
+        for entry in entries:
+            if entry.kind == "label":
+                labels[entry.image, entry.axis] = entry.value
+            elif entry.kind == "flag":
+                flags[entry.image] = entry.text
+            else:
+                notes[entry.id] = entry
+        return cls(
+            labels={place: value for place, value in labels.items() if value},
+            flags={image: text for image, text in flags.items() if text},
+            notes={name: note for name, note in notes.items() if note.text},
+            skipped=skipped,
+        )
+
+
+def corrected_label(image: str, axis: str, value: str) -> Annotation:
+    """Return a corrected label; an empty value withdraws the correction."""
+    return Annotation(kind="label", time=_now(), image=image, axis=axis, value=value)
+
+
+def flag(image: str, text: str) -> Annotation:
+    """Return a flag of an image; an empty text withdraws it."""
+    return Annotation(kind="flag", time=_now(), image=image, text=text[:MOST_TEXT])
+
+
+def note(about: str, text: str, identity: str = "") -> Annotation:
+    """Return a note; a known identity replaces the note, and an empty text withdraws it."""
+    name = identity or secrets.token_hex(8)
+    return Annotation(kind="note", time=_now(), id=name, about=about, text=text[:MOST_TEXT])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def read_annotations(folder: Path) -> Annotations:
+    """Return the marks in a run folder. A file that is a link or cannot be read has none."""
+    try:
+        data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)
+    except OSError:
+        return Annotations()
+    entries = []
+    skipped = 0
+    for line in data[:MOST_BYTES].splitlines():
+        entry = _entry(line)
+        if entry is None:
+            skipped += 1
+        else:
+            entries.append(entry)
+    return Annotations.of(entries, skipped)
+
+
+_ADAPTER: TypeAdapter[Annotation] = TypeAdapter(Annotation)
+
+
+def _entry(line: bytes) -> Annotation | None:
+    """Return the mark in a line; None if askew would not have written the line."""
+    try:
+        entry = _ADAPTER.validate_python(json_value(line.decode()))
+    except (ValueError, ValidationError):
+        return None
+    has_image = entry.kind == "note" or is_image_id(entry.image)
+    return entry if has_image and len(entry.text) <= MOST_TEXT else None
+
+
+def add_annotations(folder: Path, entries: Iterable[Annotation]) -> None:
+    """Add marks to a run folder. They are on the disk when this function returns.
+
+    Raises
+    ------
+    RunError
+        If they cannot be written.
+    """
+    lines = []
+    for entry in entries:
+        content = {
+            name: value for name, value in _ADAPTER.dump_python(entry).items() if value != ""
+        }
+        lines.append(json.dumps(content, ensure_ascii=False) + "\n")
+    path = folder / ANNOTATIONS_FILE
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags, 0o644)
+        with open(descriptor, "ab") as stream:
+            stream.write("".join(lines).encode("utf-8", "replace"))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise RunError(f"the folder {folder} {explain_os_error(error)}") from error

@@ -1,0 +1,32 @@
+"""Comparisons of runs in memory."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from askew.pages.blocks import Page
+from askew.studies.compare.command import comparison_of
+from askew.web.index import RunFacts, stamp_of
+
+MOST_COMPARISONS = 8
+"""Largest number of comparisons that stay in memory."""
+
+
+@dataclass
+class Comparisons:
+    """Pages of comparisons, of which the latest stay in memory."""
+
+    _pages: OrderedDict[tuple[str, ...], Page] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def page(self, runs: Sequence[RunFacts]) -> Page:
+        """Return the page of a comparison. A comparison of unchanged runs is made once."""
+        key = tuple(f"{run.id} {stamp_of(run.folder)}" for run in runs)
+        with self._lock:
+            if key not in self._pages:
+                self._pages[key] = comparison_of([run.folder for run in runs]).page
+                while len(self._pages) > MOST_COMPARISONS:
+                    self._pages.popitem(last=False)
+            self._pages.move_to_end(key)
+            return self._pages[key]

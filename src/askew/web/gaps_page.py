@@ -1,0 +1,115 @@
+"""Suggestions of what a run has not looked at: open axes, missing counterfactuals, small groups."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
+
+from askew import registry
+from askew.errors import AskewError
+from askew.methods.audit.findings import AuditFindings
+from askew.pages import words
+from askew.pages.elements import bdi, tag
+from askew.plan import PromptPlan
+from askew.web.labels import prompt_plans
+from askew.web.opened import OpenedRun
+from askew.web.shell import page, sheet
+from askew.web.site import Site
+
+FEW_IMAGES = 5
+"""Number of images of a value below which its group is small."""
+
+MOST_PROMPTS = 30
+"""Largest number of prompts for which suggestions are made."""
+
+MOST_LISTED = 12
+"""Largest number of axes in a suggestion."""
+
+
+@dataclass(frozen=True, slots=True)
+class GapProposal:
+    """A suggestion: a sentence, and the command that follows it."""
+
+    text: str
+    command: str = ""
+
+
+def gaps_page(site: Site, request: HTTPRequest) -> Response:
+    """Return what the run has not looked at."""
+    run = site.opened.run(request.path_params["run"])
+    prompts = prompt_plans(run.result.plan)[:MOST_PROMPTS]
+    sections = (
+        _section("Axes that nobody asked about", open_axes(run, prompts)),
+        _section("Prompts and axes without counterfactuals", without_counterfactuals(run, prompts)),
+        _section("Groups with few images", small_groups(run)),
+    )
+    back = tag("p", tag("a", "Report of the run", href=f"/runs/{run.facts.id}"))
+    lead = "Suggestions follow from the plan and the labels of this run. They are not findings."
+    title = "Not looked at yet"
+    return page(title, sheet(title, back, *sections, lead=lead), area="runs")
+
+
+def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
+    items = []
+    for suggestion in suggestions:
+        command = tag("pre", suggestion.command) if suggestion.command else None
+        items.append(tag("li", bdi(suggestion.text), command))
+    content = tag("ul", *items) if items else tag("p", "Nothing.")
+    return tag("section", tag("h2", title), content)
+
+
+def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
+    """Yield the axes that a prompt leaves open and that the plan lacks, by the lexicon."""
+    writer = registry.writer("lexicon")
+    for prompt in prompts:
+        try:
+            proposals = writer.propose(prompt.text, None, 0)
+        except AskewError:
+            continue
+        planned = {axis.name for axis in prompt.axes}
+        names = [each.axis.name for each in proposals if each.axis.name not in planned]
+        if names:
+            listed = words.listing([words.axis_label(name) for name in names[:MOST_LISTED]])
+            text = f"{words.quote(prompt.text, 80)} leaves open: {listed}."
+            yield GapProposal(text, _command(run, prompt.text, names[:MOST_LISTED]))
+
+
+def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
+    """Yield the axes of each prompt without counterfactual images."""
+    imaged = {(each.prompt, each.name.partition(": ")[0]) for each in run.sets}
+    for prompt in prompts:
+        names = [axis.name for axis in prompt.axes if (prompt.text, axis.name) not in imaged]
+        if names:
+            listed = words.listing([words.axis_label(name) for name in names[:MOST_LISTED]])
+            text = f"{words.quote(prompt.text, 80)} has no counterfactual images of {listed}."
+            yield GapProposal(text, _command(run, prompt.text, names[:MOST_LISTED]))
+
+
+def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
+    """Yield the values with few images in the images of a prompt or condition."""
+    findings = run.result.findings
+    if not isinstance(findings, AuditFindings):
+        return
+    first = findings.plan.vqa[0]
+    for entry in findings.shares:
+        if not entry.of_prompt or entry.instrument != first:
+            continue
+        few = [f"{value} ({n})" for value, n in entry.counts.items() if n < FEW_IMAGES]
+        if few:
+            place = f"{words.quote(entry.prompt, 60)}, {words.set_label(entry.set)}"
+            listed = words.listing([words.shorten(text, 40) for text in few[:MOST_LISTED]])
+            yield GapProposal(
+                f"{place}: fewer than {FEW_IMAGES} images labeled {listed} on "
+                f"{words.axis_label(entry.axis)}. Differences within these groups cannot be measured."
+            )
+
+
+def _command(run: OpenedRun, prompt: str, axes: Sequence[str]) -> str:
+    """Return the command that looks at axes of a prompt; empty for images that exist already."""
+    model = str(getattr(run.result.plan, "model", ""))
+    if not model or model.startswith("folder/"):
+        return ""
+    return shlex.join(["askew", "audit", prompt, "--model", model, "--axes", ",".join(axes)])

@@ -1,0 +1,98 @@
+"""Forms that the owner sends: their size, their token and their texts."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request as HTTPRequest
+
+from askew.web.session import Session
+
+MOST_BYTES = 2**20
+"""Largest size of a form: 1 MB."""
+
+MOST_FIELDS = 500
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+"""Control characters except tabs and line breaks, and characters that reorder other text."""
+
+
+class FormRefused(Exception):
+    """A form that is not read.
+
+    Attributes
+    ----------
+    status
+        HTTP status of the answer.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class SentForm:
+    """The fields of a form by name.
+
+    Attributes
+    ----------
+    fields
+        Values of each field.
+    """
+
+    fields: Mapping[str, Sequence[str]]
+
+    def text(self, name: str) -> str:
+        """Return the last value of a field without surrounding spaces; empty if it was not sent."""
+        values = self.fields.get(name, ())
+        return values[-1].strip() if values else ""
+
+    def texts(self, name: str) -> list[str]:
+        """Return all values of a field that are not empty."""
+        return [value.strip() for value in self.fields.get(name, ()) if value.strip()]
+
+
+async def read_form(request: HTTPRequest, session: Session) -> SentForm:
+    """Return the form in the body of a request.
+
+    Parameters
+    ----------
+    request
+        The request.
+    session
+        The owner's session, which knows the token of the form.
+
+    Raises
+    ------
+    FormRefused
+        If it is too large, has a wrong token, or contains hidden characters.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
+        raise FormRefused(415, "the request is not a form of this app")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise FormRefused(413, "the form is larger than 1 MB")
+    fields: dict[str, list[str]] = {}
+    try:
+        pairs = parse_qsl(
+            body.decode(),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError as error:
+        raise FormRefused(400, "the form cannot be read") from error
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    form = SentForm(fields)
+    if not session.is_form_token(request.url.path, form.text("token")):
+        raise FormRefused(403, "the form is not from this app, or the app was started again")
+    for values in fields.values():
+        if any(CONTROL.search(value) for value in values):
+            raise FormRefused(400, "the form contains a control character")
+    return form

@@ -1,0 +1,137 @@
+"""Pages of the app: the list of runs, filters, comparisons, and what breaks while it is shown."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from askew.method import load
+from web_app import Browser, served
+
+
+def run_named(browser: Browser, name: str) -> str:
+    runs = {run.folder.name: run.id for run in browser.server.site.index.runs()}
+    return f"/runs/{runs[name]}"
+
+
+def counted(text: str) -> int:
+    match = re.search(r">(\d+) images?\.<", text)
+    assert match
+    return int(match[1])
+
+
+def test_the_list_shows_headlines_and_finds_words(browser: Browser, made_runs: Path) -> None:
+    listed = browser.get("/").text
+    for name in ("nurse", "labeled"):
+        assert load(made_runs / name).page.answer.partition(" of ")[0] in listed
+    listed_by_search = browser.get("/?q=folder+labels&sort=name").text
+    assert run_named(browser, "labeled") in listed_by_search
+    assert run_named(browser, "nurse") not in listed_by_search
+    assert "No run contains" in browser.get("/?q=zebra").text
+
+
+def test_a_number_opens_the_images_that_it_counts(browser: Browser) -> None:
+    page = browser.get(run_named(browser, "nurse")).text
+    links = dict(
+        re.findall(
+            r'<a href="([^"]+images\?[^"]+)" title[^>]*><span[^>]*>[^<]*</span></a> \((\d+)\)', page
+        )
+    )
+    assert len(links) >= 4
+    for address, count in links.items():
+        assert counted(browser.get(address.replace("&amp;", "&")).text) == int(count)
+
+
+def test_filters_find_disagreement(browser: Browser, made_runs: Path) -> None:
+    run = run_named(browser, "labeled")
+    opened = browser.server.site.opened.run(run.removeprefix("/runs/"))
+    expected = 0
+    for image in opened.sets[0].images:
+        expected += image.labels["labels"]["gender"] != image.labels["studio"]["gender"]
+    assert expected > 0
+    assert counted(browser.get(f"{run}/images?show=disagreement&axis=gender").text) == expected
+    by_people = browser.get(f"{run}/images?axis=gender&value=male&by=labels").text
+    assert counted(by_people) == 5
+
+
+def test_the_page_of_an_image_lists_prompt_seed_and_labels(
+    browser: Browser, made_runs: Path
+) -> None:
+    image_set = load(made_runs / "nurse").findings.sets[0]
+    text = browser.get(f"{run_named(browser, 'nurse')}/images/{image_set.pictures[0]}").text
+    assert "a photo of a nurse" in text
+    assert str(image_set.seeds[0]) in text
+    assert "gender" in text
+    of_other_run = browser.get(f"{run_named(browser, 'nurse')}/images/{'0' * 64}")
+    assert of_other_run.status == 404
+
+
+def test_runs_are_compared_on_demand(runs: Path) -> None:
+    with served([runs]) as browser:
+        first = run_named(browser, "nurse")[6:]
+        second = run_named(browser, "nurse-again")[6:]
+        compared = browser.get(f"/compare?run={first}&run={second}")
+        assert compared.status == 200
+        assert "askew compare" in compared.text
+        refused = browser.get(f"/compare?run={first}")
+        assert refused.status == 409
+        assert "two or more runs" in refused.text
+        other = browser.get(f"/compare?run={first}&run={run_named(browser, 'labeled')[6:]}")
+        assert other.status == 409
+    assert not list(runs.glob("comparison*"))
+
+
+def test_suggestions_name_open_axes_and_small_groups(browser: Browser) -> None:
+    text = browser.get(f"{run_named(browser, 'nurse')}/gaps").text
+    assert "leaves open" in text
+    assert "has no counterfactual images of gender and age" in text
+    assert "fewer than 5 images" in text
+
+
+def test_a_run_that_breaks_while_it_is_shown(runs: Path) -> None:
+    with served([runs]) as browser:
+        run = run_named(browser, "nurse")
+        results = runs / "nurse" / "results.json"
+        results.write_bytes(results.read_bytes()[: results.stat().st_size // 2])
+        broken = browser.get(run)
+        assert broken.status == 409
+        assert "damaged" in broken.text
+        assert browser.get(run_named(browser, "labeled")).status == 200
+        shutil.rmtree(runs / "nurse")
+        assert browser.get(run).status == 404
+        assert run not in browser.get("/").text
+        assert browser.get(run_named(browser, "labeled")).status == 200
+
+
+def test_a_run_without_results_is_stopped(runs: Path) -> None:
+    (runs / "nurse" / "results.json").unlink()
+    with served([runs]) as browser:
+        assert "has a plan, but no results" in browser.get(run_named(browser, "nurse")).text
+        assert "stopped" in browser.get("/").text
+
+
+def test_an_index_is_made_again(runs: Path) -> None:
+    with served([runs]) as browser:
+        before = browser.get("/").text
+    index = runs / ".web" / "web.sqlite"
+    assert index.exists()
+    index.write_bytes(b"not an index")
+    with served([runs]) as browser:
+        assert browser.get("/").text == before
+
+
+def test_hostile_texts_are_shown_as_text(runs: Path) -> None:
+    hostile = "<script>alert(1)</script>{{7*7}}\\u202e"
+    for file in ("results.json", "plan.toml"):
+        path = runs / "nurse" / file
+        text = path.read_text(encoding="utf-8").replace("a photo of a nurse", hostile)
+        path.write_text(text, encoding="utf-8")
+    for file in ("SHA256SUMS", "plan.hash"):
+        (runs / "nurse" / file).unlink()
+    (runs / "nurse" / "report.html").write_text("<script>document.title='run'</script>")
+    with served([runs]) as browser:
+        pages = [browser.get("/").text, browser.get(run_named(browser, "nurse")).text]
+    for page in pages:
+        assert "<script" not in page
+        assert "document.title" not in page
