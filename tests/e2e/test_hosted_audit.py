@@ -65,3 +65,7 @@ def test_refusals_of_one_group_and_rewritten_prompts_are_stated(tmp_path: Path) 
     warnings = " ".join(hosted.warnings)
     assert "images of 'a photo of a female nurse' were refused" in warnings
     assert "the server rewrote the prompts of" in warnings
+    (entry,) = hosted.findings.rewriting
+    assert entry.rewritten + entry.verbatim == AUDIT["images"]
+    assert entry.examples == (f"{PROMPT}, smiling",)
+    assert not any(entry.added.values())

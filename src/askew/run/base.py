@@ -244,6 +244,21 @@ class Run(Protocol):
             by_text.setdefault(request.prompt, []).append(outcomes[request.key])
         return {text: once_each(of_text) for text, of_text in by_text.items()}
 
+    def sent_prompts(
+        self, model: Model, texts: Sequence[str], images: int, seed: int
+    ) -> dict[str, list[str | None]]:
+        """Return the prompt that a server used for each image of `pictures`, by text.
+
+        It is None where the server used the given prompt, or did not report its prompt.
+        """
+        wanted = wanted_pictures(model, texts, images, seed)
+        reports = self.store.reports(request.key for request in wanted)
+        by_text: dict[str, list[str | None]] = {}
+        for request in wanted:
+            sent = reports.get(request.key, {}).get("revised_prompt")
+            by_text.setdefault(request.prompt, []).append(None if sent is None else str(sent))
+        return by_text
+
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:

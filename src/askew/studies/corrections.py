@@ -58,6 +58,7 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
         ratings=(),
         captioner=None,
         vectors=None,
+        sent={},
     )
     head = Head(**{each.name: getattr(findings, each.name) for each in fields(Head)})
     rescored = score(result.plan, gathered, head)

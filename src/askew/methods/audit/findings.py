@@ -13,6 +13,7 @@ from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.following import Following
 from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.over_prompts import SharesOverPrompts
+from askew.parts.survey.rewriting import Rewriting
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.types import Estimate, Kind, Missing, record
 
@@ -164,6 +165,8 @@ class AuditFindings(Head):
         Labels of the baseline images against the values that mitigations request of them.
     agreement : tuple of RaterAgreement
         Agreement of several raters. Empty if one person labeled the images.
+    rewriting : tuple of Rewriting
+        Images whose prompts a server rewrote, apart from images of the given prompts.
     """
 
     plan: AuditPlan
@@ -177,6 +180,7 @@ class AuditFindings(Head):
     differences_over_prompts: tuple[SharesDifference, ...] = ()
     following: tuple[Following, ...] = ()
     agreement: tuple[RaterAgreement, ...] = ()
+    rewriting: tuple[Rewriting, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from askew.parts.survey.reader import (
     observed_sets,
     surveyed,
 )
+from askew.parts.survey.rewriting import SentPrompts
 from askew.run.base import Run
 from askew.run.work import Work, unique
 
@@ -35,10 +36,13 @@ class AuditGathered(SurveyData):
         Instrument whose answers become concepts. Without it there are no TIBET scores.
     vectors : mapping of prompt to Vectors, or None
         Vectors of images and concepts. None without an embedder.
+    sent : mapping of prompt to sequence of str or None
+        Prompts that a server used in place of the given prompt, by image of the baseline set.
     """
 
     captioner: str | None
     vectors: Mapping[str, Vectors] | None
+    sent: SentPrompts
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
@@ -67,7 +71,17 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
     if captioner and embedder:
         scoring = Scoring.of(plan, captioner)
         vectors = _vectors(in_depth, run, survey.observed, embedder, scoring)
-    return survey.into(AuditGathered, captioner=captioner, vectors=vectors)
+    sent = _sent_prompts(plan, run, source, survey.observed)
+    return survey.into(AuditGathered, captioner=captioner, vectors=vectors, sent=sent)
+
+
+def _sent_prompts(plan: AuditPlan, run: Run, source: Source, observed: Observed) -> SentPrompts:
+    """Return the prompts that a server used for the images of the baseline sets."""
+    sent: dict[str, list[str | None]] = {}
+    if isinstance(source, Model):
+        for text, sets in observed.items():
+            sent |= run.sent_prompts(source, [text], len(sets[0].pictures), plan.seed)
+    return sent
 
 
 def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:

@@ -24,6 +24,7 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey import first_screen
 from askew.parts.survey.agreement import agreement_table
 from askew.parts.survey.following import request_blocks
+from askew.parts.survey.rewriting import rewriting_blocks
 from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import family_size
@@ -82,6 +83,7 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
         b.Section("All values", view.all_values(), screen=False),
         *_scores_sections(view),
         b.Section("Requested values", request_blocks(view.findings.following)),
+        b.Section("Rewritten prompts", rewriting_blocks(view.findings.rewriting)),
         b.Section("Differences between image sets", view.differences()),
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Each prompt" if several else "Each axis", view.prompts_and_axes(), screen=False),

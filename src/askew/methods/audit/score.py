@@ -11,6 +11,7 @@ from askew.parts.scoring import Scoring
 from askew.parts.survey.agreement import agreement
 from askew.parts.survey.missing_pictures import missing_pictures
 from askew.parts.survey.over_prompts import differences_over_prompts
+from askew.parts.survey.rewriting import rewriting
 from askew.parts.survey.shares import (
     SharesDifference,
     differences,
@@ -58,6 +59,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         shares_over_prompts=judged.over_prompts,
         differences_over_prompts=all_changes[len(changes) :],
         following=gathered.following,
+        rewriting=rewriting(plan, gathered.sent, gathered.observed),
         agreement=tuple(agreement(entry, Scoring.of(plan)) for entry in gathered.ratings),
     )
 
