@@ -250,7 +250,9 @@ class RunOptions(TypedDict, total=False):
     ]
     packs: Annotated[
         PathOption,
-        _run_option(help="Folder that all jobs of --shard can write, such as packs."),
+        _run_option(
+            help="Folder or bucket that all jobs of --shard can write, such as packs or s3://bucket/run."
+        ),
     ]
     log: Annotated[
         PathOption,

@@ -48,7 +48,7 @@ def name_of(outcome: object) -> object:
     return outcome.id if isinstance(outcome, Picture) else outcome
 
 
-def share(packs: Path, text: str, step: Callable[[Run], object] = gather) -> ShareReport:
+def share(packs: Path | str, text: str, step: Callable[[Run], object] = gather) -> ShareReport:
     return make_share(small_plan(), step, shard=text, packs=packs)
 
 
@@ -156,6 +156,9 @@ def test_damaged_packs_are_found_moved_away_and_made_again(tmp_path: Path) -> No
     files[3].unlink()
     assert len(merged(packs, tmp_path / "merged")) == 4
     assert len(list((packs / "damaged").iterdir())) == 3
+    (listed,) = (packs / "plans").iterdir()
+    listed.write_text(listed.read_text().replace("a", "b", 1))
+    assert any(path.startswith("plans") for path in merged(packs, tmp_path / "merged"))
     assert share(packs, "1/1").new == 4
     assert merged(packs, tmp_path / "merged") == []
     assert left(tmp_path / "merged").left == 0

@@ -10,7 +10,7 @@ from askew.run.recording import ImageSlice, QuestionTask, ReadingTask
 from askew.store.entries import read_bytes
 from askew.store.files import sha256
 from askew.store.imagefile import EncodedPicture
-from askew.store.merge import take_images
+from askew.store.merge import read_pack, take_images
 from askew.store.pack_folder import PackStorage
 from askew.store.packs import (
     DamagedPack,
@@ -19,7 +19,6 @@ from askew.store.packs import (
     Vector,
     packed_images,
     packed_readings,
-    unpacked_images,
 )
 from askew.store.requests import PictureRequest
 from askew.store.store import Store
@@ -88,14 +87,10 @@ class PackingStore(Store):
 
     def existing_images(self, path: str) -> ImagePack | None:
         """Return a pack of images that exists; None if it is absent. A damaged pack is moved away."""
-        data = self._packs.get(path)
-        if data is None:
-            return None
-        try:
-            return unpacked_images(data)
-        except DamagedPack:
+        pack = read_pack(self._packs, path)
+        if isinstance(pack, DamagedPack):
             self._packs.set_aside(path)
-            return None
+        return pack if isinstance(pack, ImagePack) else None
 
     def repack(self, part: ImageSlice) -> None:
         """Write a pack of images that the store has from other slices."""

@@ -7,8 +7,7 @@ vectors are there. A job that is killed or started twice changes nothing: packs 
 A job works in a temporary store on its machine.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +22,8 @@ from askew.run.live import opened_live
 from askew.run.packing import PackingStore, SliceMaker
 from askew.run.recording import ImageSlice, RecordingRun
 from askew.store.merge import merge
-from askew.store.pack_folder import PLANS, PackStorage, opened_packs
+from askew.store.pack_folder import PackStorage, opened_packs
+from askew.store.pack_lists import write_list
 
 Gather = Callable[[Run], object]
 
@@ -93,6 +93,8 @@ class ShareReport:
         Number of packs that are absent after the job.
     has_further_round
         True if more images may be wanted when the results of this round are there.
+    note
+        A sentence about the place of the packs; empty for none.
     is_planned
         True if nothing was made, since only the numbers were asked for.
     """
@@ -106,6 +108,7 @@ class ShareReport:
     wanted: int
     absent: int
     has_further_round: bool
+    note: str = ""
     is_planned: bool = False
 
     def lines(self) -> list[str]:
@@ -119,7 +122,8 @@ class ShareReport:
             first = f"{name}: {self.assigned} of {plural(self.wanted, 'pack')} belong to this job"
         else:
             first = f"{name}: {plural(self.new, 'pack')} made, {self.existing} existed already"
-        return [f"{first}; {self.absent} of {self.wanted} are absent", self._next_step()]
+        summary = f"{first}; {self.absent} of {self.wanted} are absent"
+        return [summary, self._next_step(), *filter(None, [self.note])]
 
     def _next_step(self) -> str:
         if self.absent and self.has_further_round:
@@ -157,7 +161,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     address = options.get("packs")
     if address is None:
         raise UsageError(
-            "--shard needs a place for the packs that all jobs can write: --packs FOLDER"
+            "--shard needs a place for the packs that all jobs can write: --packs FOLDER, or --packs s3://BUCKET/PREFIX"
         )
     if options.get("fail_if"):
         raise UsageError(
@@ -221,7 +225,7 @@ class _Job:
         existing = self._packs.paths()
         there = assigned_paths & existing
         if not is_planned:
-            self._list_packs(number, sorted(paths))
+            write_list(self._packs, self._plan.hash, number, sorted(paths))
             left = [part for part in assigned if not existing.issuperset(part.paths)]
             if left:
                 with opened_live(self._plan, self._folder / "run", store, **self._options) as live:
@@ -238,11 +242,6 @@ class _Job:
             wanted=len(paths),
             absent=len(paths - existing),
             has_further_round=recording.has_barrier,
+            note=self._packs.note,
             is_planned=is_planned,
         )
-
-    def _list_packs(self, number: int, paths: Sequence[str]) -> None:
-        """Write the list of the packs that the run wants, from which a merge knows what is absent."""
-        content = {"plan": self._plan.hash, "round": number, "packs": paths}
-        path = f"{PLANS}/{self._plan.hash}-{number}.json"
-        self._packs.put(path, json.dumps(content, indent=0).encode("ascii"))

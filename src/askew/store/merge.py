@@ -1,20 +1,17 @@
 """Taking packs into a store."""
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from askew.store.foreign import json_value
 from askew.store.pack_folder import PLANS, PackStorage
-from askew.store.packs import (
-    DamagedPack,
-    ImagePack,
-    ReadingPack,
-    Vector,
-    kind_of,
-    unpacked_images,
-    unpacked_readings,
-)
-from askew.store.store import RETRIED, Store
+from askew.store.pack_lists import ATTEMPTS, read_list
+from askew.store.packs import DamagedPack, ImagePack, ReadingPack, Vector, kind_of, unpacked
+from askew.store.store import Store
+
+READERS = 8
+"""Number of packs that are read at once."""
 
 
 @dataclass(slots=True)
@@ -44,7 +41,7 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
     packs
         The place of the packs.
     paths
-        Paths of the packs. Images come before readings of them.
+        Paths of the packs.
     store
         The store.
 
@@ -54,16 +51,14 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
         If the packs cannot be read, or the store cannot be written.
     """
     report = MergeReport()
-    for path in sorted(paths, key=kind_of):
-        data = packs.get(path)
-        if data is None:
+    # images come before readings of them
+    for path, pack in _read_ahead(packs, sorted(paths, key=kind_of)):
+        if pack is None:
             report.absent.append(path)
-            continue
-        try:
-            take_pack(path, data, store)
-        except DamagedPack as error:
-            report.damaged[path] = str(error)
+        elif isinstance(pack, DamagedPack):
+            report.damaged[path] = str(pack)
         else:
+            take_pack(pack, store)
             report.taken += 1
     return report
 
@@ -75,33 +70,54 @@ def merge_all(packs: PackStorage, store: Store) -> MergeReport:
     """
     existing = packs.paths()
     report = merge(packs, existing, store)
+    wanted = set[str]()
+    for path in packs.paths(PLANS):
+        listed = read_list(packs, path)
+        if listed is None:
+            report.damaged[path] = "has changed: its SHA-256 differs"
+        else:
+            wanted.update(listed)
     for path in report.damaged:
         packs.set_aside(path)
-    report.absent += sorted(_wanted(packs) - existing)
+    report.absent += sorted(wanted - existing)
     return report
 
 
-def _wanted(packs: PackStorage) -> set[str]:
-    """Return the paths of the packs that the runs with these packs want."""
-    wanted = set[str]()
-    for path in packs.paths(PLANS):
-        content = json_value(packs.get(path) or b"{}")
-        wanted.update(content.get("packs", []))
-    return wanted
+def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | DamagedPack | None:
+    """Return the pack at a path, the fault of a damaged pack, or None for an absent pack."""
+    fault = None
+    for _ in range(ATTEMPTS):
+        data = packs.get(path)
+        if data is None:
+            return None
+        try:
+            return unpacked(data, kind_of(path))
+        except DamagedPack as error:
+            fault = error
+    return fault
 
 
-def take_pack(path: str, data: bytes, store: Store) -> None:
-    """Take the pack at a path into a store.
+def _read_ahead(
+    packs: PackStorage, paths: Iterable[str]
+) -> Iterator[tuple[str, ImagePack | ReadingPack | DamagedPack | None]]:
+    """Yield packs in order, and read the next ones meanwhile."""
+    in_flight = deque[tuple[str, Future[ImagePack | ReadingPack | DamagedPack | None]]]()
+    with ThreadPoolExecutor(READERS, thread_name_prefix="packs") as pool:
+        for path in paths:
+            in_flight.append((path, pool.submit(read_pack, packs, path)))
+            if len(in_flight) > READERS:
+                first, future = in_flight.popleft()
+                yield first, future.result()
+        for path, future in in_flight:
+            yield path, future.result()
 
-    Raises
-    ------
-    DamagedPack
-        If it is damaged. Then nothing of it is stored.
-    """
-    if kind_of(path) == "images":
-        take_images(unpacked_images(data), store)
+
+def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
+    """Take a pack into a store."""
+    if isinstance(pack, ImagePack):
+        take_images(pack, store)
     else:
-        take_readings(unpacked_readings(data), store)
+        _take_readings(pack, store)
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
@@ -113,9 +129,9 @@ def take_images(pack: ImagePack, store: Store) -> None:
     store.put_pictures(pack.requests, pack.outcomes, pack.provenance, pack.rows_seen())
 
 
-def take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors of a pack, unless the store has final ones."""
-    store.put_answer_rows([row for row in pack.answers if row[4] != RETRIED], pack.questions)
+def _take_readings(pack: ReadingPack, store: Store) -> None:
+    """Store the answers and vectors of a pack, unless the store has them."""
+    store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():
         for fingerprint, row in rows.items():

@@ -28,9 +28,12 @@ class PackStorage(Protocol):
     ----------
     address
         The address of the place, without credentials.
+    note
+        A sentence about the place for the user; empty for none.
     """
 
     address: str
+    note: str
 
     def paths(self, folder: str = SLICES) -> set[str]:
         """Return the paths of all files in a folder.
@@ -77,6 +80,8 @@ class PackFolder:
     folder
         The folder. It need not exist.
     """
+
+    note = ""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -150,5 +155,15 @@ def _named(part: Path, file: Path) -> bool:
 
 
 def opened_packs(address: str) -> PackStorage:
-    """Return the place of packs with this address: a folder."""
+    """Return the place of packs with this address: a folder, or a bucket such as s3://bucket/prefix.
+
+    Raises
+    ------
+    UsageError
+        If the address cannot be used.
+    """
+    if "://" in address:
+        from askew.store.bucket import Bucket
+
+        return Bucket(address.rstrip("/"))
     return PackFolder(Path(address))

@@ -154,8 +154,8 @@ def packed_readings(pack: ReadingPack) -> bytes:
     return _packed("readings", content, {}, pack.vectors)
 
 
-def unpacked_images(data: bytes) -> ImagePack:
-    """Return a pack of images from its bytes.
+def unpacked(data: bytes, kind: Kind) -> ImagePack | ReadingPack:
+    """Return a pack from its bytes.
 
     Raises
     ------
@@ -163,36 +163,29 @@ def unpacked_images(data: bytes) -> ImagePack:
         If it is incomplete or damaged, or askew would not have written it.
     """
     with _refused_garbage():
-        content, files = _unpacked(data, "images")
-        requests = [_request(row, content["made_by"]) for row in content["images"]]
-        outcomes = [_outcome(row, files) for row in content["images"]]
-        return ImagePack(
-            requests=requests,
-            outcomes=outcomes,
-            provenance=dict(content["provenance"]),
-            reports=dict(content["reports"]),
-            seen=_vectors(content, files),
-        )
+        content, files = _unpacked(data, kind)
+        if kind == "images":
+            return _image_pack(content, files)
+        return _reading_pack(content, files)
 
 
-def unpacked_readings(data: bytes) -> ReadingPack:
-    """Return a pack of readings from its bytes.
+def _image_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> ImagePack:
+    return ImagePack(
+        requests=[_request(row, content["made_by"]) for row in content["images"]],
+        outcomes=[_outcome(row, files) for row in content["images"]],
+        provenance=dict(content["provenance"]),
+        reports=dict(content["reports"]),
+        seen=_vectors(content, files),
+    )
 
-    Raises
-    ------
-    DamagedPack
-        If it is incomplete or damaged, or askew would not have written it.
-    """
-    with _refused_garbage():
-        content, files = _unpacked(data, "readings")
-        answers = content["answers"]
-        if not all(is_valid("answers", row) for row in answers):
-            raise DamagedPack("contains an answer that askew does not write")
-        return ReadingPack(
-            answers=answers,
-            questions=dict(content["questions"]),
-            vectors=_vectors(content, files),
-        )
+
+def _reading_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> ReadingPack:
+    answers = content["answers"]
+    if not all(is_valid("answers", row) for row in answers):
+        raise DamagedPack("contains an answer that askew does not write")
+    return ReadingPack(
+        answers=answers, questions=dict(content["questions"]), vectors=_vectors(content, files)
+    )
 
 
 @contextmanager

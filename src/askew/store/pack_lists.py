@@ -1,0 +1,30 @@
+"""Lists of the packs that runs want, from which a merge knows which packs are absent."""
+
+import json
+from collections.abc import Sequence
+
+from askew.store.files import digest_of
+from askew.store.foreign import json_value
+from askew.store.pack_folder import PLANS, PackStorage
+
+ATTEMPTS = 4
+"""Number of times that a damaged file is read. The damage may have happened on the way."""
+
+
+def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:
+    """Write the list of the packs of one round of a plan, unless it exists."""
+    content = {"plan": plan_hash, "round": number, "packs": list(paths)}
+    text = json.dumps({**content, "sha256": digest_of(content)}, indent=0)
+    packs.put(f"{PLANS}/{plan_hash}-{number}.json", text.encode("ascii"))
+
+
+def read_list(packs: PackStorage, path: str) -> list[str] | None:
+    """Return the paths in a list; None for a damaged list."""
+    for _ in range(ATTEMPTS):
+        try:
+            content = json_value(packs.get(path) or b"{}")
+        except ValueError:
+            continue
+        if isinstance(content, dict) and content.pop("sha256", None) == digest_of(content):
+            return list(content["packs"])
+    return None
