@@ -5,7 +5,8 @@ from pathlib import Path
 from askew.errors import RunError, UsageError
 from askew.pages.words import plural
 from askew.store.merge import MergeReport, merge_all
-from askew.store.pack_folder import ASIDE, opened_packs
+from askew.store.pack_address import opened_packs
+from askew.store.pack_storage import ASIDE
 from askew.store.store import Store
 
 LARGEST_LIST = 5

@@ -18,7 +18,7 @@ from test_share import alone, assert_equal, gather, left, share
 
 from askew.store import bucket
 from askew.store.merge import merge_all
-from askew.store.pack_folder import opened_packs
+from askew.store.pack_address import opened_packs
 from askew.store.store import Store
 from faulty_proxy import FAULTS, Faults, faulty
 

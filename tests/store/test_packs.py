@@ -23,7 +23,9 @@ from askew.store.bucket import OVERWRITES, Bucket
 from askew.store.files import sha256
 from askew.store.imagefile import EncodedPicture, encode
 from askew.store.merge import read_pack, take_pack
-from askew.store.pack_folder import PackFolder, PackStorage, opened_packs
+from askew.store.pack_address import opened_packs
+from askew.store.pack_folder import PackFolder
+from askew.store.pack_storage import PackStorage
 from askew.store.packs import (
     DamagedPack,
     ImagePack,

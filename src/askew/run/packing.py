@@ -11,7 +11,7 @@ from askew.store.entries import read_bytes
 from askew.store.files import sha256
 from askew.store.imagefile import EncodedPicture
 from askew.store.merge import read_pack, take_images
-from askew.store.pack_folder import PackStorage
+from askew.store.pack_storage import PackStorage
 from askew.store.packs import (
     DamagedPack,
     ImagePack,

@@ -22,8 +22,9 @@ from askew.run.live import opened_live
 from askew.run.packing import PackingStore, SliceMaker
 from askew.run.recording import ImageSlice, RecordingRun
 from askew.store.merge import merge
-from askew.store.pack_folder import PackStorage, opened_packs
+from askew.store.pack_address import opened_packs
 from askew.store.pack_lists import write_list
+from askew.store.pack_storage import PackStorage
 
 Gather = Callable[[Run], object]
 

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
 from askew.errors import RESUME, MissingPackage, StoreError, UsageError
-from askew.store.pack_folder import ASIDE, SLICES
+from askew.store.pack_storage import ASIDE, SLICES
 
 T = TypeVar("T")
 

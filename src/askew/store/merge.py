@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from askew.store.pack_folder import PLANS, PackStorage
 from askew.store.pack_lists import ATTEMPTS, read_list
+from askew.store.pack_storage import PLANS, PackStorage
 from askew.store.packs import DamagedPack, ImagePack, ReadingPack, Vector, kind_of, unpacked
 from askew.store.store import Store
 

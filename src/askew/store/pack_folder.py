@@ -1,75 +1,15 @@
-"""Places where packs are kept: a folder that several machines see."""
+"""Packs in a folder that several machines see."""
 
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from askew.errors import StoreError
 from askew.store.entries import read_bytes
 from askew.store.files import explain_os_error
-
-SLICES = "slices"
-"""Folder of packs."""
-
-PLANS = "plans"
-"""Folder of lists of the packs that runs want."""
-
-ASIDE = "damaged"
-"""Folder of damaged packs that were moved away."""
-
-
-class PackStorage(Protocol):
-    """A place of files that never change, which several machines can write at once.
-
-    Attributes
-    ----------
-    address
-        The address of the place, without credentials.
-    note
-        A sentence about the place for the user; empty for none.
-    """
-
-    address: str
-    note: str
-
-    def paths(self, folder: str = SLICES) -> set[str]:
-        """Return the paths of all files in a folder.
-
-        Raises
-        ------
-        StoreError
-            If the place cannot be read.
-        """
-
-    def put(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist. Return False, and write nothing, if it exists.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
-        """
-
-    def get(self, path: str) -> bytes | None:
-        """Return the content of a file; None if there is no such file.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
-
-    def set_aside(self, path: str) -> None:
-        """Move a damaged file to the folder `damaged`, so that it counts as absent.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be moved.
-        """
+from askew.store.pack_storage import ASIDE, SLICES
 
 
 class PackFolder:
@@ -152,18 +92,3 @@ def _named(part: Path, file: Path) -> bool:
     except OSError:  # a file system without links: equal packs may replace each other
         os.replace(part, file)
     return True
-
-
-def opened_packs(address: str) -> PackStorage:
-    """Return the place of packs with this address: a folder, or a bucket such as s3://bucket/prefix.
-
-    Raises
-    ------
-    UsageError
-        If the address cannot be used.
-    """
-    if "://" in address:
-        from askew.store.bucket import Bucket
-
-        return Bucket(address.rstrip("/"))
-    return PackFolder(Path(address))

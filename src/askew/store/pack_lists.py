@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from askew.store.files import digest_of
 from askew.store.foreign import json_value
-from askew.store.pack_folder import PLANS, PackStorage
+from askew.store.pack_storage import PLANS, PackStorage
 
 ATTEMPTS = 4
 """Number of times that a damaged file is read. The damage may have happened on the way."""

@@ -1,0 +1,21 @@
+"""Opening the place of packs by its address."""
+
+from pathlib import Path
+
+from askew.store.pack_folder import PackFolder
+from askew.store.pack_storage import PackStorage
+
+
+def opened_packs(address: str) -> PackStorage:
+    """Return the place of packs with this address: a folder, or a bucket such as s3://bucket/prefix.
+
+    Raises
+    ------
+    UsageError
+        If the address cannot be used.
+    """
+    if "://" in address:
+        from askew.store.bucket import Bucket
+
+        return Bucket(address.rstrip("/"))
+    return PackFolder(Path(address))
