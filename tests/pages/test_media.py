@@ -57,7 +57,8 @@ def test_a_set_is_named_by_its_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("initial", "others", "shown"), [(1, 8, (100, 12)), (60, 0, (12, 12)), (500, 4000, (6, 4))]
+    ("initial", "others", "shown"),
+    [(1, 8, (100, 12)), (1, 26, (100, 12)), (60, 0, (2, 12)), (60, 420, (2, 0))],
 )
 def test_a_page_stays_small(initial: int, others: int, shown: tuple[int, int]) -> None:
     assert media.allowance(initial, others) == shown

@@ -34,8 +34,10 @@ OVERLAY = 144
 LARGE = 360
 """Longest side of a small copy, of an overlay, and of a large copy, in pixels."""
 
-TOTAL = 1500
-"""Approximate number of small copies in a page. A photograph takes about 4 kB."""
+TOTAL = 500
+"""Approximate number of small copies in a page. A photograph takes about 4.6 kB, so that the page has
+less than 3 MB.
+"""
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
 """Evenly spaced anchors of the color map viridis (by S. van der Walt and N. Smith, CC0).
@@ -86,11 +88,12 @@ def allowance(initial: int, others: int) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Images of each baseline set (6 to 100) and of each other set (4 to 12).
+        Images of each baseline set (2 to 100) and of each other set (0 to 12). Baseline images are
+        shown about twice, and a third more rows repeat the baseline set beside each axis.
     """
-    of_initial = max(6, min(100, TOTAL // (2 * max(initial, 1))))
-    rest = TOTAL - min(of_initial, 48) * initial
-    return of_initial, max(4, min(12, rest // max(2 * others, 1)))
+    of_initial = max(2, min(100, TOTAL // (4 * max(initial, 1))))
+    rest = TOTAL - 2 * min(of_initial, 48) * initial
+    return of_initial, max(0, min(12, round(3 * rest / max(4 * others, 1))))
 
 
 def picture_row(

@@ -40,6 +40,8 @@ ROWS = 24
 TOGETHER = "all prompts together"
 """Anchor of the details about all prompts together."""
 
+MANY_SETS = "The run has too many image sets to show images of each. The store has all images."
+
 CONCEPTS = 14
 """Number of concepts in the table of an axis."""
 
@@ -385,7 +387,7 @@ class AuditView:
         if axis.second_tests:
             yield b.Details(f"Other axes that change with {axis_label(name)}", _second_axes(axis))
 
-    def _pictures_of_axis(self, prompt: str, name: str) -> b.PictureGrid:
+    def _pictures_of_axis(self, prompt: str, name: str) -> b.Block:
         """Return the first images of the baseline set and the counterfactual sets of an axis."""
         sets = [
             picture_set
@@ -397,6 +399,8 @@ class AuditView:
         most = self._most_initial
         if any(picture_set.axis is not None for picture_set in sets):
             most = min(self._most_initial, self._most_other)
+        if not most:
+            return b.Paragraph(MANY_SETS, muted=True)
         return b.PictureGrid("", tuple(self._row(picture_set, most) for picture_set in sets))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.IntervalChart:

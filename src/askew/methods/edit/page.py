@@ -249,7 +249,7 @@ class EditView:
         """Yield the first input images of each group with their edits toward each word."""
         plan = self.findings.plan
         rows_per_word = len(plan.strengths) + 1
-        most = max(4, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
+        most = max(1, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
         caption = f"Run seed {plan.seed}; below each input image its edits by strength"
         places = product(plan.groups, plan.words)
         for group, word in places:
