@@ -74,7 +74,7 @@ def test_weights_of_a_variant_need_its_name(copy: Path) -> None:
 def test_errors_of_other_folders_describe_a_pipeline(copy: Path, tmp_path: Path) -> None:
     assert "there is no folder" in refusal(tmp_path / "nowhere")
     assert "contains no model_index.json" in refusal(copy / "unet")
-    assert "single file" in refusal(copy / "vae" / "config.json")
+    assert "safetensors" in refusal(copy / "vae" / "config.json")
     edit(copy, _class_name="PipelineOfTheFuture")
     assert "try a newer version of diffusers" in refusal(copy)
     edit(copy, _class_name="StableDiffusionUpscalePipeline")

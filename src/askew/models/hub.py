@@ -127,7 +127,9 @@ class Pretrained:
                 return _snapshot(self.name, self.identity, wanted)
 
 
-def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
+def find_pretrained(
+    name: str, revision: str | None = None, *, needs_weights: bool = True
+) -> Pretrained:
     """Find the folder or the repository that a name means. A folder comes first.
 
     Only small files are downloaded. Without a network, a repository that was downloaded earlier is
@@ -139,6 +141,8 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
         Folder, or ID of a repository.
     revision
         Branch, tag or commit of a repository.
+    needs_weights
+        Whether the network must have weights; configurations alone have none.
 
     Raises
     ------
@@ -161,7 +165,7 @@ def find_pretrained(name: str, revision: str | None = None) -> Pretrained:
         )
     else:
         network = _find_on_hub(name, revision)
-    if not any(file.endswith(WEIGHTS) for file in network.files):
+    if needs_weights and not any(file.endswith(WEIGHTS) for file in network.files):
         raise UsageError(f"{name!r} {NO_SAFETENSORS}")
     return network
 
@@ -198,12 +202,12 @@ def _find_on_hub(name: str, revision: str | None) -> Pretrained:
 
 
 def file_state(name: str, revision: str | None = None) -> object:
-    """Return a value that changes with the files of a network. Files of a folder are not read."""
+    """Return a value that changes with the file or the files of a network. No file is read."""
     path = Path(name).expanduser()
     if not name or not path.exists():
         return find_pretrained(name, revision).identity
     state = []
-    for file in _files_below(path):
+    for file in _files_below(path) if path.is_dir() else [""]:
         facts = (path / file).stat()
         state.append((file, facts.st_size, facts.st_mtime_ns))
     return state

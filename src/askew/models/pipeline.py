@@ -28,22 +28,19 @@ if TYPE_CHECKING:
 FACTS = ("revision", "settings", "batch_size", "dtype")
 """Facts of a pipeline that are stored with a run."""
 
-ADAPTERS = ("lora", "textual_inversion")
-"""Settings that name files, which change a pipeline."""
+FILE_SETTINGS = ("config", "lora", "textual_inversion")
+"""Settings that name files or folders, which change a pipeline."""
 
 
-def _adapter_states(text: str) -> list[object]:
-    """Return a value that changes with the files that a setting of `ADAPTERS` names."""
-    states: list[object] = []
-    for part in text.split(","):
-        for address in filter(None, (part.strip(), part.strip().rpartition(":")[0])):
-            path = Path(address).expanduser()
-            if path.is_dir():
-                states.append(file_state(address))
-            elif path.is_file():
-                facts = path.stat()
-                states.append((address, facts.st_size, facts.st_mtime_ns))
-    return states
+def _states(text: str) -> list[object]:
+    """Return a value that changes with the files that a setting of `FILE_SETTINGS` names."""
+    addresses = [part.strip() for part in text.split(",")]
+    addresses += [address.rpartition(":")[0] for address in addresses]
+    return [
+        file_state(address)
+        for address in addresses
+        if address and Path(address).expanduser().exists()
+    ]
 
 
 class PipelineModel:
@@ -108,13 +105,13 @@ class PipelineModel:
         """
         remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
-        adapters = [_adapter_states(str(self._given.get(name) or "")) for name in ADAPTERS]
+        others = [_states(str(self._given.get(name) or "")) for name in FILE_SETTINGS]
         cleaning = [bool(find_spec(module)) for module in CAPTION_CLEANING]
         identity = (
             self.name,
             self._given,
             files,
-            adapters,
+            others,
             package_versions(),
             cleaning,
             node(),

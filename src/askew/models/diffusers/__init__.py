@@ -127,7 +127,7 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     Parameters
     ----------
     name
-        A folder, or a repository's ID.
+        A folder, a repository's ID, or a single checkpoint file.
     **settings
         Settings of `DiffusersModel`, and every text, number or switch that the pipeline takes when
         it is called.
@@ -138,4 +138,5 @@ def create(name: str, **settings: Setting) -> PipelineModel:
         If the pipeline cannot be opened.
     """
     MissingPackage.unless_installed("torch", "models", f"the model {f'diffusers/{name}'!r}")
-    return PipelineModel(name, f"diffusers/{name}", recommended_settings(name), None, **settings)
+    recommended = recommended_settings(str(settings.get("config") or name))
+    return PipelineModel(name, f"diffusers/{name}", recommended, None, **settings)

@@ -10,8 +10,8 @@ from typing import Any, Self
 from diffusers.utils import logging
 
 from askew.errors import MissingPackage, UsageError
-from askew.models.diffusers.loading import weights_header
 from askew.models.diffusers.repository import LIBRARY, quiet
+from askew.models.diffusers.weights import weights_header
 from askew.models.hub import NO_SAFETENSORS, WEIGHTS, digest_of_file, explain_errors
 
 LORA = "lora"

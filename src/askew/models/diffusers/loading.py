@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,15 +12,16 @@ from typing import Any, Self
 
 import torch
 from diffusers import DiffusionPipeline
+from diffusers.loaders.single_file_utils import SingleFileComponentError
 
 from askew.errors import MissingPackage, ModelError, UnknownName, UsageError
 from askew.models.base import Setting
 from askew.models.device import choose_device, choose_dtype, dtype_name
 from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
 from askew.models.diffusers.settings import loader
+from askew.models.diffusers.weights import weights_bytes
 from askew.models.hub import ANOTHER, CARD, explain_errors
 from askew.store.files import read_json
-from askew.store.foreign import json_value
 
 SAFE = {"use_safetensors": True, "trust_remote_code": False}
 PRIOR = "prior"
@@ -31,11 +31,6 @@ OFFLOADS = ("none", "model", "sequential")
 
 
 GB = 1e9
-FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
-"""Formats that are converted when loaded. Other formats keep their width."""
-
-MOST_HEADER_BYTES = 100_000_000
-"""Largest size of the header of a safetensors file, as in its library."""
 
 PROC = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")
@@ -215,12 +210,15 @@ def load(
             with explain_errors(first.name, LIBRARY, "scheduler"):
                 config = first.kind("scheduler").load_config(folders[0], subfolder="scheduler")
                 parts["scheduler"] = scheduler.from_config(config)  # type: ignore[attr-defined]
-        for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
-            for part in source.components:
-                if issubclass(source.kind(part), torch.nn.Module):
-                    parts[prefix + part] = _network(source, part, folder, place.dtype, variant)
-            parts |= {prefix + part: None for part in source.absent}
-        pipeline = _assemble(first.name, family, folders[0], place.dtype, variant, parts)
+        if first.single_file is not None:
+            pipeline = _from_single_file(first, family, place.dtype, parts)
+        else:
+            for source, folder, prefix in zip(sources, folders, ("", f"{PRIOR}_"), strict=False):
+                for part in source.components:
+                    if issubclass(source.kind(part), torch.nn.Module):
+                        parts[prefix + part] = _network(source, part, folder, place.dtype, variant)
+                parts |= {prefix + part: None for part in source.absent}
+            pipeline = _assemble(first.name, family, folders[0], place.dtype, variant, parts)
         pipeline.set_progress_bar_config(disable=True)
         change(pipeline)
         place.take(pipeline)
@@ -248,10 +246,57 @@ def _part_sizes(
     """Return the bytes of the weights of every component once they are loaded."""
     sizes = []
     for source, folder in zip(sources, folders, strict=True):
+        if source.single_file is not None:
+            sizes.append(weights_bytes(source.single_file, dtype))
+            continue
         for part in source.components:
             files = [folder / file for file in source.weights(part, variant)]
             sizes.append(sum(weights_bytes(file, dtype) for file in files if file.exists()))
     return sizes
+
+
+def _from_single_file(
+    source: Repository, family: type[DiffusionPipeline], dtype: torch.dtype, parts: dict[str, Any]
+) -> Any:
+    """Load the pipeline of a single checkpoint file, without a safety checker.
+
+    accelerate leaves absent weights without values. Without it they would be random numbers.
+    """
+    MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
+    if not hasattr(family, "from_single_file"):
+        raise UsageError(
+            f"{source.name!r}: diffusers loads no {family.__name__} from a single file; name a "
+            "folder that save_pretrained wrote"
+        )
+    with explain_errors(source.name, LIBRARY):
+        try:
+            pipeline = family.from_single_file(
+                str(source.single_file),
+                config=str(source.network.folder),
+                torch_dtype=dtype,
+                local_files_only=True,
+                **parts,
+            )
+        except SingleFileComponentError as error:
+            lacking = re.search(r"load (\w+)", str(error))
+            raise UsageError(
+                f"the file {source.name!r} has no weights of a {lacking[1] if lacking else 'part'}; "
+                "give a folder that has them, as in -M config=FOLDER"
+            ) from error
+        except (RuntimeError, ValueError, KeyError) as error:
+            raise _another_layout(source.name) from error
+    networks = [part for part in pipeline.components.values() if isinstance(part, torch.nn.Module)]
+    if any(weights.is_meta for network in networks for weights in network.parameters()):
+        raise _another_layout(source.name)
+    return pipeline
+
+
+def _another_layout(name: str) -> UsageError:
+    return UsageError(
+        f"the file {name!r} lacks weights that its configuration lists, or has another layout; name "
+        "a complete file, or give the folder or ID of a pipeline of the same layout, as in "
+        "-M config=FOLDER"
+    )
 
 
 def _assemble(
@@ -305,56 +350,6 @@ def _network(
         # Pipelines with clip_skip look for the norm in this place.
         network.text_model = SimpleNamespace(final_layer_norm=network.final_layer_norm)
     return network  # type: ignore[no-any-return]
-
-
-def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Return the memory of the weights in a safetensors file once they are loaded as `dtype`.
-
-    Only the header of the file is read.
-
-    Raises
-    ------
-    ModelError
-        If the header is damaged.
-    """
-    total = 0
-    try:
-        for tensor in weights_header(file).values():
-            if tensor["dtype"] in FLOATS:
-                total += math.prod(tensor["shape"]) * dtype.itemsize
-            else:
-                start, end = tensor["data_offsets"]
-                total += end - start
-    except (ValueError, TypeError, KeyError) as error:
-        raise _damaged(file, error) from error
-    return total
-
-
-def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Return the description of each tensor of a safetensors file, by name.
-
-    Raises
-    ------
-    ModelError
-        If the header is damaged.
-    """
-    try:
-        with file.open("rb") as stream:
-            (length,) = struct.unpack("<Q", stream.read(8))
-            if length > MOST_HEADER_BYTES:
-                raise ValueError(f"it states {length} bytes")
-            header: dict[str, Any] = json_value(stream.read(length))
-        header.pop("__metadata__", None)
-    except (ValueError, TypeError, AttributeError, struct.error) as error:
-        raise _damaged(file, error) from error
-    return header
-
-
-def _damaged(file: Path, error: Exception) -> ModelError:
-    return ModelError(
-        f"the weights {file} are damaged: their header cannot be read ({error}). Delete the file "
-        "and download it again"
-    )
 
 
 def free_bytes(device: torch.device) -> float:

@@ -208,7 +208,7 @@ class DiffusersModel(PipelineMaker[Request]):
     Parameters
     ----------
     location
-        A folder, or a repository's ID on the Hugging Face Hub.
+        A folder, a repository's ID on the Hugging Face Hub, or a single checkpoint file.
     name
         Name of the model in results. By default diffusers/LOCATION.
     defaults
@@ -229,6 +229,9 @@ class DiffusersModel(PipelineMaker[Request]):
     batch_size
         Number of images that are made at a time. 0 chooses for the device. It is halved when memory
         runs out.
+    config
+        For a single file: folder or ID of a pipeline of the same layout. By default it is told by
+        the names of the weights.
     lora
         LoRA weights that are added, as "PATH:WEIGHT,PATH:WEIGHT".
     textual_inversion
@@ -270,12 +273,13 @@ class DiffusersModel(PipelineMaker[Request]):
         dtype: Setting = AUTO,
         offload: Setting = "none",
         batch_size: Setting = 0,
+        config: Setting = "",
         lora: Setting = "",
         textual_inversion: Setting = "",
         **settings: Setting,
     ) -> None:
         self.name = name or f"diffusers/{location}"
-        self.repository = find_repository(str(location), str(revision) or None)
+        self.repository = find_repository(str(location), str(revision) or None, str(config))
         family = pipeline_class(self.repository)
         self._variant = str(variant)
         self._sources = all_sources(self.repository, family, self._variant)

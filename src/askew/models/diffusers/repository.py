@@ -16,6 +16,7 @@ from diffusers.utils import logging as diffusers_logging
 from transformers.utils import logging as transformers_logging
 
 from askew.errors import ModelError, UsageError
+from askew.models.diffusers import single_file
 from askew.models.hub import (
     ANOTHER,
     NO_SAFETENSORS,
@@ -74,12 +75,15 @@ class Repository:
         (library, class) by name, such as unet: (diffusers, UNet2DConditionModel).
     absent
         Names of components without which it was saved.
+    single_file
+        Checkpoint file with the weights. None if each component has its own.
     """
 
     network: Pretrained
     class_name: str
     components: Mapping[str, tuple[str, str]]
     absent: tuple[str, ...] = ()
+    single_file: Path | None = None
 
     @property
     def name(self) -> str:
@@ -127,11 +131,15 @@ class Repository:
     def fetch(self, variant: str = "") -> Path:
         """Download the weights if they are absent, and return the folder of the pipeline.
 
+        For a single file, it is the folder of the configurations.
+
         Raises
         ------
         ModelError
             If they cannot be downloaded.
         """
+        if self.single_file is not None:
+            return self.network.folder
         return self.network.fetch(
             file for component in self.components for file in self.weights(component, variant)
         )
@@ -144,6 +152,13 @@ class Repository:
         UsageError
             If a component is incomplete or cannot be loaded safely.
         """
+        if self.single_file is not None:
+            if variant:
+                raise UsageError(
+                    f"{self.name!r} is a single file and has no variant {variant!r}; leave out "
+                    "-M variant"
+                )
+            return
         with explain_errors(self.name), quiet():
             for component in self.components:
                 self._check(component, variant)
@@ -194,7 +209,7 @@ def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
     return ""
 
 
-def find_repository(name: str, revision: str | None = None) -> Repository:
+def find_repository(name: str, revision: str | None = None, config: str = "") -> Repository:
     """Find the pipeline that a name means.
 
     Only its small files are downloaded.
@@ -202,9 +217,12 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
     Parameters
     ----------
     name
-        A folder, or the ID of a repository on the Hugging Face Hub.
+        A folder, the ID of a repository on the Hugging Face Hub, or a single checkpoint file.
     revision
         Branch, tag or commit of a repository.
+    config
+        For a single file: folder or ID of a pipeline of the same layout, "" to tell it by the names
+        of the weights.
 
     Raises
     ------
@@ -213,8 +231,12 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
     ModelError
         If the Hub cannot be reached.
     """
-    _check_path(name)
-    network = find_pretrained(name, revision)
+    path = Path(name).expanduser()
+    if name and path.is_file():
+        network = single_file.find(name, path, revision, config)
+    else:
+        _check_folder(name, config)
+        network = find_pretrained(name, revision)
     index = _read_index(network)
     if index.get("requires_aesthetics_score"):
         raise UsageError(
@@ -234,21 +256,19 @@ def find_repository(name: str, revision: str | None = None) -> Repository:
         class_name=str(index["_class_name"]),
         components=components,
         absent=tuple(sorted(parts.keys() - components.keys())),
+        single_file=path if path.is_file() else None,
     )
 
 
-def _check_path(name: str) -> None:
-    """Raise UsageError for a file, and for a folder that is not a pipeline."""
+def _check_folder(name: str, config: str) -> None:
+    """Raise UsageError for a folder that is not a pipeline, or that needs no configuration."""
+    if config:
+        raise UsageError(f"{name!r} is not a single file and needs no -M config; leave it out")
     path = Path(name).expanduser()
-    if path.is_file():
-        raise UsageError(
-            f"{name!r} is a single file, but askew reads pipelines from folders; load it once with "
-            "diffusers (from_single_file), write it with save_pretrained, and name that folder"
-        )
     if name and path.is_dir() and not (path / INDEX).is_file():
         raise UsageError(
             f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; name the "
-            "folder that save_pretrained of a pipeline wrote"
+            "folder that save_pretrained of a pipeline wrote, or a single checkpoint file"
         )
 
 

@@ -61,7 +61,18 @@ NOT_SETTINGS = (
     "return_dict",
     "callback_steps",
 )
-OTHERS = ("batch_size", "device", "dtype", "offload", "revision", "scheduler", "variant")
+OTHERS = (
+    "batch_size",
+    "config",
+    "device",
+    "dtype",
+    "lora",
+    "offload",
+    "revision",
+    "scheduler",
+    "textual_inversion",
+    "variant",
+)
 """Settings that are not parameters of the pipeline's call."""
 
 WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}

@@ -1,0 +1,68 @@
+"""Headers of safetensors files, which describe weights without their values."""
+
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from askew.errors import ModelError
+from askew.store.foreign import json_value
+
+FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
+"""Formats that are converted when loaded. Other formats keep their width."""
+
+MOST_HEADER_BYTES = 100_000_000
+"""Largest size of the header of a safetensors file, as in its library."""
+
+
+def weights_bytes(file: Path, dtype: torch.dtype) -> int:
+    """Return the memory of the weights in a safetensors file once they are loaded as `dtype`.
+
+    Only the header of the file is read.
+
+    Raises
+    ------
+    ModelError
+        If the header is damaged.
+    """
+    total = 0
+    try:
+        for tensor in weights_header(file).values():
+            if tensor["dtype"] in FLOATS:
+                total += math.prod(tensor["shape"]) * dtype.itemsize
+            else:
+                start, end = tensor["data_offsets"]
+                total += end - start
+    except (ValueError, TypeError, KeyError) as error:
+        raise _damaged(file, error) from error
+    return total
+
+
+def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
+    """Return the description of each tensor of a safetensors file, by name.
+
+    Raises
+    ------
+    ModelError
+        If the header is damaged.
+    """
+    try:
+        with file.open("rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            if length > MOST_HEADER_BYTES:
+                raise ValueError(f"it states {length} bytes")
+            header: dict[str, Any] = json_value(stream.read(length))
+        header.pop("__metadata__", None)
+    except (ValueError, TypeError, AttributeError, struct.error) as error:
+        raise _damaged(file, error) from error
+    return header
+
+
+def _damaged(file: Path, error: Exception) -> ModelError:
+    return ModelError(
+        f"the weights {file} are damaged: their header cannot be read ({error}). Delete the file "
+        "and download it again"
+    )
