@@ -178,6 +178,20 @@ def test_a_temporary_failure_is_repeated_and_reported() -> None:
     assert [sentence.partition("answered ")[2][:3] for sentence in sentences] == ["503", "503"]
 
 
+@pytest.mark.parametrize(("asked", "waits"), [("0.05", True), ("500", False)])
+def test_a_stated_pause_is_kept_unless_it_is_too_long(asked: str, waits: bool) -> None:
+    sentences: list[str] = []
+    busy = Reply(b"busy", 429, headers={"Retry-After": asked})
+    with comfy(at("/prompt", busy, times=1)) as server, message_listener(sentences.append):
+        if waits:
+            image_of(model_at(server.url))
+        else:
+            with pytest.raises(ServerError, match="answered 429: busy"):
+                image_of(model_at(server.url))
+    follows = [sentence.partition("follows in ")[2] for sentence in sentences]
+    assert follows == (["0.1 s"] if waits else [])
+
+
 def test_an_image_that_takes_too_long_is_an_error() -> None:
     with comfy() as server:
         server.unfinished = 10**9

@@ -7,6 +7,7 @@ same server only.
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -22,6 +23,7 @@ from askew.hosted import (
     check_address_of_server,
     doubled_pause,
     key_in,
+    pause_after,
     quoted,
     wait_for_attempt,
 )
@@ -36,6 +38,22 @@ LONGEST_WAIT = 2.0
 
 ANSWER_SECONDS = 60.0
 """Seconds without any data after which a request fails. The image itself may take longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """A failed request.
+
+    Attributes
+    ----------
+    error
+        The failure.
+    pause
+        Seconds before another attempt; None if another attempt is pointless.
+    """
+
+    error: ServerError
+    pause: float | None = None
 
 
 class ComfyServer:
@@ -149,19 +167,20 @@ class ComfyServer:
         """Return the answer to a request, which is sent again after a temporary failure."""
         attempt = 1
         while True:
-            error = self._attempt(method, path, content)
-            if isinstance(error, httpx2.Response):
-                return error
-            is_temporary = error.status is None or error.status == 429 or error.status >= 500
+            answer = self._attempt(method, path, content, attempt)
+            if isinstance(answer, httpx2.Response):
+                return answer
+            status = answer.error.status
             # a workflow that was perhaps queued is not queued a second time
-            may_repeat = method == "GET" or error.status is not None
-            if not (is_temporary and may_repeat) or attempt == ATTEMPTS:
-                raise error
-            pause = doubled_pause(attempt)
+            may_repeat = method == "GET" or status is not None
+            if answer.pause is None or not may_repeat or attempt == ATTEMPTS:
+                raise answer.error
             attempt += 1
-            wait_for_attempt(attempt, ATTEMPTS, self.url, error.status, pause)
+            wait_for_attempt(attempt, ATTEMPTS, self.url, status, answer.pause)
 
-    def _attempt(self, method: str, path: str, content: object) -> httpx2.Response | ServerError:
+    def _attempt(
+        self, method: str, path: str, content: object, attempt: int
+    ) -> "httpx2.Response | FailedAttempt":
         """Return the answer to a request, or its failure."""
         separator = "&" if "?" in path else "?"
         query = f"{separator}{self._query}" if self._query else ""
@@ -169,26 +188,33 @@ class ComfyServer:
         try:
             answer = self._client.request(method, address, json=content)
         except PermanentFailure as error:
-            return ServerError(f"{self.url} {error}", status=400)
+            return FailedAttempt(ServerError(f"{self.url} {error}"))
         except httpx2.TimeoutException:
-            return ServerError(f"{self.url} did not answer within {ANSWER_SECONDS:g} s")
+            silent = ServerError(f"{self.url} did not answer within {ANSWER_SECONDS:g} s")
+            return FailedAttempt(silent, doubled_pause(attempt))
         except httpx2.HTTPError as error:
-            return ServerError(
+            unreachable = ServerError(
                 f"{self.url} cannot be reached ({self._quoted(str(error))}); is the server "
                 "running, and is the address right?"
             )
+            return FailedAttempt(unreachable, doubled_pause(attempt))
+        if answer.is_success:
+            return answer
+        pause = pause_after(answer.status_code, answer.headers, attempt)
+        return FailedAttempt(self._status_error(answer), pause)
+
+    def _status_error(self, answer: httpx2.Response) -> ServerError:
+        """Return the error for a redirect or a failure status."""
         if answer.is_redirect:
             place = self._quoted(answer.headers.get("location", ""))
             return ServerError(f"{self.url} redirects to {place}; use that address", status=307)
-        if not answer.is_success:
-            words = self._quoted(answer.text or answer.reason_phrase)
-            hint = "; the key comes from ASKEW_API_KEY" if answer.status_code in (401, 403) else ""
-            return ServerError(
-                f"{self.url} answered {answer.status_code}: {words}{hint}",
-                status=answer.status_code,
-                words=words,
-            )
-        return answer
+        words = self._quoted(answer.text or answer.reason_phrase)
+        hint = "; the key comes from ASKEW_API_KEY" if answer.status_code in (401, 403) else ""
+        return ServerError(
+            f"{self.url} answered {answer.status_code}: {words}{hint}",
+            status=answer.status_code,
+            words=words,
+        )
 
     def _quoted(self, content: object) -> str:
         """Return a server's message in one bounded line, without secrets that it may repeat."""
