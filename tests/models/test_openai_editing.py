@@ -153,6 +153,13 @@ def test_a_form_keeps_the_bytes_of_its_fields() -> None:
     assert fields == {"a": b"x\r\n--\n y", "b": b""}
 
 
+def test_a_large_file_of_a_form_is_read() -> None:
+    content = bytes(range(256)) * 8_000
+    body = form(("image", "@")).replace(b'"image"', b'"image"; filename="a.png"')
+    fields = read_form("multipart/form-data; boundary=b", body.replace(b"@", content))
+    assert fields == {"image": content}
+
+
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [
@@ -161,6 +168,8 @@ def test_a_form_keeps_the_bytes_of_its_fields() -> None:
         ("multipart/form-data; boundary=b", form(("a", "b"))[:-6]),
         ("multipart/form-data; boundary=b", b""),
         ("multipart/form-data; boundary=b", form(*[("a", "b")] * 100)),
+        ("multipart/form-data; boundary=b", form(("a", "b")).replace(b"name", b"other")),
+        ("multipart/form-data; boundary=\xff", form(("a", "b"))),
         ("multipart/form-data; boundary=b", form(("prompt", "x"))),
         ("multipart/form-data; boundary=b", form(("image", "x"))),
         ("multipart/form-data; boundary=b", form(("image", "x"), ("mask", "x"))),

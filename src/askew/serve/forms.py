@@ -1,8 +1,10 @@
 """Bodies of requests: their size, and forms with files (multipart/form-data), such as images to edit."""
 
-import re
+import logging
 from collections.abc import Mapping
 
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.requests import Request as HTTPRequest
 
 from askew.serve.replies import BadRequest
@@ -10,8 +12,9 @@ from askew.serve.replies import BadRequest
 MOST_PARTS = 64
 """Greatest number of fields of a form."""
 
-_BOUNDARY = re.compile(r'boundary="?([^";,]{1,70})"?', re.IGNORECASE)
-_NAME = re.compile(rb'\bname="([^"]*)"', re.IGNORECASE)
+FORM = b"multipart/form-data"
+
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the reply has the error
 
 
 def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
@@ -29,21 +32,56 @@ def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
     BadRequest
         If it is not such a form.
     """
-    boundary = _BOUNDARY.search(content_type)
-    if boundary is None or not content_type.lower().startswith("multipart/form-data"):
+    kind, options = parse_options_header(content_type)
+    if kind != FORM or b"boundary" not in options:
         raise BadRequest("the request must be multipart/form-data, with the image as a file")
-    separator = b"\r\n--" + boundary[1].encode()
-    parts = (b"\r\n" + body).split(separator, MOST_PARTS + 1)
-    if len(parts) < 3 or not parts[-1].startswith(b"--"):
-        raise BadRequest(f"the form is not complete, or has more than {MOST_PARTS} fields")
-    fields = {}
-    for part in parts[1:-1]:
-        head, _, content = part.partition(b"\r\n\r\n")
-        name = _NAME.search(head)
+    form = _Form()
+    try:
+        parser = FormParser(
+            kind.decode(),
+            form.add_field,
+            form.add_file,
+            form.end,
+            boundary=options[b"boundary"],
+            config={"MAX_MEMORY_FILE_SIZE": len(body) + 1},
+        )
+        parser.write(body)
+        parser.finalize()
+    except FormParserError as error:
+        raise BadRequest(f"the form cannot be read: {error}") from error
+    if not form.is_complete:
+        raise BadRequest("the form is not complete")
+    return form.fields
+
+
+class _Form:
+    """Fields of a form, as the parser reports them."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, bytes] = {}
+        self.is_complete = False
+        self._parts = 0
+
+    def add_field(self, field: Field) -> None:
+        """Add a field without a file name."""
+        self._add(field.field_name, field.value or b"")
+
+    def add_file(self, file: File) -> None:
+        """Add a file, which is in memory."""
+        file.file_object.seek(0)
+        self._add(file.field_name, file.file_object.read())
+
+    def end(self) -> None:
+        """Note that the form has ended."""
+        self.is_complete = True
+
+    def _add(self, name: bytes | None, content: bytes) -> None:
         if name is None:
             raise BadRequest("a field of the form has no name")
-        fields[name[1].decode(errors="replace")] = content
-    return fields
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise BadRequest(f"the form has more than {MOST_PARTS} fields")
+        self.fields[name.decode(errors="replace")] = content
 
 
 async def bounded_body(request: HTTPRequest, most: int) -> bytes:
