@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("store.journal",),
     ("models.base", "measure.base", "store.index", "run.progress", "engine"),
     ("studio",),
-    ("models", "measure"),
+    ("models", "measure", "people.records", "people.folder"),
     ("registry", "plan", "store.keys"),
     ("store",),
     ("findings",),
@@ -39,8 +39,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("method",),
     ("parts",),
     ("methods",),
-    ("studies",),
-    ("commands", "store_commands", "serve", "web"),
+    ("studies", "people"),
+    ("commands", "store_commands", "serve", "web", "people.rating", "people.command"),
     ("cli", "__main__"),
 )
 """From the lowest to the highest. Modules of one layer may import each other."""

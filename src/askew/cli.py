@@ -43,6 +43,9 @@ COMMANDS: Mapping[str, str] = {
     "runs list": "askew.commands:runs_list",
     "runs rm": "askew.commands:runs_rm",
     "store gc": "askew.commands:store_gc",
+    "study new": "askew.people.command:study_new",
+    "study serve": "askew.people.command:study_serve",
+    "study links": "askew.people.command:study_links",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }
@@ -51,6 +54,7 @@ COMMANDS: Mapping[str, str] = {
 GROUPS = {
     "runs": "List or remove runs. `askew runs FOLDER` lists the runs in a folder.",
     "store": "Manage the store of images and answers that runs share.",
+    "study": "Ask people about images: make a study, serve it to raters, and get its results.",
     "studio": "Show the networks and the planted biases of the built-in portrait world.",
 }
 """Commands that have subcommands, each with its description."""

@@ -14,6 +14,9 @@ from askew.pages.words import shorten
 from askew.plan import Plan
 
 LABELS = "labels"
+STUDY = "study"
+"""Provider of labels that raters gave in a study."""
+
 STUDIO = "studio"
 MOST_NAMED = 12
 """Number of words that a warning lists."""
@@ -74,6 +77,11 @@ def _settings_by_instrument(
         for name in owners:
             assigned[name][setting] = value
     return assigned
+
+
+def is_by_people(name: str) -> bool:
+    """Check whether an instrument answers with labels that people gave."""
+    return name == LABELS or _provider(name) == STUDY
 
 
 def _provider(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Studies with human raters: a study folder, an app for raters, and results."""

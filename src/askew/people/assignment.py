@@ -1,0 +1,188 @@
+"""Which rater judges which item in which order, and where attention checks and repeats are."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from askew.people.folder import token_hash
+from askew.people.records import PREFER_NOT, Item, RaterRecord
+from askew.store.keys import derived_seed
+
+ITEMS_PER_CHECK = 12
+"""Number of items of a rater per attention check."""
+
+ITEMS_PER_REPEAT = 20
+"""Number of items of a rater per repeated item."""
+
+CHECK_QUESTION = "This question checks that the questions are read. Please choose “{}”."
+COPIES = 4
+"""Number of checks with the same answer."""
+
+AGAIN = "-again"
+"""Ending of the id of a repeated item."""
+
+TOKEN_BYTES = 16
+
+
+def displayed_options(item: Item, number: int) -> tuple[str, ...]:
+    """Return the options of an item in the order that a rater sees, without special answers.
+
+    Ordinal options are reversed for each second rater, nominal options rotated by the rater's
+    number, so that each option is first equally often. A rater always sees the same order.
+
+    Parameters
+    ----------
+    item
+        The item.
+    number
+        Number of the rater.
+    """
+    options = item.options
+    if len(options) < 2:
+        return options
+    if item.scale == "ordinal":
+        return options[::-1] if number % 2 else options
+    start = number % len(options)
+    return options[start:] + options[:start]
+
+
+def is_mirrored(item: Item, number: int, seed: int) -> bool:
+    """Check whether a rater sees the two groups of an item in exchanged order."""
+    return len(item.groups) == 2 and derived_seed(seed, item.id, str(number), "sides") % 2 == 1
+
+
+def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
+    """Return attention checks with the options of an item: one per answer that can be expected.
+
+    Parameters
+    ----------
+    item
+        An item of the study.
+    texts
+        Texts of special answers.
+    """
+    expected = [*item.options, *(answer for answer in item.special if answer != PREFER_NOT)]
+    checks: list[Item] = []
+    for _, answer in product(range(COPIES), expected):
+        checks.append(
+            replace(
+                item,
+                id=f"check-{item.axis or 'study'}-{len(checks) + 1:02d}",
+                role="check",
+                question=CHECK_QUESTION.format(texts.get(answer, answer)),
+                groups=(),
+                labels=(),
+                prompt="",
+                multiple=False,
+                free_text=False,
+                expected=answer,
+            )
+        )
+    return checks
+
+
+def repeated(item: Item) -> Item:
+    """Return an item that asks another item a second time."""
+    return replace(item, id=f"{item.id}{AGAIN}", role="repeat", repeats=item.id)
+
+
+def assign(
+    items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
+) -> list[RaterRecord]:
+    """Assign items to raters, with attention checks and repeats, in an order per rater.
+
+    Each item gets `per_item` different raters. All raters get equally many items, up to one.
+
+    Parameters
+    ----------
+    items
+        Items of the study, without checks and repeats.
+    checks
+        Attention checks. A rater gets those whose answer is not the rater's first option.
+    raters
+        Number of raters.
+    per_item
+        Number of raters of each item.
+    seed
+        Seed of the assignment.
+    """
+    rng = np.random.default_rng(derived_seed(seed, "assignment"))
+    of_raters: list[list[str]] = [[] for _ in range(raters)]
+    for place in rng.permutation(len(items)).tolist():
+        loads = np.array([len(assigned) for assigned in of_raters])
+        order = np.lexsort((rng.random(raters), loads))
+        for rater in order[:per_item].tolist():
+            of_raters[rater].append(items[place].id)
+    records = []
+    axes = {item.id: item.axis or "" for item in items}
+    for number, assigned in enumerate(of_raters):
+        records.append(
+            RaterRecord(
+                id=f"r{number + 1:03d}",
+                number=number,
+                token="",
+                items=_order(assigned, axes, _passable(checks, number), number, seed),
+            )
+        )
+    return records
+
+
+def _passable(checks: Sequence[Item], number: int) -> list[str]:
+    """Return the checks that a rater who always chooses the first option fails."""
+    return [check.id for check in checks if displayed_options(check, number)[0] != check.expected]
+
+
+def _order(
+    items: Sequence[str], axes: Mapping[str, str], checks: Sequence[str], number: int, seed: int
+) -> tuple[str, ...]:
+    """Return the items of a rater in a random order, with checks and repeats between them.
+
+    Items of an axis follow each other, so that a key keeps its meaning. The order of the axes is
+    random, too.
+    """
+    rng = np.random.default_rng(derived_seed(seed, "order", str(number)))
+    names = sorted({axes[name] for name in items})
+    turns = dict(zip(names, rng.permutation(len(names)).tolist(), strict=True))
+    shuffled_items = [items[place] for place in rng.permutation(len(items)).tolist()]
+    order = sorted(shuffled_items, key=lambda name: turns[axes[name]])
+    first = order[: len(order) // 2]
+    repeats = [f"{name}{AGAIN}" for name in first[: len(items) // ITEMS_PER_REPEAT]]
+    for name in repeats:
+        place = int(rng.integers(3 * len(order) // 4, len(order) + 1))
+        order.insert(place, name)
+    count = len(items) // ITEMS_PER_CHECK
+    if checks and len(items) >= ITEMS_PER_CHECK - 2:
+        count = max(count, 1)
+    shuffled = [checks[place] for place in rng.permutation(len(checks)).tolist()]
+    for turn in range(min(count, len(checks))):
+        part = len(order) / min(count, len(checks))
+        place = int(rng.integers(round(turn * part), max(round((turn + 1) * part), 1)))
+        order.insert(place, shuffled[turn])
+    return tuple(order)
+
+
+def with_new_links(
+    raters: Sequence[RaterRecord], chosen: Sequence[str]
+) -> tuple[list[RaterRecord], dict[str, str]]:
+    """Return raters with new secrets for some of them, and the secrets by rater.
+
+    Parameters
+    ----------
+    raters
+        All raters.
+    chosen
+        Ids of the raters who get new secrets. Their old links no longer work.
+    """
+    tokens = {}
+    records = []
+    for rater in raters:
+        if rater.id not in chosen:
+            records.append(rater)
+            continue
+        token = secrets.token_hex(TOKEN_BYTES)
+        tokens[rater.id] = token
+        records.append(replace(rater, token=token_hash(token)))
+    return records, tokens

@@ -1,0 +1,252 @@
+"""Commands `askew study …`."""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from askew.console import write
+from askew.errors import MissingPackage, UsageError
+from askew.options import Flag, NamesOption, names
+from askew.people.assignment import with_new_links
+from askew.people.folder import StudyFolder
+from askew.people.new import StudyDesign
+from askew.people.new_label import LabelStudy, new_label_study
+from askew.people.records import ExclusionRules
+from askew.people.sources import open_sources
+
+NewKind = Literal["label"]
+
+FromOption = Annotated[
+    NamesOption,
+    Parameter(name="--from", help="Run folders of finished runs, separated by commas."),
+]
+
+StudyArgument = Annotated[Path, Parameter(help="Folder of the study.")]
+
+
+def study_new(
+    kind: NewKind,
+    /,
+    *,
+    from_: FromOption = None,
+    output: Path,
+    axes: NamesOption = None,
+    precision: float | None = None,
+    images: int | None = None,
+    raters: int | None = None,
+    raters_per_item: int = 3,
+    least_checks: float = 0.75,
+    least_seconds: float = 0.8,
+    title: str | None = None,
+    contact: str | None = None,
+    retention: str | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    store: Path | None = None,
+) -> LabelStudy:
+    """Make a study with human raters from the images of finished runs.
+
+    In a study of the kind label, people give the values of axes to single images. askew chooses the
+    images: at random within groups of equal labels by the instruments, and more where instruments
+    disagree. Rules of exclusion are fixed in study.toml before the first answer.
+
+    Examples
+    --------
+    `askew study new label --from runs/nurse --output study --precision 0.05`
+
+    `askew study new label --from runs/nurse --output study --axes gender --images 100`
+
+    Parameters
+    ----------
+    kind
+        Kind of the study.
+    output
+        Folder of the study, which must not exist or be empty.
+    axes
+        Axes to label. [default: all axes of the run]
+    precision
+        Half-width of the shares in the images of the run that the labels are to reach.
+        [default: 0.1]
+    images
+        Number of images per axis, instead of --precision.
+    raters
+        Number of raters. [default: as many as have about 100 questions each]
+    raters_per_item
+        Number of raters of each image.
+    least_checks
+        Share of attention checks that a rater must pass, else the rater is excluded.
+    least_seconds
+        Median seconds per answer below which a rater is excluded.
+    title
+        Title that raters read. [default: Labels of images]
+    contact
+        Person or address that raters can ask. [default: the person who sent the link]
+    retention
+        Time for which answers are kept, as text. [default: until publication, at most 12 months]
+    confidence
+        Level of all intervals.
+    seed
+        Seed of the sample and of all orders.
+    store
+        Store of the runs. [default: .askew beside each run]
+
+    Returns
+    -------
+    LabelStudy
+        The study.
+
+    Raises
+    ------
+    UsageError
+        If a run is not a finished audit, or an option is out of its range.
+    """
+    _check_range("--precision", precision, 0, 0.5)
+    _check_range("--confidence", confidence, 0, 1)
+    for option, count in (("--images", images), ("--raters", raters)):
+        if count is not None and count < 1:
+            raise UsageError(f"{option} is {count}. It must be 1 or more")
+    if raters_per_item < 1:
+        raise UsageError(f"--raters-per-item is {raters_per_item}. It must be 1 or more")
+    if precision is not None and images is not None:
+        raise UsageError("--precision determines the number of images. Leave out --images")
+    if not 0 <= least_checks <= 1:
+        raise UsageError(f"--least-checks is {least_checks:g}. It must be from 0 to 1")
+    design = StudyDesign(
+        title=title,
+        contact=contact,
+        retention=retention,
+        raters=raters,
+        raters_per_item=raters_per_item,
+        seed=seed,
+        rules=ExclusionRules(least_checks=least_checks, least_seconds=least_seconds),
+        confidence=confidence,
+        precision=precision,
+    )
+    sources = open_sources([Path(run) for run in names(from_)], store)
+    return new_label_study(output, sources, design, axes=names(axes), images=images)
+
+
+def _check_range(option: str, value: float | None, low: float, high: float) -> None:
+    if value is not None and not low < value < high:
+        raise UsageError(f"{option} is {value:g}. It must lie between {low:g} and {high:g}")
+
+
+def study_serve(
+    study: StudyArgument,
+    /,
+    *,
+    port: int = 8788,
+    host: str = "127.0.0.1",
+    url: str = "",
+    certfile: Path | None = None,
+    keyfile: Path | None = None,
+    i_know_it_is_plain_http: Flag = False,
+) -> None:
+    """Serve a study to its raters, each with a secret link. Ctrl-C ends the server.
+
+    The first start prints a link per rater. The study stores only hashes of the links, so keep the
+    list; `askew study links` makes new links. The server answers for this study only, and is
+    reachable from this machine only unless --host or a reverse proxy opens it.
+
+    Examples
+    --------
+    `askew study serve study`
+
+    `askew study serve study --url https://study.example.org`
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    port
+        Port of the server; 0 for a free port.
+    host
+        Address of this machine. Others than loopback need --certfile, or a private network and
+        --i-know-it-is-plain-http.
+    url
+        Address that raters open, if a reverse proxy with TLS passes requests on.
+    certfile
+        Certificate for encryption by this server.
+    keyfile
+        Key of the certificate.
+    i_know_it_is_plain_http
+        Accept unencrypted connections in a private network.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no study, the address is not safe, or the port cannot be used.
+    MissingPackage
+        If the packages of the extra `web` are not installed.
+    """
+    for package in ("starlette", "uvicorn"):
+        MissingPackage.unless_installed(package, "web", "`askew study serve`")
+    from askew.people.rating.server import Address, StudyServer
+
+    folder = StudyFolder.opened(study)
+    address = Address(
+        host=host,
+        port=port,
+        url=url,
+        certificate=certfile,
+        key=keyfile,
+        is_plain_allowed=i_know_it_is_plain_http,
+    )
+    server = StudyServer(folder, address)
+    without_link = [rater.id for rater in folder.raters() if not rater.token]
+    if without_link:
+        write("Send each rater a link. The links are shown only now:\n")
+        _write_links(folder, without_link, server.link)
+    write(f"serving {study} at {server.url}. Press Ctrl-C to stop\n")
+    sys.stdout.flush()
+    server.run()
+
+
+def study_links(
+    study: StudyArgument, /, *, rater: NamesOption = None, url: str = "http://127.0.0.1:8788"
+) -> None:
+    """Make new links for raters, and print them. The old links of these raters no longer work.
+
+    Examples
+    --------
+    `askew study links study --url https://study.example.org`
+
+    `askew study links study --rater r002`
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    rater
+        Ids of raters, separated by commas. [default: all raters without a link]
+    url
+        Address at which the study is served.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no study, or a rater does not exist.
+    """
+    folder = StudyFolder.opened(study)
+    raters = folder.raters()
+    known = [each.id for each in raters]
+    chosen = names(rater)
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"the study has no rater {name}. Raters are: {', '.join(known)}")
+    chosen = chosen or [each.id for each in raters if not each.token]
+    if not chosen:
+        raise UsageError("all raters have a link. Name raters who need a new link with --rater")
+    _write_links(folder, chosen, lambda token: f"{url.rstrip('/')}/s/{token}")
+
+
+def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str], str]) -> None:
+    """Give raters new links, and print a line per rater."""
+    with folder.locked():
+        raters, tokens = with_new_links(folder.raters(), list(chosen))
+        folder.write_raters([*raters, *folder.withdrawn_lines()])
+    for rater, token in tokens.items():
+        write(f"{rater},{link(token)}\n")

@@ -1,0 +1,293 @@
+"""A study folder: reading its files, and writing answers so that no acknowledged answer is lost.
+
+The folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (what raters must
+not read) and images/. Each line of answers.jsonl is flushed to disk before the rater's browser is
+answered. A line that a crash has cut off is ignored: nobody was told that it was stored.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+from pydantic import TypeAdapter, ValidationError
+
+from askew.errors import RunError, UsageError
+from askew.people.records import (
+    WITHDRAWN,
+    AnswerRecord,
+    FrameEntry,
+    Item,
+    RaterRecord,
+    StudyPlan,
+)
+from askew.store.entries import read_bytes
+from askew.store.files import explain_os_error, read_text, sha256, write_file
+from askew.store.foreign import json_value, toml_table
+
+STUDY_FILE = "study.toml"
+ITEMS_FILE = "items.jsonl"
+RATERS_FILE = "raters.jsonl"
+ANSWERS_FILE = "answers.jsonl"
+FRAME_FILE = "frame.jsonl"
+FROZEN_FILE = "frozen.json"
+LOCK_FILE = "study.lock"
+IMAGES = "images"
+
+T = TypeVar("T")
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A study folder.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    """
+
+    path: Path
+
+    @classmethod
+    def opened(cls, path: Path) -> "StudyFolder":
+        """Return the study in a folder.
+
+        Raises
+        ------
+        UsageError
+            If the folder contains no study, or its plan or items changed after the first answer.
+        """
+        folder = cls(path)
+        if not (path / STUDY_FILE).is_file():
+            raise UsageError(
+                f"{path} is not a study: it contains no {STUDY_FILE}. Make a study with "
+                "askew study new label --from RUN --output DIR"
+            )
+        folder.check_frozen()
+        return folder
+
+    @cached_property
+    def plan(self) -> StudyPlan:
+        """Content of study.toml."""
+        path = self.path / STUDY_FILE
+        text = read_text(path, "the study", follow=False)
+        try:
+            plan: StudyPlan = _adapter(StudyPlan).validate_python(toml_table(text), strict=False)
+        except (ValidationError, ValueError) as error:
+            raise UsageError(f"{path} does not describe a study: {_first_line(error)}") from error
+        return plan
+
+    @cached_property
+    def items(self) -> Mapping[str, Item]:
+        """Items by id."""
+        return {item.id: item for item in self._lines(Item, ITEMS_FILE)}
+
+    @cached_property
+    def frame(self) -> Sequence[FrameEntry]:
+        """The sampling frame."""
+        return list(self._lines(FrameEntry, FRAME_FILE))
+
+    def raters(self) -> list[RaterRecord]:
+        """Return all raters who did not withdraw."""
+        return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id != WITHDRAWN]
+
+    def withdrawn_lines(self) -> list[RaterRecord]:
+        """Return the lines that are left of raters who withdrew."""
+        return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id == WITHDRAWN]
+
+    def withdrawn(self) -> int:
+        """Return the number of raters who withdrew."""
+        return len(self.withdrawn_lines())
+
+    def all_answers(self) -> list[AnswerRecord]:
+        """Return all answers of all versions, in the order in which they were given."""
+        return list(self._lines(AnswerRecord, ANSWERS_FILE, cut_end=True))
+
+    def answers(self) -> dict[tuple[str, str], AnswerRecord]:
+        """Return the last answer of each rater to each item of this version."""
+        version = self.plan.version
+        last = {}
+        for answer in self.all_answers():
+            if answer.version == version and answer.item in self.items:
+                last[answer.rater, answer.item] = answer
+        return last
+
+    def image(self, digest: str) -> Path:
+        """Return the path of an image of the study by its SHA-256."""
+        return self.path / IMAGES / f"{digest}.png"
+
+    def check_frozen(self) -> None:
+        """Raise UsageError if the plan or the items changed after the first answer."""
+        frozen = self._frozen()
+        if not frozen or frozen["version"] < self.plan.version:
+            return
+        for name, digest in frozen["sums"].items():
+            if sha256(read_bytes(self.path / name, follow=False)) != digest:
+                raise UsageError(
+                    f"{self.path / name} changed after the first answer. Restore it, or set "
+                    f"version = {frozen['version'] + 1} in {STUDY_FILE}: the answers so far then "
+                    "no longer count"
+                )
+
+    def _frozen(self) -> dict[str, Any]:
+        """Return the checksums of the plan and the items at the first answer; empty without one."""
+        path = self.path / FROZEN_FILE
+        if not path.exists():
+            return {}
+        return dict(json_value(read_bytes(path, follow=False)))
+
+    def append(self, answer: AnswerRecord) -> None:
+        """Store an answer. When this function returns, the answer is on disk.
+
+        Raises
+        ------
+        RunError
+            If it cannot be written.
+        """
+        with self.locked():
+            frozen = self._frozen()
+            if frozen.get("version") != self.plan.version:
+                self._freeze()
+            self._append_line(answer)
+
+    def _freeze(self) -> None:
+        names = (STUDY_FILE, ITEMS_FILE)
+        sums = {name: sha256(read_bytes(self.path / name, follow=False)) for name in names}
+        content = {"version": self.plan.version, "sums": sums}
+        write_file(self.path / FROZEN_FILE, json.dumps(content).encode())
+
+    def _append_line(self, answer: AnswerRecord) -> None:
+        # a line starts with a line break, which ends a line that a crash has cut off
+        path = self.path / ANSWERS_FILE
+        try:
+            file = os.open(path, _APPEND, 0o600)
+            try:
+                size = os.fstat(file).st_size
+                data = b"\n" + line_of(answer) + b"\n"
+                if os.write(file, data) < len(data):
+                    os.ftruncate(file, size)
+                    raise RunError(f"the answer could not be written to {path}: the disk is full")
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise RunError(f"the study {self.path} {explain_os_error(error)}") from error
+
+    def consent(self, rater: str) -> None:
+        """Record that a rater agreed to take part."""
+        with self.locked():
+            raters = list(self._lines(RaterRecord, RATERS_FILE))
+            agreed = [
+                replace(each, consented=True) if each.id == rater else each for each in raters
+            ]
+            self.write_raters(agreed)
+
+    def withdraw(self, rater: str) -> None:
+        """Delete a rater and all answers of the rater. A line without an id is left."""
+        with self.locked():
+            answers = [answer for answer in self.all_answers() if answer.rater != rater]
+            self._write_lines(ANSWERS_FILE, answers)
+            raters = []
+            for each in self._lines(RaterRecord, RATERS_FILE):
+                gone = RaterRecord(id=WITHDRAWN, number=0, token="", items=())
+                raters.append(gone if each.id == rater else each)
+            self.write_raters(raters)
+
+    def write_raters(self, raters: Iterable[RaterRecord]) -> None:
+        """Write raters.jsonl."""
+        self._write_lines(RATERS_FILE, raters)
+        os.chmod(self.path / RATERS_FILE, 0o600)
+
+    def write_plan(self, plan: StudyPlan) -> None:
+        """Write study.toml."""
+        content = _adapter(StudyPlan).dump_python(plan, mode="json", exclude_none=True)
+        write_file(self.path / STUDY_FILE, tomli_w.dumps(content).encode())
+
+    def write_items(self, items: Iterable[Item], frame: Iterable[FrameEntry]) -> None:
+        """Write items.jsonl and frame.jsonl."""
+        self._write_lines(ITEMS_FILE, items)
+        self._write_lines(FRAME_FILE, frame)
+
+    def write_answers(self, answers: Iterable[AnswerRecord]) -> None:
+        """Write answers.jsonl, as for an import."""
+        with self.locked():
+            self._write_lines(ANSWERS_FILE, answers)
+            self._freeze()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Exclude other processes that write to the study."""
+        file = os.open(self.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def _write_lines(self, name: str, records: Iterable[object]) -> None:
+        lines = [line_of(each) + b"\n" for each in records]
+        write_file(self.path / name, b"".join(lines))
+
+    def _lines(self, kind: type[T], name: str, cut_end: bool = False) -> Iterator[T]:
+        """Yield the records of a file.
+
+        Parameters
+        ----------
+        kind
+            Type of the records.
+        name
+            Name of the file. A file that does not exist has no records.
+        cut_end
+            Ignore lines that are not complete JSON.
+        """
+        path = self.path / name
+        if not path.exists():
+            return
+        for number, line in enumerate(read_bytes(path, follow=False).split(b"\n"), 1):
+            if not line.strip():
+                continue
+            try:
+                yield _adapter(kind).validate_json(line)
+            except ValidationError as error:
+                if cut_end and not _is_json(line):
+                    continue
+                raise UsageError(f"{path}, line {number}: {_first_line(error)}") from error
+
+
+def line_of(record: object) -> bytes:
+    """Return a record as a line of JSON, without fields that have their default."""
+    text: bytes = _adapter(type(record)).dump_json(record, exclude_defaults=True)
+    return text
+
+
+def token_hash(token: str) -> str:
+    """Return the hash by which a rater's secret is stored."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json_value(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"]))
+        return f"{place}: {fault['msg']}"
+    return str(error)

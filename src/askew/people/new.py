@@ -1,0 +1,199 @@
+"""Making a study folder: plan, items, raters, sampling frame and images."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from PIL import Image
+
+from askew.errors import UsageError
+from askew.people.assignment import ITEMS_PER_REPEAT, assign, checks_for, repeated
+from askew.people.folder import IMAGES, StudyFolder
+from askew.people.records import (
+    SPECIAL_ANSWERS,
+    ExclusionRules,
+    FrameEntry,
+    Item,
+    StudyAxis,
+    StudyKind,
+    StudyPlan,
+)
+from askew.people.sources import SourceRun
+from askew.store.files import write_whole
+from askew.store.imagefile import EncodedPicture, encode
+from askew.types import slices
+
+LARGEST_SIDE = 1024
+"""Largest side of an image that raters see, in pixels."""
+
+ITEMS_PER_RATER = 100
+"""Number of items of a rater from which more raters are planned."""
+
+IMAGES_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class StudyDesign:
+    """Settings of a study that do not depend on its kind.
+
+    Attributes
+    ----------
+    title, contact, retention
+        Texts of the first page; None for the usual texts.
+    raters
+        Number of raters; None for as many as have about 100 items each.
+    raters_per_item
+        Number of raters of each item.
+    seed
+        Seed of samples and orders.
+    rules
+        Rules of exclusion.
+    confidence
+        Level of all intervals.
+    precision
+        Half-width that the shares are to reach; None without such a plan.
+    """
+
+    title: str | None = None
+    contact: str | None = None
+    retention: str | None = None
+    raters: int | None = None
+    raters_per_item: int = 3
+    seed: int = 0
+    rules: ExclusionRules = field(default_factory=ExclusionRules)
+    confidence: float = 0.95
+    precision: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyContent:
+    """Items of a study with the texts that belong to its kind.
+
+    Attributes
+    ----------
+    kind
+        Kind of the study.
+    title, purpose, instruction
+        Usual texts of the first page.
+    axes
+        Axes of the study.
+    items
+        Items, without checks and repeats.
+    frame
+        Facts that raters must not read.
+    """
+
+    kind: StudyKind
+    title: str
+    purpose: str
+    instruction: str
+    axes: tuple[StudyAxis, ...]
+    items: Sequence[Item]
+    frame: Sequence[FrameEntry]
+
+
+def write_study(
+    path: Path, content: StudyContent, design: StudyDesign, sources: Sequence[SourceRun]
+) -> StudyFolder:
+    """Write a new study folder.
+
+    Raises
+    ------
+    UsageError
+        If the folder exists and is not empty, the study has no items, or there are fewer raters
+        than an item needs.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UsageError(f"{path} exists and is not empty. Choose another folder with --output")
+    if not content.items:
+        raise UsageError("the study has no items")
+    raters = _number_of_raters(len(content.items), design)
+    checks = _checks(content.items)
+    repeats = (
+        [repeated(item) for item in content.items] if len(content.items) >= ITEMS_PER_REPEAT else []
+    )
+    records = assign(content.items, checks, raters, design.raters_per_item, design.seed)
+    used = {name for record in records for name in record.items}
+    folder = StudyFolder(path)
+    path.mkdir(parents=True, exist_ok=True)
+    _write_images(folder, content.items, sources)
+    all_items = [item for item in (*content.items, *checks, *repeats) if item.id in used]
+    folder.write_items(all_items, content.frame)
+    folder.write_plan(_plan(content, design, sources, raters))
+    folder.write_raters(records)
+    return folder
+
+
+def _number_of_raters(items: int, design: StudyDesign) -> int:
+    per_item = design.raters_per_item
+    usual = max(per_item, ceil(items * per_item / ITEMS_PER_RATER))
+    raters = usual if design.raters is None else design.raters
+    if raters < per_item:
+        raise UsageError(
+            f"--raters {raters} is fewer than --raters-per-item {per_item}. Each item needs "
+            f"{per_item} different raters"
+        )
+    return raters
+
+
+def _checks(items: Iterable[Item]) -> list[Item]:
+    """Return attention checks with the options of the first item of each axis."""
+    first: dict[str | None, Item] = {}
+    for item in items:
+        first.setdefault(item.axis, item)
+    checks = []
+    for item in first.values():
+        checks += checks_for(item, SPECIAL_ANSWERS)
+    return checks
+
+
+def _plan(
+    content: StudyContent, design: StudyDesign, sources: Sequence[SourceRun], raters: int
+) -> StudyPlan:
+    return StudyPlan(
+        kind=content.kind,
+        version=1,
+        title=design.title or content.title,
+        purpose=content.purpose,
+        contact=design.contact or "the person who sent you the link",
+        retention=design.retention or "until the study is published, and at most 12 months",
+        instruction=content.instruction,
+        seed=design.seed,
+        raters=raters,
+        raters_per_item=design.raters_per_item,
+        axes=content.axes,
+        rules=design.rules,
+        sources=tuple(source.record for source in sources),
+        confidence=design.confidence,
+        precision=design.precision,
+    )
+
+
+def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
+    """Write all images of the items without metadata, which could name prompt and model."""
+    digests = list(dict.fromkeys(digest for item in items for digest in item.images))
+    (folder.path / IMAGES).mkdir(exist_ok=True)
+    for part in slices(digests, IMAGES_AT_ONCE):
+        files: dict[Path, bytes] = {}
+        for digest in part:
+            files[folder.image(digest)] = _encoded(digest, sources).data
+        write_whole(files)
+    for file in (folder.path / IMAGES).iterdir():
+        os.chmod(file, 0o600)
+
+
+def _encoded(digest: str, sources: Sequence[SourceRun]) -> EncodedPicture:
+    """Return an image of the runs as raters see it."""
+    for source in sources:
+        image = source.result.picture(digest)
+        if image is not None:
+            image.thumbnail((LARGEST_SIDE, LARGEST_SIDE), Image.Resampling.LANCZOS)
+            encoded = encode(image)
+            if isinstance(encoded, EncodedPicture):
+                return encoded
+    folders = ", ".join(str(source.result.folder) for source in sources)
+    raise UsageError(
+        f"the image {digest} of {folders} cannot be read. Check the run with askew check"
+    )

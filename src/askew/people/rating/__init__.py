@@ -1,0 +1,1 @@
+"""The app by which raters answer the questions of one study."""

@@ -1,0 +1,186 @@
+"""The rater app: routes below a rater's secret link, and nothing else.
+
+The app reads the files of its study only. A rater's link is the only credential, so that there are no
+cookies: the secret is 128 bits long and stored as a hash. GET changes nothing.
+"""
+
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from askew.errors import AskewError
+from askew.people.rating import pages
+from askew.people.rating.gate import RaterGate
+from askew.people.rating.state import (
+    AnswerRefused,
+    Progress,
+    StudyState,
+    checked_answer,
+)
+from askew.people.records import AnswerRecord
+from askew.serve.forms import bounded_body
+from askew.serve.replies import BadRequest
+
+MOST_BYTES = 2**16
+"""Largest size of a form in bytes."""
+
+Page = Callable[[HTTPRequest, Progress, str], Awaitable[Response]]
+
+UNKNOWN = "This link does not work. Ask the person who sent it to you."
+BUSY = "Too many requests. Wait a moment, then reload the page."
+
+
+class RaterApp:
+    """The app of a study.
+
+    Parameters
+    ----------
+    state
+        The study.
+    hosts
+        Values of the header Host that are answered, such as "127.0.0.1:8788".
+    """
+
+    def __init__(self, state: StudyState, hosts: frozenset[str]) -> None:
+        self._state = state
+        self._hosts = hosts
+
+    def routes(self) -> list[Route]:
+        """Return all routes. The security test has a row for each."""
+        return [
+            Route("/s/{token}", self._page(self.start), methods=["GET"]),
+            Route("/s/{token}", self._page(self.consent), methods=["POST"]),
+            Route("/s/{token}/done", self._page(self.done), methods=["GET"]),
+            Route("/s/{token}/withdraw", self._page(self.ask_withdrawal), methods=["GET"]),
+            Route("/s/{token}/withdraw", self._page(self.withdraw), methods=["POST"]),
+            Route("/s/{token}/image/{digest}", self._page(self.image), methods=["GET"]),
+            Route("/s/{token}/{item}", self._page(self.question), methods=["GET"]),
+            Route("/s/{token}/{item}", self._page(self.answer), methods=["POST"]),
+            Route("/static/{name}", self.static, methods=["GET"]),
+        ]
+
+    def app(self) -> RaterGate:
+        """Return the application."""
+        inner = Starlette(routes=self.routes(), exception_handlers={404: self._not_found})
+        return RaterGate(inner, self._hosts)
+
+    def _page(self, page: Page) -> Callable[[HTTPRequest], Awaitable[Response]]:
+        """Return a page that only the rater with the link in the address can open."""
+
+        async def opened(request: HTTPRequest) -> Response:
+            token = request.path_params["token"]
+            progress = await run_in_threadpool(self._state.progress, token)
+            if progress is None:
+                return self._message(404, "Unknown link", UNKNOWN)
+            if self._state.is_busy(token):
+                return self._message(429, "Too many requests", BUSY)
+            try:
+                return await page(request, progress, token)
+            except BadRequest as error:
+                return self._message(400, "The answer could not be read", f"{error}.")
+            except AskewError as error:
+                return self._message(500, "The answer was not stored", f"{error}. Try it again.")
+
+        return opened
+
+    def _message(self, status: int, heading: str, text: str) -> HTMLResponse:
+        return HTMLResponse(pages.message(self._state.plan.title, heading, text), status)
+
+    async def _not_found(self, request: HTTPRequest, error: Exception) -> Response:
+        return self._message(404, "Not found", "There is no such page.")
+
+    async def start(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Show the first page, or the first question without an answer."""
+        if not progress.rater.consented:
+            return HTMLResponse(pages.consent(self._state, progress, token))
+        return _to(token, progress.next_item)
+
+    async def consent(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Record that the rater takes part."""
+        if not progress.rater.consented:
+            await run_in_threadpool(self._state.consent, progress.rater)
+        return _to(token, progress.next_item)
+
+    async def question(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Show a question of the rater."""
+        item = self._state.items.get(request.path_params["item"])
+        if not progress.rater.consented:
+            return RedirectResponse(f"/s/{token}", 303)
+        if item is None or item.id not in progress.rater.items:
+            return self._message(404, "Not found", "There is no such question.")
+        return HTMLResponse(pages.question(self._state, progress, token, item))
+
+    async def answer(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Store an answer, and lead to the next question without one."""
+        item = self._state.items.get(request.path_params["item"])
+        if item is None or item.id not in progress.rater.items:
+            return self._message(404, "Not found", "There is no such question.")
+        if not progress.rater.consented:
+            return RedirectResponse(f"/s/{token}", 303)
+        body = (await bounded_body(request, MOST_BYTES)).decode("utf-8", "replace")
+        form = parse_qs(body, max_num_fields=200)
+        text = form.get("text", [""])[0].strip() if item.free_text else ""
+        try:
+            chosen = checked_answer(item, form.get("answer", []), text)
+        except AnswerRefused as error:
+            fault = f"Your answer was not stored: {error}."
+            page = pages.question(self._state, progress, token, item, fault)
+            return HTMLResponse(page, 400)
+        record = AnswerRecord(
+            rater=progress.rater.id,
+            item=item.id,
+            version=self._state.plan.version,
+            answer=chosen,
+            text=text,
+            seconds=self._state.seconds_since(form.get("shown", [""])[0], item.id),
+        )
+        await run_in_threadpool(self._state.answer, record)
+        answers = {**progress.answers, item.id: record}
+        return _to(token, Progress(rater=progress.rater, answers=answers).after(item.id))
+
+    async def done(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Show the last page, or the question that is left."""
+        if progress.next_item is not None or not progress.rater.consented:
+            return RedirectResponse(f"/s/{token}", 303)
+        return HTMLResponse(pages.done(self._state, progress, token))
+
+    async def ask_withdrawal(
+        self, request: HTTPRequest, progress: Progress, token: str
+    ) -> Response:
+        """Ask whether to delete all answers."""
+        return HTMLResponse(pages.withdrawal(self._state.plan, token))
+
+    async def withdraw(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Delete all answers of the rater."""
+        await run_in_threadpool(self._state.withdraw, progress.rater)
+        return HTMLResponse(pages.withdrawn(self._state.plan))
+
+    async def image(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
+        """Return an image of the rater's questions."""
+        digest = request.path_params["digest"]
+        names = (name for name in progress.rater.items if name in self._state.items)
+        if not any(digest in self._state.items[name].images for name in names):
+            return self._message(404, "Not found", "There is no such image.")
+        headers = {"Cache-Control": "private, max-age=86400, immutable"}
+        return FileResponse(
+            self._state.folder.image(digest), media_type="image/png", headers=headers
+        )
+
+    async def static(self, request: HTTPRequest) -> Response:
+        """Return the style sheet or the script."""
+        kinds = {"rater.css": "text/css", "rater.js": "text/javascript"}
+        name = request.path_params["name"]
+        if name not in kinds:
+            return self._message(404, "Not found", "There is no such file.")
+        content = resources.files("askew.people.rating").joinpath(name).read_bytes()
+        return Response(content, media_type=kinds[name])
+
+
+def _to(token: str, item: str | None) -> RedirectResponse:
+    return RedirectResponse(f"/s/{token}/{item or 'done'}", 303)

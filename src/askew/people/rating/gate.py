@@ -1,0 +1,91 @@
+"""Checks of every request of the rater app, and headers of every answer."""
+
+from collections.abc import MutableMapping
+
+from starlette.responses import PlainTextResponse
+
+from askew.web.gate import SAFE_SITES, App, Message, Receive, Scope, Send, address_refusal
+
+POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"x-robots-tag", b"noindex"),
+)
+
+WRONG_HOST = "This server does not answer for this address."
+OTHER_PAGE = "The request comes from another web page."
+
+
+class RaterGate:
+    """The app behind all checks.
+
+    Parameters
+    ----------
+    app
+        The app.
+    hosts
+        Values of the header Host that are answered.
+    """
+
+    def __init__(self, app: App, hosts: frozenset[str]) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        send_safely = _with_headers(send)
+        status, reason = self._refusal(scope)
+        if status:
+            await PlainTextResponse(reason, status)(scope, receive, send_safely)
+            return
+        await self._app(scope, receive, send_safely)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str]:
+        """Return status and reason of a refusal; 0 if the request may be answered."""
+        refusal = address_refusal(scope)
+        if refusal is not None:
+            return refusal.status, refusal.reason
+        headers = dict(scope["headers"])
+        if headers.get(b"host", b"").decode("latin-1") not in self._hosts:
+            return 421, WRONG_HOST
+        if scope["method"] == "POST" and _is_foreign(headers, self._hosts):
+            return 403, OTHER_PAGE
+        return 0, ""
+
+
+def _is_foreign(headers: MutableMapping[bytes, bytes], hosts: frozenset[str]) -> bool:
+    """Check whether a form was sent by another web page."""
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    # a browser sends "null" for pages with the policy no-referrer
+    if origin not in ("", "null") and origin.partition("://")[2] not in hosts:
+        return True
+    site = headers.get(b"sec-fetch-site", b"same-origin").decode("latin-1")
+    return site not in SAFE_SITES or (origin == "null" and b"sec-fetch-site" not in headers)
+
+
+def _with_headers(send: Send) -> Send:
+    """Return a sender that adds the headers of all answers."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            names = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *HEADERS]
+            if b"cache-control" not in names:
+                message["headers"].append((b"cache-control", b"no-store"))
+        await send(message)
+
+    return send_with_headers

@@ -1,0 +1,170 @@
+"""State of a study while it is served: raters by their link, and their answers."""
+
+import hmac
+import secrets
+import threading
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from hashlib import sha256
+
+from askew.people.assignment import displayed_options
+from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_hash
+from askew.people.records import AnswerRecord, Item, RaterRecord
+
+MOST_REQUESTS = 20
+"""Largest number of requests of a rater per second."""
+
+LONGEST_TEXT = 2000
+"""Largest number of characters of a text that a rater writes."""
+
+
+class AnswerRefused(Exception):
+    """An answer that the question does not allow."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Place of a rater in the study.
+
+    Attributes
+    ----------
+    rater
+        The rater.
+    answers
+        Answers so far, by item.
+    """
+
+    rater: RaterRecord
+    answers: dict[str, AnswerRecord]
+
+    @property
+    def next_item(self) -> str | None:
+        """The first item without an answer; None if all are answered."""
+        return next((name for name in self.rater.items if name not in self.answers), None)
+
+    def after(self, item: str) -> str | None:
+        """Return the next item without an answer behind an item, then from the beginning."""
+        place = self.rater.items.index(item)
+        order = self.rater.items[place + 1 :] + self.rater.items[:place]
+        return next((name for name in order if name not in self.answers), None)
+
+    def before(self, item: str | None) -> str | None:
+        """Return the item before an item in the rater's order; the last item for None."""
+        if item is None:
+            return self.rater.items[-1] if self.rater.items else None
+        place = self.rater.items.index(item)
+        return self.rater.items[place - 1] if place else None
+
+
+class StudyState:
+    """The study of a server.
+
+    Parameters
+    ----------
+    folder
+        The study.
+    """
+
+    def __init__(self, folder: StudyFolder) -> None:
+        self.folder = folder
+        self.plan = folder.plan
+        self.items = folder.items
+        self._lock = threading.Lock()
+        self._key = secrets.token_bytes(32)
+        self._requests: dict[str, deque[float]] = defaultdict(deque)
+        self._versions: tuple[object, ...] = ()
+        self._raters: dict[str, RaterRecord] = {}
+        self._answers: dict[tuple[str, str], AnswerRecord] = {}
+
+    def progress(self, token: str) -> Progress | None:
+        """Return the place of the rater with a link; None for an unknown link."""
+        with self._lock:
+            self._read()
+            rater = self._raters.get(token_hash(token))
+            if rater is None:
+                return None
+            mine = {item: each for (name, item), each in self._answers.items() if name == rater.id}
+            return Progress(rater=rater, answers=mine)
+
+    def _read(self) -> None:
+        """Read raters and answers a second time if their files changed."""
+        versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
+        if versions != self._versions:
+            self._raters = {rater.token: rater for rater in self.folder.raters() if rater.token}
+            self._answers = self.folder.answers()
+            self._versions = versions
+
+    def _version(self, name: str) -> object:
+        path = self.folder.path / name
+        if not path.exists():
+            return None
+        status = path.stat()
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def answer(self, answer: AnswerRecord) -> None:
+        """Store an answer. When this method returns, the answer is on disk."""
+        with self._lock:
+            self._read()
+            self.folder.append(answer)
+            self._answers[answer.rater, answer.item] = answer
+            self._versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
+
+    def consent(self, rater: RaterRecord) -> None:
+        """Record that a rater agreed to take part."""
+        with self._lock:
+            self.folder.consent(rater.id)
+
+    def withdraw(self, rater: RaterRecord) -> None:
+        """Delete a rater and the rater's answers."""
+        with self._lock:
+            self.folder.withdraw(rater.id)
+
+    def is_busy(self, token: str) -> bool:
+        """Check whether a rater sent more requests in the last second than a person can."""
+        now = time.monotonic()
+        with self._lock:
+            times = self._requests[token]
+            while times and now - times[0] > 1:
+                times.popleft()
+            times.append(now)
+            return len(times) > MOST_REQUESTS
+
+    def stamp(self, item: str) -> str:
+        """Return the time at which an item is shown, signed so that a script cannot change it."""
+        moment = f"{time.time():.3f}"
+        return f"{moment}.{self._signature(item, moment)}"
+
+    def seconds_since(self, stamp: str, item: str) -> float | None:
+        """Return the seconds since an item was shown; None for a stamp that this server did not give."""
+        moment, _, signature = stamp.rpartition(".")
+        if not hmac.compare_digest(signature, self._signature(item, moment)):
+            return None
+        return round(max(time.time() - float(moment), 0.0), 1)
+
+    def _signature(self, item: str, moment: str) -> str:
+        return hmac.new(self._key, f"{item} {moment}".encode(), sha256).hexdigest()[:32]
+
+
+def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
+    """Return the answer to an item, in the order of its options.
+
+    Raises
+    ------
+    AnswerRefused
+        If an option does not exist, or the number of options is not allowed.
+    """
+    allowed = (*item.options, *item.special)
+    if any(name not in allowed for name in chosen):
+        raise AnswerRefused("the question has no such answer")
+    if len(text) > LONGEST_TEXT:
+        raise AnswerRefused(f"the text has more than {LONGEST_TEXT} characters")
+    answer = tuple(name for name in allowed if name in chosen)
+    if not item.multiple and len(answer) != 1:
+        raise AnswerRefused("choose one answer")
+    return answer
+
+
+def shown_answers(item: Item, number: int) -> tuple[str, ...]:
+    """Return all answers of an item in the order that a rater sees."""
+    return (*displayed_options(item, number), *item.special)

@@ -1,0 +1,130 @@
+"""Finished runs as sources of a study: their images, prompts, and labels by instruments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from askew.errors import UsageError
+from askew.method import Result, load
+from askew.methods.audit.gather import gather
+from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.confusion import closed_axes
+from askew.parts.survey.instruments import is_by_people
+from askew.parts.survey.observed import ObservedSet
+from askew.parts.survey.reader import seen_again
+from askew.people.records import FrameEntry, StudySource
+from askew.types import Axis, Missing, Picture
+
+
+@dataclass(frozen=True)
+class SourceRun:
+    """A finished run with the sets of its images.
+
+    Attributes
+    ----------
+    result
+        The run.
+    sets
+        Its image sets with labels, by prompt. Empty for a run that is not an audit.
+    """
+
+    result: Result[Any, Any]
+    sets: Mapping[str, Sequence[ObservedSet]]
+
+    @property
+    def axes(self) -> Mapping[str, Axis]:
+        """Axes with known values, by name."""
+        plan = self.result.plan
+        return closed_axes(plan.prompts) if isinstance(plan, AuditPlan) else {}
+
+    @property
+    def record(self) -> StudySource:
+        """The run as a part of the plan of a study."""
+        return StudySource(
+            run=self.result.folder.name,
+            plan_hash=self.result.plan.hash,
+            model=self.result.findings.model.name,
+        )
+
+
+def open_sources(folders: Sequence[Path], store: Path | None = None) -> list[SourceRun]:
+    """Open finished runs.
+
+    Raises
+    ------
+    UsageError
+        If no run is given, a folder has no finished run, or its store lacks images or labels.
+    """
+    if not folders:
+        raise UsageError("no run is given. Name a finished run with --from RUN")
+    return [_open(folder, store) for folder in folders]
+
+
+def _open(folder: Path, store: Path | None) -> SourceRun:
+    result = load(folder, store)
+    if not isinstance(result.plan, AuditPlan):
+        return SourceRun(result=result, sets={})
+    sets = seen_again(result.plan, result.folder, result.store, partial(gather, result.plan))
+    return SourceRun(result=result, sets=sets)
+
+
+def audits_only(sources: Sequence[SourceRun], kind: str) -> None:
+    """Raise UsageError if a source is not an audit.
+
+    Parameters
+    ----------
+    sources
+        The runs.
+    kind
+        Kind of the study.
+    """
+    for source in sources:
+        if not source.sets:
+            raise UsageError(
+                f"{source.result.folder} is a run of askew {source.result.method.name}. "
+                f"A study of the kind {kind} needs a run of askew audit: --from RUN"
+            )
+
+
+def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
+    """Return the distinct images of the baseline sets of all runs, with labels by instruments."""
+    entries: dict[tuple[int, str], FrameEntry] = {}
+    for number, source in enumerate(sources):
+        for prompt, of_prompt in source.sets.items():
+            for observed in of_prompt:
+                if observed.prompt.axis is None:
+                    for entry in _entries(observed, number, prompt):
+                        entries.setdefault((number, entry.id), entry)
+    return list(entries.values())
+
+
+def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry]:
+    """Return the images of a set with their labels."""
+    entries = []
+    for place, picture in enumerate(observed.pictures):
+        if isinstance(picture, Picture):
+            entries.append(
+                FrameEntry(
+                    id=picture.id,
+                    source=number,
+                    prompt=prompt,
+                    set=observed.name,
+                    labels=_labels(observed, place),
+                )
+            )
+    return entries
+
+
+def _labels(observed: ObservedSet, place: int) -> dict[str, dict[str, str]]:
+    """Return the labels of an image by axis and instrument; people's labels are left out."""
+    labels: dict[str, dict[str, str]] = {}
+    for instrument, by_axis in observed.values.items():
+        if is_by_people(instrument):
+            continue
+        for axis, column in by_axis.items():
+            label = column[place]
+            text = f":{label.reason}" if isinstance(label, Missing) else label
+            labels.setdefault(axis, {})[instrument] = text
+    return labels

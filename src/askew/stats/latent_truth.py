@@ -1,0 +1,321 @@
+"""Errors of an instrument against several raters who err, too (Dawid and Skene 1979).
+
+Each image has an unknown true value t with probability pi_t. A rater gives it the value v with
+probability R_tv, the instrument the label a with probability C_ta, independently of each other. The
+maximum of the likelihood is found by EM. With a single rater per image, the rater's labels count as
+the truth: R cannot be estimated.
+
+"True" means the label that most raters of this kind would give. Raters of an image are a random part
+of all raters, so one matrix R describes them together. Images may have weights, from a sample that is
+stratified by the instrument's labels.
+
+Intervals: the images are resampled within their strata, and EM is repeated. An interval is Wilson's
+with the number of images that has the same variance, so that it has a width for a share of 0 or 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import Floats
+from askew.stats.shares import wilson
+from askew.types import Estimate
+
+ITERATIONS = 200
+TOLERANCE = 1e-6
+STEPS_OF_DRAWS = 100
+"""Largest number of steps of EM from the estimate of all images, for a resample."""
+
+PSEUDO_COUNT = 0.1
+"""Added to each cell of R and C, so that a label that did not occur is not impossible."""
+
+
+@dataclass(frozen=True)
+class RatedLabels:
+    """Votes of raters and labels of an instrument.
+
+    Attributes
+    ----------
+    votes : array, (images, values)
+        Number of raters who gave each value.
+    labels : array, (images,)
+        Index of the instrument's label; labels that are not a value have further indexes.
+    kinds : int
+        Number of indexes of labels.
+    weights : array, (images,)
+        Number of images of the run for which an image stands.
+    strata : array, (images,)
+        Index of the stratum from which an image was drawn.
+    """
+
+    votes: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    kinds: int
+    weights: Floats
+    strata: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        votes: ArrayLike,
+        labels: ArrayLike,
+        kinds: int,
+        weights: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+    ) -> "RatedLabels":
+        """Check the data, and leave out images without a vote.
+
+        Raises
+        ------
+        NotEnoughData
+            If no image has a vote.
+        """
+        counts = np.asarray(votes, dtype=np.int64)
+        codes = np.asarray(labels, dtype=np.int64)
+        if counts.ndim != 2 or codes.shape != counts.shape[:1]:
+            raise ValueError("votes (images, values) and labels (images,) are needed")
+        if codes.size and not 0 <= codes.min() <= codes.max() < kinds:
+            raise ValueError(f"labels must lie between 0 and {kinds - 1}")
+        has_votes = counts.any(axis=1)
+        if not has_votes.any():
+            raise NotEnoughData("no image has a label by a rater")
+        ones = np.ones(len(codes))
+        of_images = ones if weights is None else np.asarray(weights, dtype=float)
+        parts = np.zeros(len(codes)) if strata is None else np.asarray(strata)
+        return cls(
+            votes=counts[has_votes],
+            labels=codes[has_votes],
+            kinds=kinds,
+            weights=of_images[has_votes],
+            strata=parts[has_votes].astype(np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class LatentTruth:
+    """Estimates of the model, for one or several sets of weights (draws first).
+
+    Attributes
+    ----------
+    shares : array, (draws, values)
+        Shares of the true values.
+    raters : array, (draws, values, values)
+        P(vote | true value).
+    instrument : array, (draws, values, kinds)
+        P(label | true value).
+    sizes : array, (draws, values)
+        Effective number of images of each true value.
+    """
+
+    shares: Floats
+    raters: Floats
+    instrument: Floats
+    sizes: Floats
+
+
+@dataclass(frozen=True)
+class InstrumentErrors:
+    """Errors of an instrument with intervals.
+
+    Attributes
+    ----------
+    rates : tuple of tuple of Estimate
+        P(label | true value): a row per true value, a column per kind of label.
+    rater_rates : array, (values, values)
+        P(vote | true value).
+    shares : array, (values,)
+        Shares of the true values among the weighted images.
+    counts : array, (values, values)
+        Effective counts of labels that are values, by true value, for the correction of shares.
+    """
+
+    rates: tuple[tuple[Estimate, ...], ...]
+    rater_rates: Floats
+    shares: Floats
+    counts: Floats
+
+
+def instrument_errors(
+    data: RatedLabels, *, rng: Generator, draws: int = 500, level: float = 0.95
+) -> InstrumentErrors:
+    """Estimate the errors of an instrument against raters.
+
+    Parameters
+    ----------
+    data
+        Votes and labels.
+    rng
+        Generator of the resamples.
+    draws
+        Number of resamples.
+    level
+        Level of the intervals, in (0, 1).
+    """
+    patterns = _Patterns.of(data)
+    fitted = patterns.fit(patterns.weights[None], None, ITERATIONS)
+    drawn = patterns.fit(patterns.resampled(draws, rng), fitted, STEPS_OF_DRAWS)
+    variances = drawn.instrument.var(axis=0)
+    rows = []
+    for value in range(data.votes.shape[1]):
+        rates = fitted.instrument[0, value]
+        size = float(fitted.sizes[0, value])
+        rows.append(
+            tuple(
+                _rate(float(rate), float(variance), size, len(data.labels), level)
+                for rate, variance in zip(rates, variances[value], strict=True)
+            )
+        )
+    values = data.votes.shape[1]
+    counts = fitted.instrument[0, :, :values] * fitted.sizes[0][:, None]
+    return InstrumentErrors(
+        rates=tuple(rows),
+        rater_rates=fitted.raters[0],
+        shares=fitted.shares[0],
+        counts=np.asarray(counts),
+    )
+
+
+def _rate(rate: float, variance: float, size: float, labeled: int, level: float) -> Estimate:
+    """Return a rate with Wilson's interval for the number of images that has its variance."""
+    images = max(size, 1.0)
+    inside = (rate * images + 0.5) / (images + 1)
+    effective = min(inside * (1 - inside) / max(variance, 1e-12), labeled)
+    low, high = wilson(rate, max(effective, 1e-3), level)
+    return Estimate(
+        value=rate,
+        low=float(min(low, rate)),
+        high=float(max(high, rate)),
+        level=level,
+        interval="Wilson, effective size by bootstrap",
+        n=max(round(size), 1),
+        max=1.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """Different combinations of votes, label and stratum, with the images that have them."""
+
+    votes: Floats
+    labels: NDArray[np.int64]
+    kinds: int
+    strata: NDArray[np.int64]
+    images: NDArray[np.int64]
+    weights: Floats
+    single: bool
+
+    @classmethod
+    def of(cls, data: RatedLabels) -> "_Patterns":
+        table = np.column_stack([data.votes, data.labels, data.strata])
+        unique, inverse, images = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        values = data.votes.shape[1]
+        weights = np.bincount(inverse.ravel(), weights=data.weights, minlength=len(unique))
+        return cls(
+            votes=unique[:, :values].astype(float),
+            labels=unique[:, values],
+            kinds=data.kinds,
+            strata=unique[:, values + 1],
+            images=images,
+            weights=np.asarray(weights, dtype=np.float64),
+            single=int(data.votes.sum(axis=1).max()) == 1,
+        )
+
+    def resampled(self, draws: int, rng: Generator) -> Floats:
+        """Return the weights of the patterns in resamples within strata (draws, patterns)."""
+        weights = np.zeros((draws, len(self.images)))
+        for stratum in np.unique(self.strata):
+            members = np.flatnonzero(self.strata == stratum)
+            images = self.images[members]
+            total = int(images.sum())
+            drawn = rng.multinomial(total, images / total, size=draws) - images
+            # a resample varies less than a new sample
+            stretched = images + drawn * np.sqrt(total / max(total - 1, 1))
+            weights[:, members] = np.maximum(stretched, 0) * (self.weights[members] / images)
+        return weights
+
+    def fit(self, weights: Floats, start: LatentTruth | None, steps: int) -> LatentTruth:
+        """Maximize the likelihood by EM, for each set of weights (draws, patterns).
+
+        Parameters
+        ----------
+        weights
+            Weights of the patterns.
+        start
+            Estimate at which EM starts. Without one, the truth starts as the distribution of votes.
+        steps
+            Largest number of steps.
+        """
+        # images of equal information: weights of a stratified sample add no images
+        sizes = weights.sum(axis=1) ** 2 / self._squared(weights)
+        scaled = weights / weights.sum(axis=1, keepdims=True) * sizes[:, None]
+        if start is None:
+            posterior = np.broadcast_to(
+                self.votes / self.votes.sum(axis=1, keepdims=True),
+                (len(weights), *self.votes.shape),
+            )
+        else:
+            posterior = self._posterior(start)
+        estimate = self._maximum(scaled, posterior)
+        for _ in range(steps):
+            following = self._maximum(scaled, self._posterior(estimate))
+            change = np.abs(following.instrument - estimate.instrument).max()
+            estimate = following
+            if change < TOLERANCE:
+                break
+        return estimate
+
+    def _squared(self, weights: Floats) -> Floats:
+        """Return the sums of the squared weights of images (draws,)."""
+        return np.asarray((np.square(weights) / self.images).sum(axis=1))
+
+    def _posterior(self, estimate: LatentTruth) -> Floats:
+        """Return P(true value | votes and label) of each pattern (draws, patterns, values)."""
+        if self.single:
+            return np.broadcast_to(self.votes, (len(estimate.shares), *self.votes.shape))
+        of_votes = np.einsum("pv,dtv->dpt", self.votes, np.log(estimate.raters))
+        of_labels = np.log(np.swapaxes(estimate.instrument, 1, 2)[:, self.labels])
+        logs = of_votes + of_labels + np.log(np.maximum(estimate.shares, 1e-12))[:, None]
+        logs -= logs.max(axis=2, keepdims=True)
+        unscaled = np.exp(logs)
+        return np.asarray(unscaled / unscaled.sum(axis=2, keepdims=True))
+
+    def _maximum(self, weights: Floats, posterior: Floats) -> LatentTruth:
+        """Return the estimate of the parameters from the probabilities of the true values."""
+        of_truth = weights[:, :, None] * posterior
+        sizes = of_truth.sum(axis=1)
+        raters = np.einsum("dpt,pv->dtv", of_truth, self.votes)
+        is_label = (self.labels[:, None] == np.arange(self.kinds)).astype(float)
+        instrument = np.swapaxes(of_truth, 1, 2) @ is_label
+        return LatentTruth(
+            shares=sizes / sizes.sum(axis=1, keepdims=True),
+            raters=_rows(raters),
+            instrument=_rows(instrument),
+            sizes=sizes,
+        )
+
+
+def _rows(counts: Floats) -> Floats:
+    """Return rows that sum to 1, with pseudo-counts."""
+    smooth = counts + PSEUDO_COUNT / counts.shape[-1]
+    return np.asarray(smooth / smooth.sum(axis=-1, keepdims=True))
+
+
+def votes_of(codes: ArrayLike, values: int) -> NDArray[np.int64]:
+    """Return the number of raters who gave each value (images, values).
+
+    Parameters
+    ----------
+    codes : array, (raters, images)
+        Index of the value, or -1.
+    values
+        Number of values.
+    """
+    ratings = np.asarray(codes)
+    counts: Sequence[NDArray[np.int64]] = [
+        (ratings == value).sum(axis=0) for value in range(values)
+    ]
+    return np.stack(counts, axis=1).astype(np.int64)

@@ -1,0 +1,292 @@
+"""Shares from a stratified sample of labels, and the smallest sample for a given half-width.
+
+N images are divided into strata of N_s images, such as the images with equal labels by instruments.
+People label n_s images of each stratum, drawn at random. The share of value t is estimated by
+sum_s (N_s / N) p_st (Cochran 1977, chapter 5), as a ratio to the images whose label is a value. The
+interval is Wilson's with the number of images that has the same variance (Korn and Graubard 1998).
+
+All functions raise NotEnoughData without labels, and ValueError for invalid counts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import Floats, tail
+from askew.stats.shares import wilson
+from askew.types import Estimate
+
+LEAST_LABELS = 2
+"""Smallest number of labels per stratum, from which a variance can be estimated."""
+
+PSEUDO_COUNT = 0.5
+"""Added to each category of a stratum, so that a stratum with equal labels has a variance."""
+
+BISECTIONS = 60
+
+
+@dataclass(frozen=True)
+class StratifiedLabels:
+    """Labels of a stratified sample.
+
+    Attributes
+    ----------
+    sizes : array, (strata,)
+        Images of each stratum.
+    counts : array, (strata, values + 1)
+        Labeled images by value. The last column counts images whose label is not a value.
+    """
+
+    sizes: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, sizes: ArrayLike, counts: ArrayLike) -> "StratifiedLabels":
+        """Check the counts. Strata without images are left out."""
+        n_images = np.asarray(sizes, dtype=float)
+        labels = np.asarray(counts, dtype=float)
+        if labels.ndim != 2 or n_images.shape != labels.shape[:1]:
+            raise ValueError("counts (strata, values + 1) and sizes (strata,) are needed")
+        if (labels < 0).any() or (labels.sum(axis=1) > n_images).any():
+            raise ValueError("a stratum has more labels than images")
+        exists = n_images > 0
+        if not labels[exists].sum(axis=1).all():
+            raise NotEnoughData("a stratum has no labeled image")
+        return cls(sizes=n_images[exists], counts=labels[exists])
+
+    @property
+    def shares(self) -> Floats:
+        """Shares of the values (values,), which sum to 1.
+
+        Raises
+        ------
+        NotEnoughData
+            If no label is a value.
+        """
+        totals = self._totals
+        if not totals[:-1].sum():
+            raise NotEnoughData("no image has a label that is a value")
+        return np.asarray(totals[:-1] / totals[:-1].sum())
+
+    @property
+    def _totals(self) -> Floats:
+        """Estimated share of each category among all images (values + 1,)."""
+        weights = self.sizes / self.sizes.sum()
+        within = self.counts / self.counts.sum(axis=1, keepdims=True)
+        return np.asarray(weights @ within)
+
+    def variances(self, *, of_model: bool = False) -> Floats:
+        """Return the variances of the shares (values,), by linearization of the ratio.
+
+        Parameters
+        ----------
+        of_model
+            The variance about the model's true shares, of which the images are a sample. By default
+            the variance about the shares in these images, which is 0 if all images are labeled.
+        """
+        shares = self.shares
+        values = len(shares)
+        known = self._totals[:-1].sum()
+        # residual of each category (values, categories): an image without a value has none
+        residuals = np.zeros((values, values + 1))
+        residuals[:, :-1] = (np.eye(values) - shares[:, None]) / known
+        labeled = self.counts.sum(axis=1)
+        smooth = self.counts + PSEUDO_COUNT / self.counts.shape[1]
+        within = smooth / smooth.sum(axis=1, keepdims=True)
+        means = within @ residuals.T
+        spreads = within @ np.square(residuals).T - np.square(means)
+        weights = self.sizes / self.sizes.sum()
+        unseen = np.ones_like(labeled) if of_model else 1 - labeled / self.sizes
+        factors = np.square(weights) * unseen / np.maximum(labeled - 1, 1)
+        variances = factors @ spreads
+        if of_model:
+            between = weights @ np.square(means) - np.square(weights @ means)
+            variances = variances + between / self.sizes.sum()
+        return np.asarray(variances)
+
+    def estimates(self, level: float = 0.95, *, of_model: bool = False) -> tuple[Estimate, ...]:
+        """Return the share of each value with its interval.
+
+        Parameters
+        ----------
+        level
+            Level of the intervals, in (0, 1).
+        of_model
+            Whether the intervals hold for the model's true shares or for the shares in these images.
+        """
+        estimates = []
+        labeled = int(self.counts[:, :-1].sum())
+        for share, variance in zip(self.shares, self.variances(of_model=of_model), strict=True):
+            low, high = _wilson_of_variance(float(share), float(variance), labeled, level)
+            estimates.append(
+                Estimate(
+                    value=float(share),
+                    low=low,
+                    high=high,
+                    level=level,
+                    interval="Wilson, effective size of strata",
+                    n=labeled,
+                    missing=int(self.counts[:, -1].sum()),
+                    max=1.0,
+                )
+            )
+        return tuple(estimates)
+
+
+def _wilson_of_variance(
+    share: float, variance: float, labeled: int, level: float
+) -> tuple[float, float]:
+    """Return Wilson's interval for the number of images whose share has this variance."""
+    if variance == 0:
+        return share, share
+    inside = min(max(share, PSEUDO_COUNT / labeled), 1 - PSEUDO_COUNT / labeled)
+    low, high = wilson(share, inside * (1 - inside) / variance, level)
+    return float(low), float(high)
+
+
+def half_widths(
+    sizes: ArrayLike, shares: ArrayLike, labels: ArrayLike, level: float = 0.95
+) -> Floats:
+    """Return the expected half-widths of the shares in these images (values,).
+
+    Parameters
+    ----------
+    sizes : array, (strata,)
+        Images of each stratum.
+    shares : array, (strata, values)
+        Expected shares of the values in each stratum.
+    labels : array, (strata,)
+        Labeled images of each stratum.
+    level
+        Level of the interval, in (0, 1).
+    """
+    n_images = np.asarray(sizes, dtype=float)
+    p = np.asarray(shares, dtype=float)
+    n = np.asarray(labels, dtype=float)
+    weights = n_images / n_images.sum()
+    factors = np.square(weights) * (1 - n / n_images) / np.maximum(n - 1, 1)
+    variances = factors @ (p * (1 - p))
+    return np.asarray(scipy.stats.norm.isf(tail(level)) * np.sqrt(variances))
+
+
+def smallest_sample(
+    sizes: ArrayLike, shares: ArrayLike, half_width: float, level: float = 0.95
+) -> NDArray[np.int64]:
+    """Return the labels per stratum (strata,) with which all shares reach a half-width.
+
+    The labels are divided as by Neyman (1934): in proportion to the size of a stratum times the
+    largest standard deviation of a value in it.
+
+    Parameters
+    ----------
+    sizes : array, (strata,)
+        Images of each stratum.
+    shares : array, (strata, values)
+        Expected shares of the values in each stratum.
+    half_width
+        Half-width to reach, in (0, 1).
+    level
+        Level of the interval, in (0, 1).
+    """
+    n_images = np.asarray(sizes, dtype=np.int64)
+    p = np.asarray(shares, dtype=float)
+    spread = n_images * np.sqrt((p * (1 - p)).max(axis=1))
+    low = 0.0
+    high = 1.0
+    if spread.any():
+        high = float((n_images / np.maximum(spread, 1e-9)).max())
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        labels = _labels(n_images, spread * middle)
+        if half_widths(n_images, p, labels, level).max() <= half_width:
+            high = middle
+        else:
+            low = middle
+    return _labels(n_images, spread * high)
+
+
+def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
+    """Return whole numbers of labels, at least two per stratum and at most all its images."""
+    most = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
+    return np.minimum(most, sizes)
+
+
+def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: float = 0.05) -> Floats:
+    """Return the expected shares of values among images with these labels by instruments.
+
+    By Bayes' rule with equal shares of all values before, and instruments that err independently
+    and with equal accuracy. A part `doubt` is spread evenly over the values.
+
+    Parameters
+    ----------
+    labels : array, (strata, instruments)
+        Index of the value, or -1 for a missing label.
+    values
+        Number of values.
+    accuracy
+        Share of correct labels of an instrument, in (0, 1).
+    doubt
+        Part of the images about which nothing is assumed, in [0, 1].
+    """
+    codes = np.asarray(labels, dtype=np.int64)
+    wrong = (1 - accuracy) / max(values - 1, 1)
+    likelihood = np.ones((len(codes), values))
+    for column in codes.T:
+        is_label = column[:, None] == np.arange(values)
+        factor = np.where(is_label, accuracy, wrong)
+        likelihood *= np.where(column[:, None] < 0, 1.0, factor)
+    posterior = likelihood / likelihood.sum(axis=1, keepdims=True)
+    return np.asarray((1 - doubt) * posterior + doubt / values)
+
+
+def accuracy_from_agreement(agreement: float, values: int) -> float:
+    """Return the accuracy of instruments that agree on a share of the images.
+
+    Instruments of equal accuracy a that err independently agree on a**2 + (1 - a)**2 / (values - 1)
+    of the images.
+
+    Parameters
+    ----------
+    agreement
+        Share of images with equal labels, in [0, 1].
+    values
+        Number of values.
+    """
+    others = max(values - 1, 1)
+    # (1 + 1/others) a**2 - (2/others) a + 1/others - agreement = 0
+    square = 1 + 1 / others
+    root = (1 / others) ** 2 - square * (1 / others - agreement)
+    return float((1 / others + np.sqrt(max(root, 0.0))) / square)
+
+
+def sample_of_size(sizes: ArrayLike, shares: ArrayLike, total: int) -> NDArray[np.int64]:
+    """Divide a number of labels over strata, so that the shares have small intervals.
+
+    Parameters
+    ----------
+    sizes : array, (strata,)
+        Images of each stratum.
+    shares : array, (strata, values)
+        Expected shares of the values in each stratum.
+    total
+        Number of labels. Each stratum gets at least two, or all its images.
+
+    Returns
+    -------
+    array, (strata,)
+    """
+    n_images = np.asarray(sizes, dtype=np.int64)
+    p = np.asarray(shares, dtype=float)
+    spread = n_images * np.sqrt((p * (1 - p)).max(axis=1))
+    low = 0.0
+    high = float((n_images / np.maximum(spread, 1e-9)).max())
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if _labels(n_images, spread * middle).sum() <= total:
+            low = middle
+        else:
+            high = middle
+    return _labels(n_images, spread * low)
