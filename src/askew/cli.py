@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, str] = {
     "graphs": "askew.studies.graphs:graphs",
     "runs list": "askew.commands:runs_list",
     "runs rm": "askew.commands:runs_rm",
+    "store copy": "askew.store_commands:store_copy",
     "store gc": "askew.commands:store_gc",
     "study new": "askew.people.command:study_new",
     "study serve": "askew.people.command:study_serve",

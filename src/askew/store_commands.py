@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from askew.errors import RunError, UsageError
+from rich.filesize import decimal
+
+from askew.errors import RunError, StoreError, UsageError
 from askew.pages.words import plural
 from askew.store.merge import MergeReport, merge_all
 from askew.store.pack_address import opened_packs
@@ -71,3 +73,47 @@ def _left(report: MergeReport, packs: str) -> list[str]:
             "makes the rest on this machine"
         )
     return lines
+
+
+def store_copy(source: Path, target: Path, /) -> str:
+    """Copy a store into another folder, with the times of its files. Repeat it to continue.
+
+    A store in the other folder gets what it lacks, so this also joins two stores.
+
+    Examples
+    --------
+    `askew store copy runs/.askew /data/askew`
+
+    Parameters
+    ----------
+    source
+        Folder of the store.
+    target
+        Folder of the copy.
+
+    Returns
+    -------
+    str
+        What was copied.
+
+    Raises
+    ------
+    UsageError
+        If there is no such store.
+    StoreError
+        If images are damaged. Everything else is copied.
+    """
+    from askew.store.copying import copy_store
+
+    report = copy_store(source, target)
+    summary = (
+        f"{plural(report.files, 'file')} ({decimal(report.size)}) and {plural(report.rows, 'row')} of "
+        f"the index copied to {target}; {plural(report.existing, 'file')} existed already"
+    )
+    if report.damaged:
+        names = ", ".join(file.name for file in report.damaged[:LARGEST_LIST])
+        raise StoreError(
+            f"{summary}. {plural(len(report.damaged), 'damaged image')} not copied: {names}. The "
+            "next run makes damaged images again"
+        )
+    return summary

@@ -21,6 +21,7 @@ from askew.run.count import CountingRun
 from askew.run.live import LiveRun
 from askew.run.share import Share, ShareReport, make_share
 from askew.run.work import Work
+from askew.store import network
 from askew.store.merge import merge_all
 from askew.store.pack_folder import PackFolder
 from askew.store.store import Store
@@ -197,6 +198,16 @@ def test_a_report_names_the_next_command(tmp_path: Path) -> None:
     assert first[0].startswith("shard 1/2: ")
     assert first[1].startswith(f"when all jobs are done: askew merge {tmp_path}, then repeat")
     assert share(tmp_path, "2/2").lines()[1].startswith("all packs exist. Next: askew merge")
+
+
+def test_temporary_files_on_a_network_file_system_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "mounts"
+    table.write_text("server:/ / nfs4 rw 0 0\n")
+    monkeypatch.setattr(network, "MOUNTS", table)
+    with pytest.raises(UsageError, match=r"network file system \(nfs4\). Set .* TMPDIR"):
+        share(tmp_path / "packs", "1/1")
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3"])

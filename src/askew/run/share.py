@@ -22,6 +22,7 @@ from askew.run.live import opened_live
 from askew.run.packing import PackingStore, SliceMaker
 from askew.run.recording import ImageSlice, RecordingRun
 from askew.store.merge import merge
+from askew.store.network import network_mount
 from askew.store.pack_address import opened_packs
 from askew.store.pack_lists import write_list
 from askew.store.pack_storage import PackStorage
@@ -169,6 +170,12 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
             "--fail-if needs the results of all jobs. Give it to the command without --shard"
         )
     with TemporaryDirectory(prefix="askew-shard-") as folder:
+        mount = network_mount(Path(folder))
+        if mount is not None:
+            raise UsageError(
+                f"the folder {folder} for temporary files is on a network file system ({mount[0]}). "
+                "Set the environment variable TMPDIR to a folder on a local disk"
+            )
         job = _Job(plan, gather, share, opened_packs(str(address)), Path(folder), options)
         return job.run()
 

@@ -39,6 +39,7 @@ from askew.store.imagefile import EncodedPicture, read
 from askew.store.index import Index, faults, salvaged
 from askew.store.journal import Journal
 from askew.store.keys import question_hash
+from askew.store.network import check_local
 from askew.store.requests import PictureRequest, PlannedPicture
 from askew.store.rows import TABLES, IndexRow
 from askew.store.states import damaged_states
@@ -129,6 +130,8 @@ class Store:
         self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
         self._locks: locks.PartLocks | None = None
         self._lock: locks.StoreLock | None = None
+        if create:
+            check_local(self.path)
         entries.check_store(self.path)
         try:
             if create:
