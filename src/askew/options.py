@@ -147,6 +147,10 @@ def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
     return Parameter(converter=convert, n_tokens=1, negative="", metavar="N,…")
 
 
+def _one_text(_: object, tokens: Sequence[Token]) -> str:
+    return tokens[0].value
+
+
 def _as_written(_: object, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
@@ -189,7 +193,7 @@ PathsOption = Annotated[str | Path | Sequence[str | Path] | None, repeated("PATH
 class RunOptions(TypedDict, total=False):
     """Folder of a run, and options of how the run is carried out.
 
-    Only Python takes `progress`, `engine` and `stop`.
+    Only Python takes `progress` and `stop`, and engines other than the named ones.
     """
 
     run: Annotated[
@@ -213,8 +217,25 @@ class RunOptions(TypedDict, total=False):
         ),
     ]
     engine: Annotated[
-        Engine | None,
-        Parameter(parse=False, help="Where models work; by default in this process."),
+        str | Engine | None,
+        _run_option(
+            converter=_one_text,
+            n_tokens=1,
+            metavar="NAME",
+            help="Where models and instruments work: local, threads, ray, or ray://HOST:PORT. [default: local]",
+        ),
+    ]
+    workers: Annotated[
+        int | None,
+        _run_option(
+            help="Workers of --engine. [default: 2 threads; with ray, one per GPU, or else per CPU]"
+        ),
+    ]
+    gpus_per_worker: Annotated[
+        float | None,
+        _run_option(
+            help="GPUs of each worker of --engine ray, such as 0.5. [default: 1 if there are GPUs]"
+        ),
     ]
     stop: Annotated[
         threading.Event | None,

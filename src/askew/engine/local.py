@@ -8,6 +8,9 @@ from askew.engine.base import Item, Output
 class LocalEngine:
     """An engine that works on an item when its result is asked for, with one item in flight."""
 
+    name = "local"
+    workers = 1
+
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output], None, None]:

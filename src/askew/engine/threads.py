@@ -1,38 +1,52 @@
-"""An engine for tasks that wait for a server: several items in flight, in threads."""
+"""An engine with several items in flight, in threads of this process.
+
+Calls of a server wait at the same time. Models and instruments of this process work one at a time,
+while images of the previous item are encoded.
+"""
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from threading import Lock
 
 from askew.engine.base import Failure, Item, Output
+from askew.engine.turn import provider_turn
 
 
 class ThreadEngine:
-    """An engine with up to `count` items in flight.
+    """An engine with up to `workers` items in flight.
 
     A task that fails yields a `Failure`, so that the results of the other items in flight, which
     may have cost money, are not lost.
 
     Parameters
     ----------
-    count
+    workers
         Greatest number of items in flight, at least 1.
+    takes_turns
+        True if tasks use a model or an instrument of this process, which works on one item at a
+        time. Calls of a server need no turns.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    name = "threads"
+
+    def __init__(self, workers: int, takes_turns: bool = False) -> None:
+        self.workers = workers
+        self._takes_turns = takes_turns
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
         """Yield each item with the result of `task` or its failure, as soon as it is ready."""
-        pool = ThreadPoolExecutor(self._count, thread_name_prefix="call")
+        lock = Lock() if self._takes_turns else None
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="call")
         in_flight = dict[Future[Output | Failure], Item]()
         try:
             for item in items:
                 # the context holds the receivers of progress and messages
-                in_flight[pool.submit(copy_context().run, _outcome, task, item)] = item
-                if len(in_flight) == self._count:
+                future = pool.submit(copy_context().run, _outcome, task, item, lock)
+                in_flight[future] = item
+                if len(in_flight) == self.workers:
                     yield from _ready(in_flight)
             while in_flight:
                 yield from _ready(in_flight)
@@ -49,9 +63,10 @@ def _ready(
         yield in_flight.pop(future), future.result()
 
 
-def _outcome(task: Callable[[Item], Output], item: Item) -> Output | Failure:
+def _outcome(task: Callable[[Item], Output], item: Item, lock: "Lock | None") -> Output | Failure:
     """Return the result of a task, or its exception."""
     try:
-        return task(item)
+        with provider_turn(lock):
+            return task(item)
     except Exception as error:
         return Failure(error)

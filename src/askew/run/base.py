@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from askew.engine.turn import end_turn
 from askew.errors import RESUME, AskewError, ModelError
 from askew.measure.base import VQA, PictureReader
 from askew.models.base import (
@@ -131,6 +132,7 @@ class ModelMaker:
                 len(images) == len(wanted),
                 f"the model returned {len(images)} images for {len(wanted)} requests",
             )
+            end_turn()
             return [
                 MakerOutput(picture=encoded(image), report=report_of(image)) for image in images
             ]

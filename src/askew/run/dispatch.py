@@ -44,10 +44,13 @@ class Job(Generic[Content]):
         Number of the item in its call, from 0, by which its result is recognized.
     content
         Argument of the task.
+    label
+        The work in words, for errors.
     """
 
     number: int
     content: Content
+    label: str = ""
 
 
 def work_on(task: Callable[[Content], Output], job: Job[Content]) -> Output:
@@ -77,6 +80,9 @@ class Parts(Protocol[Part]):
 
     def item(self, part: Part) -> Any:
         """Return the argument of the task."""
+
+    def label(self, part: Part) -> str:
+        """Return the work in words, for errors."""
 
     def save(self, part: Part, result: Any) -> None:
         """Store the result of the task."""
@@ -227,7 +233,7 @@ class Pass(Generic[Part]):
                     continue
                 flight = PartInFlight(part, size, lock.pop_all(), time.monotonic())
             self._in_flight[number] = flight
-            yield Job(number, self._work.item(part))
+            yield Job(number, self._work.item(part), self._work.label(part))
 
     def _must_end(self, is_mine: bool) -> bool:
         exhausted = is_mine and self._context.budget.is_exhausted()

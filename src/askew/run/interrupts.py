@@ -1,4 +1,4 @@
-"""Ctrl-C while calls are in progress that cost money: the first one waits for them."""
+"""Ctrl-C while calls that cost money, or several workers, are busy: the first one waits for them."""
 
 import signal
 import threading
@@ -6,14 +6,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-WAITING = "stopping: waiting for the calls in progress, which are paid. Press Ctrl-C again to stop at once"
+CALLS = "stopping: waiting for the calls in progress, which are paid. Press Ctrl-C again to stop at once"
+PARTS = (
+    "stopping: waiting for the images that workers have begun. Press Ctrl-C again to stop at once"
+)
 
 
 @contextmanager
-def patient_interrupt(stop: threading.Event, tell: Callable[[str], None]) -> Iterator[None]:
+def patient_interrupt(
+    stop: threading.Event, tell: Callable[[str], None], sentence: str
+) -> Iterator[None]:
     """Let the first Ctrl-C set `stop`; a second one raises KeyboardInterrupt.
 
     Nothing changes outside of the main thread, or in a program that handles the signal itself.
+
+    Parameters
+    ----------
+    stop
+        The flag.
+    tell
+        Receives the sentence after the first Ctrl-C.
+    sentence
+        What the run waits for.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -23,7 +37,7 @@ def patient_interrupt(stop: threading.Event, tell: Callable[[str], None]) -> Ite
     def handle(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         stop.set()
-        tell(WAITING)
+        tell(sentence)
 
     signal.signal(signal.SIGINT, handle)
     try:

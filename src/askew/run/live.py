@@ -16,6 +16,7 @@ import numpy as np
 
 from askew.engine.base import Engine, Failure
 from askew.engine.local import LocalEngine
+from askew.engine.opened import opened_engine
 from askew.engine.threads import ThreadEngine
 from askew.errors import RESUME, AskewError, Interrupted, RunError, UsageError
 from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
@@ -46,7 +47,7 @@ from askew.run.inquiries import (
     unfinished_batches,
     unread_slices,
 )
-from askew.run.interrupts import patient_interrupt
+from askew.run.interrupts import CALLS, PARTS, patient_interrupt
 from askew.run.paid_calls import PaidCalls, affordable_groups, check_price
 from askew.run.parts import (
     CalledParts,
@@ -182,7 +183,7 @@ class LiveRun(Run):
             affordable = self._affordable(left, maker, price)
             parts = ImageParts(self.store, maker, affordable, stored, self.budget, price)
             concurrency = getattr(maker, "concurrency", 1)
-            if concurrency > 1 and isinstance(self._engine, LocalEngine):
+            if concurrency > 1 and self._calls_here:
                 self._call(parts, concurrency, current)
             else:
                 self._carry_out(parts, current)
@@ -284,7 +285,7 @@ class LiveRun(Run):
         parts = CalledParts(self.store, vqa, affordable, known, self.budget)
         total = sum(len(inquiry.present) for inquiry in inquiries)
         with self._stage("answers", vqa.name, total - len(groups), total) as current:
-            if isinstance(self._engine, LocalEngine):
+            if self._calls_here:
                 self._call(parts, vqa.concurrency, current)
             else:
                 self._carry_out(parts, current)
@@ -447,16 +448,29 @@ class LiveRun(Run):
         totals = np.cumsum([len(part) for part in left])
         return [part for part, total in zip(left, totals, strict=True) if total <= most]
 
+    @property
+    def _calls_here(self) -> bool:
+        """True if calls of servers wait in threads of this process, with each engine of askew."""
+        return getattr(self._engine, "name", None) in ("local", "threads", "ray")
+
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
         """Carry out parts by `count` calls at once, which Ctrl-C does not break off."""
-        with patient_interrupt(self._stop, self.tell):
-            self._carry_out(work, current, ThreadEngine(count))
+        with patient_interrupt(self._stop, self.tell, CALLS):
+            self._dispatch(work, current, ThreadEngine(count))
 
-    def _carry_out(self, work: Parts[Any], current: Stage, engine: Engine | None = None) -> None:
-        """Carry out parts in the engine, and store their results."""
+    def _carry_out(self, work: Parts[Any], current: Stage) -> None:
+        """Carry out parts in the engine; Ctrl-C waits for the parts of several workers."""
+        if getattr(self._engine, "workers", 1) > 1:
+            with patient_interrupt(self._stop, self.tell, PARTS):
+                self._dispatch(work, current, self._engine)
+        else:
+            self._dispatch(work, current, self._engine)
+
+    def _dispatch(self, work: Parts[Any], current: Stage, engine: Engine) -> None:
+        """Carry out parts in an engine, and store their results."""
         dispatcher = Dispatcher(
             store=self.store,
-            engine=engine or self._engine,
+            engine=engine,
             budget=self.budget,
             stop=self._stop,
             stage=current,
@@ -512,7 +526,8 @@ def opened_run(
 ) -> Iterator[LiveRun]:
     """Open a run of the remaining work of a plan; its store is closed afterwards.
 
-    It uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `engine` and `stop`.
+    It uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
+    `workers` and `gpus_per_worker`.
     """
     with Store(store) as opened, opened_live(plan, folder, opened, **options) as live:
         yield live
@@ -523,7 +538,10 @@ def opened_live(
     plan: RunPlan, folder: Path, store: Store, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
     """Open a run of the remaining work of a plan on an open store, with the same options."""
-    with opened_log(options.get("log")) as log:
+    place = opened_engine(
+        options.get("engine"), options.get("workers"), options.get("gpus_per_worker")
+    )
+    with opened_log(options.get("log")) as log, place as engine:
         progress = _receiver(options.get("progress", False))
 
         def receive(event: Event) -> None:
@@ -540,7 +558,7 @@ def opened_live(
                 budget=Budget.parse(
                     options.get("budget"), options.get("price"), options.get("vqa_price")
                 ),
-                engine=options.get("engine"),
+                engine=engine,
                 stop=options.get("stop"),
             )
             yield live

@@ -90,6 +90,10 @@ class ImageParts(Generic[W]):
         """Return the batch."""
         return part
 
+    def label(self, part: Sequence[W]) -> str:
+        """Return the first prompt."""
+        return f"images of {part[0].prompt!r} by {self._maker.name}"
+
     def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
         """Store the images with their rows and their environment."""
         self._budget.add_images(len(part), self._price)
@@ -146,6 +150,7 @@ class QuestionParts:
         self.parts = parts
         self.task = partial(answer_group, vqa)
         self._store = store
+        self._name = vqa.name
         self._fingerprint = vqa.fingerprint
         self._known = known
         self._vectors = vectors
@@ -176,6 +181,11 @@ class QuestionParts:
             return pictures, questions, None
         rows = np.stack([self._vectors[picture.id] for picture in pictures])
         return pictures, questions, rows
+
+    def label(self, part: QuestionGroup) -> str:
+        """Return the first question and prompt."""
+        pictures, questions = part
+        return f"{questions[0].text!r} about images of {pictures[0].prompt!r} by {self._name}"
 
     def save(self, part: QuestionGroup, result: list[list[Answer]]) -> None:
         """Store the answers."""
@@ -248,6 +258,7 @@ class CalledParts:
         self.lock_names = self._questions.lock_names
         self.size = self._questions.size
         self.is_complete = self._questions.is_complete
+        self.label = self._questions.label
 
     def item(self, part: QuestionGroup) -> QuestionGroup:
         """Return the image and the questions."""
@@ -326,6 +337,10 @@ class VectorParts:
     def item(self, part: Reading) -> Reading:
         """Return the slice."""
         return part
+
+    def label(self, part: Reading) -> str:
+        """Return the first prompt."""
+        return f"images of {part.pictures[0].prompt!r} by {part.name}"
 
     def save(self, part: Reading, result: Rows) -> None:
         """Store the vectors that are new."""

@@ -1,0 +1,66 @@
+"""Engines by name, as the option --engine gives it."""
+
+import os
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from askew.engine.base import Engine
+from askew.engine.local import LocalEngine
+from askew.engine.threads import ThreadEngine
+from askew.errors import MissingPackage, UnknownName, UsageError
+
+NAMES = ("local", "threads", "ray", "ray://HOST:PORT")
+THREAD_WORKERS = 2
+"""Number of threads by default: one uses the provider, and the other encodes images."""
+
+
+def opened_engine(
+    engine: Engine | str | None = None,
+    workers: int | None = None,
+    gpus_per_worker: float | None = None,
+) -> AbstractContextManager[Any]:
+    """Return a context whose value is the engine with this name, or the given engine.
+
+    Parameters
+    ----------
+    engine
+        An engine, or one of `NAMES`. By default "local".
+    workers
+        Number of workers. Each engine has its own default.
+    gpus_per_worker
+        Number of GPUs of each worker of Ray.
+
+    Raises
+    ------
+    UnknownName
+        If there is no engine with this name.
+    UsageError
+        If the options do not fit the engine.
+    MissingPackage
+        If the package of the engine is missing.
+    """
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers is {workers}; it must be at least 1")
+    if gpus_per_worker is not None and not gpus_per_worker >= 0:
+        raise UsageError(f"--gpus-per-worker is {gpus_per_worker:g}; it must be 0 or more")
+    name = "local" if engine is None else engine
+    if not isinstance(name, str):
+        return nullcontext(name)
+    kind, separator, _ = name.partition("://")
+    if kind == "ray":
+        MissingPackage.unless_installed("ray", "ray", "--engine ray")
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the workers, for equal roundings
+        from askew.engine.ray import RayEngine
+
+        return RayEngine(workers, name if separator else None, gpus_per_worker)
+    if gpus_per_worker is not None:
+        raise UsageError(f"--gpus-per-worker needs --engine ray, not --engine {name}")
+    if name == "threads":
+        return nullcontext(ThreadEngine(workers or THREAD_WORKERS, takes_turns=True))
+    if name != "local":
+        raise UnknownName("engine", name, NAMES)
+    if workers not in (None, 1):
+        raise UsageError(
+            "--engine local has one worker. Use --engine threads or --engine ray with --workers"
+        )
+    return nullcontext(LocalEngine())

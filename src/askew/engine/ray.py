@@ -1,0 +1,409 @@
+"""An engine whose workers are actors of Ray, on this machine or on a cluster.
+
+A worker has up to `AHEAD` items, so that it does not wait for the driver. Ray restarts no worker,
+since it would give a new worker the item that killed the last one. This engine asks for a new
+worker, and gives it work when it has started: if a machine is gone, there may be no place for it.
+The items of a dead worker come last.
+"""
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Self
+
+import ray
+from ray import cloudpickle
+from ray.exceptions import RayActorError, RayError, RayTaskError
+
+from askew.engine.base import Failure, Item, Output
+from askew.engine.worker import LackingFiles, Reply, WorkerPlace, WorkerProcess
+from askew.errors import RESUME, ModelError, UsageError
+from askew.messages import report_message
+
+AHEAD = 2
+"""Number of items that a worker has at a time."""
+
+WAIT = 0.2
+"""Seconds of waiting for results before new workers are looked for."""
+
+MOST_DEATHS = 3
+"""Number of workers that an item may kill."""
+
+STARTS = 3
+"""Number of attempts to start Ray, which gives up after 30 seconds on a busy machine."""
+
+START_LIMIT = 600.0
+"""Seconds in which the first worker must start."""
+
+THREADS = "OMP_NUM_THREADS"
+
+
+@dataclass(eq=False, slots=True)
+class Worker:
+    """An actor of Ray.
+
+    Attributes
+    ----------
+    actor
+        Handle of the actor.
+    queue
+        References of its results, in the order in which it works.
+    place
+        Where it runs; None before it has started.
+    """
+
+    actor: Any
+    queue: deque[Any] = field(default_factory=deque)
+    place: WorkerPlace | None = None
+
+
+@dataclass(slots=True)
+class Flight(Generic[Item]):
+    """An item that a worker has.
+
+    Attributes
+    ----------
+    item
+        The item.
+    sent
+        The pickled item.
+    worker
+        The worker.
+    deaths
+        Number of workers that died while they worked on it.
+    """
+
+    item: Item
+    sent: bytes
+    worker: Worker
+    deaths: int = 0
+
+
+@dataclass(slots=True)
+class Lost(Generic[Item]):
+    """An item of a dead worker, which comes last."""
+
+    item: Item
+    deaths: int
+
+
+class RayEngine:
+    """An engine of a cluster of Ray. It is a context that starts and ends its workers.
+
+    Parameters
+    ----------
+    workers
+        Number of workers. By default one for each GPU, or for each CPU without GPUs.
+    address
+        Address of a cluster, such as ray://HOST:PORT. By default that of the environment variable
+        RAY_ADDRESS. Without an address, Ray starts on this machine.
+    gpus_per_worker
+        Number of GPUs that each worker reserves; a fraction lets workers share a GPU.
+
+    Raises
+    ------
+    UsageError
+        If the cluster cannot be reached, or has another version of askew.
+    """
+
+    name = "ray"
+
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        gpus_per_worker: float | None = None,
+    ) -> None:
+        self.workers = workers or 0
+        self._address = address or os.environ.get("RAY_ADDRESS")
+        self._gpus = gpus_per_worker
+        self._ready: list[Worker] = []
+        self._starting: dict[Any, Worker] = {}
+        self._is_ours = False
+
+    def __enter__(self) -> Self:
+        self._connect()
+        resources = ray.cluster_resources()
+        if self._gpus is None:
+            self._gpus = 1.0 if resources.get("GPU") else 0.0
+        self.workers = self.workers or self._places(resources)
+        for _ in range(self.workers):
+            self._hire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(RayError):
+            for worker in (*self._ready, *self._starting.values()):
+                ray.kill(worker.actor)
+        if self._is_ours:
+            ray.shutdown()
+
+    def _connect(self) -> None:
+        """Join the cluster, or start Ray on this machine."""
+        if ray.is_initialized():
+            return
+        local: dict[str, Any] = {}
+        if self._address is None:
+            local = {"num_cpus": self.workers or os.cpu_count(), "include_dashboard": False}
+        for attempt in range(STARTS):
+            try:
+                with _quiet():
+                    ray.init(
+                        address=self._address,
+                        log_to_driver=False,
+                        logging_level=logging.ERROR,
+                        configure_logging=False,
+                        **local,
+                    )
+                break
+            except Exception as error:  # Ray raises bare exceptions when it starts too slowly
+                ray.shutdown()
+                if self._address or attempt == STARTS - 1:
+                    raise UsageError(_start_sentence(self._address, error)) from error
+        self._is_ours = True
+
+    def _places(self, resources: dict[str, float]) -> int:
+        """Return the number of workers that the cluster has room for."""
+        if self._gpus:
+            return max(1, int(resources.get("GPU", 0) / self._gpus))
+        return max(1, int(resources.get("CPU", 1)))
+
+    def _hire(self) -> None:
+        """Ask for a worker. Ray starts it as soon as a machine has room."""
+        variables = {THREADS: os.environ.get(THREADS, "1")}
+        actor = (
+            ray.remote(WorkerProcess)
+            .options(
+                num_cpus=1,
+                num_gpus=self._gpus,
+                max_restarts=0,
+                max_task_retries=0,
+                runtime_env={"env_vars": variables},
+            )
+            .remote(os.getcwd())
+        )
+        self._starting[actor.place.remote()] = Worker(actor)
+
+    def _welcome(self, seconds: float) -> None:
+        """Take in the workers that have started."""
+        if not self._starting:
+            return
+        references = list(self._starting)
+        started, _ = ray.wait(references, num_returns=len(references), timeout=seconds)
+        for reference in started:
+            worker = self._starting.pop(reference)
+            try:
+                worker.place = ray.get(reference)
+            except RayActorError:
+                self._hire()
+                continue
+            _check_place(worker.place)
+            self._ready.append(worker)
+
+    def await_worker(self) -> None:
+        """Wait until a worker has started.
+
+        Raises
+        ------
+        UsageError
+            If none starts.
+        """
+        deadline = time.monotonic() + START_LIMIT
+        while not self._ready:
+            self._welcome(WAIT)
+            if time.monotonic() > deadline:
+                raise UsageError(
+                    f"the Ray cluster started no worker within {START_LIMIT:.0f} s. A worker needs "
+                    f"1 CPU and {self._gpus:g} GPUs; the cluster has free: {_free()}. Change "
+                    "--workers or --gpus-per-worker"
+                )
+
+    def map(
+        self, task: Callable[[Item], Output], items: Iterable[Item]
+    ) -> Generator[tuple[Item, Output | Failure], None, None]:
+        """Yield each item with the result of `task` or its failure, as soon as it is ready."""
+        call = RayCall[Item](self, cloudpickle.dumps(task), iter(items))
+        try:
+            yield from call.results()
+        finally:
+            call.abandon()
+
+    @property
+    def processes(self) -> list[int]:
+        """Process numbers of the workers that have started."""
+        return [worker.place.process for worker in self._ready if worker.place]
+
+    @property
+    def free_worker(self) -> Worker | None:
+        """Worker with the shortest queue; None if all queues are full, or none has started."""
+        self._welcome(0)
+        worker = min(self._ready, key=lambda worker: len(worker.queue), default=None)
+        if worker is None or len(worker.queue) >= AHEAD:
+            return None
+        return worker
+
+    def replace(self, worker: Worker) -> None:
+        """Ask for a worker in place of a dead one."""
+        self._ready.remove(worker)
+        self._hire()
+
+
+class RayCall(Generic[Item]):
+    """The items of one call.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    task
+        The pickled task, which is sent once.
+    items
+        The items.
+    """
+
+    def __init__(self, engine: RayEngine, task: bytes, items: Iterator[Item]) -> None:
+        self._engine = engine
+        self._task = task
+        self._sent_task: Any = None
+        self._items = items
+        self._is_open = True
+        self._in_flight: dict[Any, Flight[Item]] = {}
+        self._lost: deque[Lost[Item]] = deque()
+
+    def results(self) -> Iterator[tuple[Item, Any]]:
+        """Yield each item with its result, or with a `Failure`."""
+        while self._is_open or self._in_flight or self._lost:
+            self._fill()
+            if not self._in_flight:
+                continue
+            done, _ = ray.wait(list(self._in_flight), num_returns=1, timeout=WAIT)
+            for reference in done:
+                yield from self._outcome(reference)
+
+    def abandon(self) -> None:
+        """Take the items in flight from their workers, as far as they have not begun them."""
+        for reference, flight in self._in_flight.items():
+            with suppress(RayError, ValueError):
+                flight.worker.queue.remove(reference)
+                ray.cancel(reference, force=False)
+
+    def _fill(self) -> None:
+        """Give items to the workers until their queues are full."""
+        while True:
+            if not self._is_open and not self._lost:
+                return
+            worker = self._engine.free_worker
+            if worker is None:
+                if not self._in_flight:
+                    self._engine.await_worker()
+                    continue
+                return
+            if self._is_open:
+                try:
+                    item = next(self._items)
+                except StopIteration:
+                    self._is_open = False
+                    continue
+                self._send(Flight(item, cloudpickle.dumps(item), worker))
+            else:
+                lost = self._lost.popleft()
+                self._send(Flight(lost.item, cloudpickle.dumps(lost.item), worker, lost.deaths))
+
+    def _send(self, flight: Flight[Item], files: dict[str, bytes] | None = None) -> None:
+        if self._sent_task is None:
+            self._sent_task = ray.put(self._task)
+        reference = flight.worker.actor.do.remote(self._sent_task, flight.sent, files)
+        self._in_flight[reference] = flight
+        flight.worker.queue.append(reference)
+
+    def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
+        """Yield the result of an item, if it has one."""
+        flight = self._in_flight[reference]
+        try:
+            reply = ray.get(reference)
+        except RayActorError as error:
+            yield from self._bury(flight.worker, error)
+            return
+        except RayTaskError as error:
+            reply = Reply(Failure(ModelError(f"a worker failed: {_first_line(error)}")))
+        del self._in_flight[reference]
+        flight.worker.queue.remove(reference)
+        if isinstance(reply, LackingFiles):
+            self._send(flight, {path: Path(path).read_bytes() for path in reply.paths})
+            return
+        for sentence in reply.messages:
+            report_message(sentence)
+        yield flight.item, reply.output
+
+    def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
+        """Take the items of a dead worker back, and count the death for the item it worked on."""
+        self._engine.replace(worker)
+        for place, reference in enumerate(worker.queue):
+            flight = self._in_flight.pop(reference)
+            deaths = flight.deaths + (1 if place == 0 else 0)
+            if deaths < MOST_DEATHS:
+                self._lost.append(Lost(flight.item, deaths))
+            else:
+                yield flight.item, Failure(ModelError(_death_sentence(flight.item, error)))
+
+
+def _start_sentence(address: str | None, error: Exception) -> str:
+    reason = _first_line(error)
+    if address:
+        return (
+            f"cannot join the Ray cluster {address}: {reason}. Check the address of "
+            "--engine ray://HOST:PORT or RAY_ADDRESS, and the cluster's token (RAY_AUTH_TOKEN)"
+        )
+    return f"Ray does not start on this machine: {reason}. Use --engine threads instead"
+
+
+def _check_place(place: WorkerPlace) -> None:
+    """Raise UsageError if a worker has another version of askew or Python."""
+    here = WorkerProcess.versions()
+    there = (place.python.rpartition(".")[0], place.askew)
+    if there != here:
+        raise UsageError(
+            f"the worker on {place.host} has askew {there[1]} and Python {there[0]}, but this "
+            f"machine has askew {here[1]} and Python {here[0]}. Install the same versions on all "
+            "machines of the cluster"
+        )
+
+
+def _death_sentence(item: object, error: RayActorError) -> str:
+    work = getattr(item, "label", "") or "the same item"
+    return (
+        f"{MOST_DEATHS} workers died during work on {work}. This happens when memory runs out. Use "
+        "fewer --workers, smaller batches (-M batch_size=1), or machines with more memory. Ray "
+        f"reports: {_first_line(error)}. {RESUME}"
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
+
+
+def _free() -> str:
+    free = ray.available_resources()
+    return f"{free.get('CPU', 0):g} CPUs, {free.get('GPU', 0):g} GPUs"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the lines of Ray's start, and keep the program's handlers of signals."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+        yield
+    with suppress(ValueError):  # not in the main thread
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    sys.stderr.flush()

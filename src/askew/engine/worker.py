@@ -1,0 +1,173 @@
+"""The part of an engine that runs in another process, perhaps on another machine.
+
+It has no access to the driver's store. Images that this machine cannot open are sent with an item.
+"""
+
+import os
+import pickle
+import socket
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from askew.engine.base import Failure
+from askew.errors import AskewError, ModelError, UsageError
+from askew.messages import message_listener
+from askew.types import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Result of an item.
+
+    Attributes
+    ----------
+    output
+        Output of the task, or its failure.
+    messages
+        Sentences that the model or the instrument reported.
+    """
+
+    output: Any
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LackingFiles:
+    """A reply without a result: the worker cannot open these images.
+
+    Attributes
+    ----------
+    paths
+        Paths of the image files.
+    """
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPlace:
+    """The place of a worker.
+
+    Attributes
+    ----------
+    host
+        Name of its machine.
+    process
+        Number of its process.
+    python, askew
+        Versions.
+    threads
+        Value of OMP_NUM_THREADS.
+    """
+
+    host: str
+    process: int
+    python: str
+    askew: str
+    threads: str
+
+
+class WorkerProcess:
+    """A process that carries out tasks. Providers stay loaded between tasks.
+
+    Parameters
+    ----------
+    folder
+        Working folder of the driver. The worker uses it if it exists, for relative paths.
+    """
+
+    def __init__(self, folder: str) -> None:
+        with suppress(OSError):
+            os.chdir(folder)
+        self._files: dict[str, str] = {}
+        self._received = tempfile.TemporaryDirectory(prefix="askew-images-")
+
+    def place(self) -> WorkerPlace:
+        """Return where the worker runs."""
+        return WorkerPlace(
+            host=socket.gethostname(),
+            process=os.getpid(),
+            python=python_version(),
+            askew=version("askew"),
+            threads=os.environ.get("OMP_NUM_THREADS", ""),
+        )
+
+    @staticmethod
+    def versions() -> tuple[str, str]:
+        """Return the versions of Python (major and minor) and askew."""
+        return python_version().rpartition(".")[0], version("askew")
+
+    def do(
+        self, sent_task: bytes, sent_item: bytes, files: Mapping[str, bytes] | None = None
+    ) -> Reply | LackingFiles:
+        """Return the result of a task for an item, or the images that it needs."""
+        messages: list[str] = []
+        try:
+            task: Callable[[Any], Any] = pickle.loads(sent_task)
+            item = pickle.loads(sent_item)
+            self._receive(files or {})
+            paths = set(picture_paths(item))
+            lacking = tuple(path for path in sorted(paths) if not self._can_open(path))
+            if lacking and files is None:
+                return LackingFiles(lacking)
+            moved = {path: self._files[path] for path in paths if path in self._files}
+            with message_listener(messages.append):
+                output = task(with_paths(item, moved) if moved else item)
+        except Exception as error:
+            output = Failure(portable(error))
+        return Reply(output, tuple(messages))
+
+    def _can_open(self, path: str) -> bool:
+        return path in self._files or os.path.exists(path)
+
+    def _receive(self, files: Mapping[str, bytes]) -> None:
+        """Write images that were sent into a folder of the worker."""
+        for path, data in files.items():
+            file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
+            file.write_bytes(data)
+            self._files[path] = str(file)
+
+
+def portable(error: Exception) -> Exception:
+    """Return an exception that another process can unpickle, with the same message."""
+    if isinstance(error, AskewError):
+        with suppress(Exception):
+            copy = pickle.loads(pickle.dumps(error))
+            if type(copy) is type(error) and str(copy) == str(error):
+                return error
+        kind = UsageError if isinstance(error, UsageError) else ModelError
+        return kind(str(error))
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in last)
+    return ModelError(f"a worker failed: {type(error).__name__}: {error}{where}")
+
+
+def picture_paths(item: object) -> Iterator[str]:
+    """Yield the paths of all images in an item, which consists of records and sequences."""
+    if isinstance(item, Picture):
+        yield item.path
+    elif isinstance(item, (list, tuple)):
+        for part in item:
+            yield from picture_paths(part)
+    elif is_dataclass(item) and not isinstance(item, type):
+        for field in fields(item):
+            yield from picture_paths(getattr(item, field.name))
+
+
+def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
+    """Return an item in which the images have other paths; parts without images are not copied."""
+    if isinstance(item, Picture):
+        return replace(item, path=paths.get(item.path, item.path))
+    if next(picture_paths(item), None) is None:
+        return item
+    if isinstance(item, (list, tuple)):
+        return type(item)([with_paths(part, paths) for part in item])
+    names = [field.name for field in fields(item) if field.init]
+    return replace(item, **{name: with_paths(getattr(item, name), paths) for name in names})
