@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -361,6 +362,22 @@ def quoted(text: str, secrets: Iterable[str]) -> str:
         text = text.replace(secret, "***")
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """A failed request.
+
+    Attributes
+    ----------
+    error
+        The failure.
+    pause
+        Seconds before another attempt; None if another attempt is pointless.
+    """
+
+    error: ServerError
+    pause: float | None = None
 
 
 def doubled_pause(attempt: int) -> float:

@@ -138,7 +138,7 @@ def test_a_refusal_is_missing_with_the_words_of_the_server() -> None:
         ("large", "more than 32 MB"),
         ("type", "not JSON: '<!doctype html>"),
         ("redirect", "redirects to"),
-        ("address", "askew does not open addresses"),
+        ("address", "askew opens only https addresses on port 443"),
         ("drip", r"did not complete its answer within 0\.5 s"),
     ],
 )

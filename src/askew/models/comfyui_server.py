@@ -7,7 +7,6 @@ same server only.
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -19,6 +18,7 @@ from askew.errors import ServerError
 from askew.hosted import (
     KEY_VARIABLE,
     BoundedClient,
+    FailedAttempt,
     PermanentFailure,
     check_address_of_server,
     doubled_pause,
@@ -38,22 +38,6 @@ LONGEST_WAIT = 2.0
 
 ANSWER_SECONDS = 60.0
 """Seconds without any data after which a request fails. The image itself may take longer."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
-    """A failed request.
-
-    Attributes
-    ----------
-    error
-        The failure.
-    pause
-        Seconds before another attempt; None if another attempt is pointless.
-    """
-
-    error: ServerError
-    pause: float | None = None
 
 
 class ComfyServer:
@@ -180,7 +164,7 @@ class ComfyServer:
 
     def _attempt(
         self, method: str, path: str, content: object, attempt: int
-    ) -> "httpx2.Response | FailedAttempt":
+    ) -> httpx2.Response | FailedAttempt:
         """Return the answer to a request, or its failure."""
         separator = "&" if "?" in path else "?"
         query = f"{separator}{self._query}" if self._query else ""

@@ -8,6 +8,7 @@ from PIL import Image, UnidentifiedImageError
 
 from askew.errors import ServerError
 from askew.models.base import REPORT, Setting
+from askew.models.image_addresses import fetch_image
 from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
 
@@ -38,11 +39,9 @@ def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
     try:
         (entry,) = answer.data or []
         if not entry.b64_json and entry.url:
-            raise ValueError(
-                "an address in place of the image. askew does not open addresses in answers; ask "
-                "for the image with -M response_format=b64_json"
-            )
-        data = base64.b64decode(entry.b64_json or "", validate=True)
+            data = fetch_image(str(entry.url), url)
+        else:
+            data = base64.b64decode(entry.b64_json or "", validate=True)
         image = opened_safely(data)
         image.info[REPORT] = _report(answer, entry.revised_prompt, prompt, data)
     except UnidentifiedImageError as error:

@@ -1,0 +1,184 @@
+"""Images that a server answers by their address, fetched without trust in the address.
+
+A server could answer an address inside the user's network, to read what only the user may read. So
+askew fetches from the server itself, and else only from public hosts: by https on the usual port, from
+the numeric address that was checked, so that a second look-up of the name cannot lead elsewhere. No
+key is sent, no redirect is followed, proxies of the environment are not used, and size and time are
+bounded. The image is opened like every untrusted image.
+"""
+
+import ipaddress
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import httpx2
+
+from askew.addresses import shown
+from askew.errors import ServerError
+from askew.hosted import (
+    BoundedClient,
+    FailedAttempt,
+    PermanentFailure,
+    doubled_pause,
+    pause_after,
+    wait_for_attempt,
+)
+
+ATTEMPTS = 3
+"""Greatest number of times that an image is fetched."""
+
+SECONDS = 60.0
+"""Greatest time to fetch an image."""
+
+LONGEST = 4000
+"""Greatest number of characters of an address."""
+
+USUAL_PORTS = {"http": 80, "https": 443}
+
+REMEDY = "ask for the image itself with -M response_format=b64_json"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A checked address.
+
+    Attributes
+    ----------
+    url
+        The address to fetch, with a numeric host if the host is not the server itself.
+    host
+        Name of the host, for its certificate; None for the server itself.
+    name
+        The address without secrets, for errors.
+    """
+
+    url: str
+    host: str | None
+    name: str
+
+
+def fetch_image(address: str, server: str) -> bytes:
+    """Return the file at an address that a server answered.
+
+    Parameters
+    ----------
+    address
+        The address, unchecked.
+    server
+        Address of the server.
+
+    Raises
+    ------
+    ServerError
+        If the address may not be fetched, or has no file.
+    """
+    target = checked_target(address, server)
+    attempt = 1
+    while True:
+        answer = _attempt(target, attempt)
+        if isinstance(answer, bytes):
+            return answer
+        if answer.pause is None or attempt == ATTEMPTS:
+            raise answer.error
+        attempt += 1
+        wait_for_attempt(attempt, ATTEMPTS, target.name, answer.error.status, answer.pause)
+
+
+def checked_target(address: str, server: str) -> Target:
+    """Return an address that may be fetched.
+
+    Raises
+    ------
+    ServerError
+        If it is neither an address of the server itself nor a public address by https.
+    """
+    try:
+        place = urlsplit(address)
+        origin = _origin(place)
+    except ValueError as error:
+        raise ServerError(f"an address that cannot be read; {REMEDY}") from error
+    name = shown(place._replace(query="", fragment="").geturl())
+    host = place.hostname or ""
+    if len(address) > LONGEST or place.username is not None or not (host and host.isascii()):
+        raise ServerError(f"an address that askew does not open; {REMEDY}")
+    if origin == _origin(urlsplit(server)):
+        return Target(url=address, host=None, name=name)
+    if origin[0] != "https" or origin[2] != USUAL_PORTS["https"]:
+        raise ServerError(
+            f"the address {name}. askew opens only https addresses on port 443, and addresses of "
+            f"the server itself; {REMEDY}"
+        )
+    number = _public_number(host, name)
+    netloc = f"[{number}]" if ":" in number else number
+    netloc += f":{USUAL_PORTS['https']}"
+    return Target(url=place._replace(netloc=netloc).geturl(), host=host, name=name)
+
+
+def _origin(place: SplitResult) -> tuple[str, str, int]:
+    """Return scheme, host and port of an address. Raises ValueError for a bad port."""
+    port = place.port or USUAL_PORTS.get(place.scheme, 0)
+    return place.scheme, place.hostname or "", port
+
+
+def _public_number(host: str, name: str) -> str:
+    """Return the first numeric address of a host whose addresses are all public."""
+    try:
+        places = socket.getaddrinfo(host, USUAL_PORTS["https"], type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ServerError(f"the address {name}, whose host is unknown; {REMEDY}") from error
+    numbers = [str(entry[4][0]).partition("%")[0] for entry in places]
+    if not numbers or not all(map(is_public, numbers)):
+        raise ServerError(
+            f"the address {name}, whose host is not public. askew does not open it; {REMEDY}"
+        )
+    return numbers[0]
+
+
+def is_public(number: str) -> bool:
+    """Check whether a numeric address is on the public internet, and not one of a network at home.
+
+    IPv6 addresses that contain an IPv4 address are refused, since they could lead to any network.
+    """
+    address = ipaddress.ip_address(number)
+    if isinstance(address, ipaddress.IPv6Address):
+        contains_other = address.ipv4_mapped or address.sixtofour or address.teredo
+        if contains_other or address in TRANSLATED or address.is_site_local:
+            return False
+    return address.is_global and not (address.is_multicast or address.is_reserved)
+
+
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+"""IPv6 addresses that a network translates to IPv4 addresses."""
+
+
+def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:
+    """Return the file at an address, or the failure."""
+    headers = {"Accept-Encoding": "identity"}
+    extensions: dict[str, Any] = {}
+    if target.host is not None:
+        headers["Host"] = target.host
+        extensions["sni_hostname"] = target.host
+    try:
+        with BoundedClient(
+            follow_redirects=False,
+            trust_env=False,
+            timeout=SECONDS,
+            verify=ssl.create_default_context(),
+        ) as client:
+            client.deadline = SECONDS
+            answer = client.get(target.url, headers=headers, extensions=extensions)
+    except PermanentFailure as error:
+        return FailedAttempt(ServerError(f"the image at {target.name}: the host {error}"))
+    except httpx2.HTTPError as error:
+        fault = ServerError(f"the image at {target.name} cannot be fetched ({error})")
+        return FailedAttempt(fault, doubled_pause(attempt))
+    if answer.is_success:
+        return answer.content
+    status = answer.status_code
+    fault = ServerError(f"the image at {target.name}: the host answered {status}", status=status)
+    if answer.is_redirect:
+        fault = ServerError(f"the image at {target.name} redirects elsewhere; {REMEDY}")
+    return FailedAttempt(fault, pause_after(status, answer.headers, attempt))
