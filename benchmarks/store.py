@@ -4,13 +4,13 @@
 
 For each count, a separate process stores as many images of 20 kB in batches of 16, and an answer to
 each. The script prints the time per stored image, and its ratio to the time of bare files with the
-same flushing (at most 1.2). It also prints the seconds of CPU to plan a finished run as --dry-run
-does (under 10 at 100,000), to resume it (under 10) and to check it, and the peak memory. Flushing
-takes most of the time, so use a disk that nothing else uses.
+same flushing. It also prints the seconds of CPU to plan a finished run as --dry-run does, to resume
+it and to check it, and the peak memory. Flushing takes most of the time, so use a disk that nothing
+else uses. docs/reference/promises.md states the measured times of 100,000 images.
 
 A second row reports a folder of as many image files of 100 bytes. Its plan opens the folder and
-finds the digest of each file (under 5 s at 100,000 after the first time). The dry run also looks
-every image and answer up in the store, as the dry run of a model does.
+finds the digest of each file. The dry run also looks every image and answer up in the store, as the
+dry run of a model does.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("askew.hosted.FIRST_PAUSE", 0.01)
 
 
-def leads_to(monkeypatch: pytest.MonkeyPatch, *numbers: str) -> None:
+def leads_to(monkeypatch: pytest.MonkeyPatch, *numbers: str, port: int = 443) -> None:
     """Let every name lead to some numeric addresses."""
-    places = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, 443)) for number in numbers]
+    places = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port)) for number in numbers]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: places)
 
 
@@ -175,7 +175,7 @@ def public_host(
     monkeypatch.setattr(image_addresses, "is_public", lambda number: True)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert"))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    leads_to(monkeypatch, "127.0.0.1")
+    leads_to(monkeypatch, "127.0.0.1", port=server.server_port)
     yield lambda: requests
     server.shutdown()
 
