@@ -19,7 +19,9 @@ def made_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def runs(made_runs: Path, tmp_path: Path) -> Path:
     """Return a copy of the runs that a test may change."""
-    return Path(shutil.copytree(made_runs, tmp_path / "runs"))
+    return Path(
+        shutil.copytree(made_runs, tmp_path / "runs", ignore=shutil.ignore_patterns(".web"))
+    )
 
 
 @pytest.fixture(scope="module")

@@ -142,4 +142,4 @@ def test_a_read_only_app_writes_nothing(browser: Browser, made_runs: Path) -> No
     assert browser.post(image, {"label:gender": "male"}).status == 403
     assert browser.post(f"{run}/notes", {"text": "x"}).status == 403
     assert "Correct the labels" not in browser.get(image).text
-    assert not (made_runs / ".web").exists()
+    assert not (made_runs / ".web" / "web.sqlite").exists()

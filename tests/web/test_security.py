@@ -26,6 +26,12 @@ def image_of(browser: Browser) -> str:
     return browser.server.site.index.images_of_run(run_of(browser))[0]
 
 
+def job_of(browser: Browser) -> str:
+    """Return a job that never starts, because a read-only app starts none."""
+    jobs = browser.server.site.jobs
+    return jobs.add("0" * 16, ["models"], jobs.folder).id
+
+
 Address = Callable[[Browser], str]
 
 READ: dict[str, Address] = {
@@ -38,6 +44,9 @@ READ: dict[str, Address] = {
     "/runs/{run}/notes": lambda browser: f"/runs/{run_of(browser)}/notes",
     "/runs/{run}/gaps": lambda browser: f"/runs/{run_of(browser)}/gaps",
     "/compare": lambda browser: f"/compare?run={run_of(browser)}&run={run_of(browser, 2)}",
+    "/new": lambda browser: "/new",
+    "/jobs": lambda browser: "/jobs",
+    "/jobs/{job}": lambda browser: f"/jobs/{job_of(browser)}",
     "/images/{image}": lambda browser: f"/images/{image_of(browser)}",
     "/images/{image}/small": lambda browser: f"/images/{image_of(browser)}/small",
     "/images/{image}/large": lambda browser: f"/images/{image_of(browser)}/large",
@@ -52,6 +61,11 @@ READ: dict[str, Address] = {
 WRITE: dict[str, Address] = {
     "/runs/{run}/images/{image}": READ["/runs/{run}/images/{image}"],
     "/runs/{run}/notes": READ["/runs/{run}/notes"],
+    "/new": READ["/new"],
+    "/new/start": lambda browser: "/new/start",
+    "/new/preview": lambda browser: "/new/preview",
+    "/jobs/{job}/stop": lambda browser: f"/jobs/{job_of(browser)}/stop",
+    "/jobs/{job}/continue": lambda browser: f"/jobs/{job_of(browser)}/continue",
 }
 """An address of each POST route."""
 

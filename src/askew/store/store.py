@@ -41,7 +41,7 @@ from askew.store.journal import Journal
 from askew.store.keys import question_hash
 from askew.store.network import check_local
 from askew.store.requests import PictureRequest, PlannedPicture
-from askew.store.rows import TABLES, IndexRow
+from askew.store.rows import TABLES, IndexRow, is_image_id
 from askew.store.states import damaged_states
 from askew.types import Missing, Picture, Question
 
@@ -403,6 +403,15 @@ class Store:
         """Yield the image files of the store, also files that the index does not contain."""
         for folder in sorted(self._folder.glob("*")):
             yield from entries.regular_files(folder)
+
+    def newest(self, run: str, count: int) -> list[str]:
+        """Return the ids of the images of the run with this plan hash that were stored last."""
+        query = (
+            "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
+            "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
+        )
+        rows = self.index.select(query, (run, count))
+        return [name for (name,) in rows if is_image_id(name)]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Return the paths of the image files in the index, by id."""

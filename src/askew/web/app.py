@@ -14,12 +14,27 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from askew.errors import AskewError, UsageError
-from askew.web import compare_page, files, gaps_page, images_page, marks_page, run_page, runs_page
+from askew.web import (
+    compare_page,
+    files,
+    gaps_page,
+    images_page,
+    jobs_page,
+    marks_page,
+    new_page,
+    run_page,
+    runs_page,
+)
 from askew.web.sent_form import FormRefused, read_form
 from askew.web.shell import STYLE_ADDRESS, message
 from askew.web.site import FormHandler, Handler, Site
 
-PATTERNS = {"run": r"[0-9a-f]{16}", "image": r"[0-9a-f]{64}", "digest": r"[0-9a-f]{64}"}
+PATTERNS = {
+    "run": r"[0-9a-f]{16}",
+    "image": r"[0-9a-f]{64}",
+    "digest": r"[0-9a-f]{64}",
+    "job": r"[0-9a-f]{16}",
+}
 """Forms of the parts of paths. Paths with other parts have no route."""
 
 GET_ROUTES: dict[str, Handler] = {
@@ -29,6 +44,9 @@ GET_ROUTES: dict[str, Handler] = {
     "/runs/{run}/gaps": gaps_page.gaps_page,
     "/runs/{run}/images": images_page.images_page,
     "/runs/{run}/images/{image}": images_page.image_page,
+    "/new": new_page.new_page,
+    "/jobs": jobs_page.jobs_page,
+    "/jobs/{job}": jobs_page.job_page,
     "/compare": compare_page.compare_page,
     "/images/{image}": files.image,
     "/images/{image}/small": files.small_image,
@@ -42,6 +60,11 @@ GET_ROUTES: dict[str, Handler] = {
 FORM_ROUTES: dict[str, FormHandler] = {
     "/runs/{run}/images/{image}": marks_page.mark_image,
     "/runs/{run}/notes": marks_page.write_note,
+    "/new": new_page.new_step,
+    "/new/start": new_page.start_run,
+    "/new/preview": new_page.preview_run,
+    "/jobs/{job}/stop": jobs_page.stop_job,
+    "/jobs/{job}/continue": jobs_page.continue_job,
 }
 """Forms by path."""
 

@@ -31,6 +31,9 @@ MOST_RUNS = 4
 MOST_OVERLAYS = 500
 """Largest number of drawn overlays that stay in memory, each of about 10 kB."""
 
+MOST_ALLOWED = 2000
+"""Largest number of images of unfinished runs that can be opened."""
+
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".webp": "image/webp"}
 
 
@@ -106,6 +109,7 @@ class OpenedRuns:
     """The runs of an index, of which the latest few stay in memory."""
 
     index: RunIndex
+    _allowed: OrderedDict[str, Path] = field(default_factory=OrderedDict)
     _runs: OrderedDict[tuple[str, str], OpenedRun] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -133,6 +137,15 @@ class OpenedRuns:
                 self._runs.popitem(last=False)
             return run
 
+    def allow(self, images: Sequence[str], store: Path) -> None:
+        """Serve images of a run that is not finished; of many such images, the latest."""
+        with self._lock:
+            for name in images:
+                self._allowed[name] = store
+                self._allowed.move_to_end(name)
+            while len(self._allowed) > MOST_ALLOWED:
+                self._allowed.popitem(last=False)
+
     def image_file(self, image: str) -> Path:
         """Return the file of an image that is in the results of a run.
 
@@ -141,8 +154,11 @@ class OpenedRuns:
         LookupError
             If no run contains the image, or its file is gone.
         """
-        for folder in self.index.folders_of_image(image):
-            file = stored_file(default_store(folder), image)
+        stores = [default_store(folder) for folder in self.index.folders_of_image(image)]
+        if image in self._allowed:
+            stores.append(self._allowed[image])
+        for store in stores:
+            file = stored_file(store, image)
             if file is not None:
                 return file
         raise LookupError("there is no such image")

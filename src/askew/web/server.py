@@ -17,12 +17,15 @@ from askew.web.app import application
 from askew.web.gate import HOST, Gate
 from askew.web.index import INDEX_FILE, RunIndex
 from askew.web.indexer import Indexer
+from askew.web.jobs import Jobs, heed_interrupts
 from askew.web.opened import OpenedRuns
 from askew.web.session import Session
 from askew.web.site import Site
 
 APP_FOLDER = ".web"
 """Folder beside the runs for the index of the app and for its jobs."""
+
+JOBS_FOLDER = "jobs"
 
 IDLE_SECONDS = 15
 """Seconds after which an idle connection is closed."""
@@ -63,6 +66,7 @@ class WebServer:
             indexer=Indexer(index),
             session=Session(self.port),
             opened=OpenedRuns(index),
+            jobs=Jobs(home / APP_FOLDER / JOBS_FOLDER),
             home=home,
             is_read_only=is_read_only,
         )
@@ -84,7 +88,10 @@ class WebServer:
 
     def run(self, *, open_browser: bool = False) -> None:
         """Serve until Ctrl-C."""
+        heed_interrupts()
         self.site.indexer.start()
+        if not self.site.is_read_only:
+            self.site.jobs.start()
         self.site.indexer.refresh()
         if open_browser:
             show_in_browser(self.address)
@@ -93,6 +100,7 @@ class WebServer:
         except KeyboardInterrupt:
             return
         finally:
+            self.site.jobs.stop()
             self.site.indexer.stop()
             self.site.index.close()
 

@@ -117,7 +117,13 @@ def _hidden(name: str, value: str) -> Markup:
     return tag("input", type="hidden", name=name, value=value)
 
 
-def choice(name: str, options: Mapping[str, str], chosen: str, label: str) -> Markup:
+def choice(
+    name: str,
+    options: Mapping[str, str],
+    chosen: str,
+    label: str,
+    note: Markup | None = None,
+) -> Markup:
     """Return a labeled list of options.
 
     Parameters
@@ -130,9 +136,11 @@ def choice(name: str, options: Mapping[str, str], chosen: str, label: str) -> Ma
         Value of the selected option.
     label
         Text before the list.
+    note
+        Element after the list.
     """
     items = [_option(value, text, value == chosen) for value, text in options.items()]
-    return tag("label", tag("span", label), tag("select", *items, name=name))
+    return tag("label", tag("span", label), tag("select", *items, name=name), note)
 
 
 def _option(value: str, text: str, is_chosen: bool) -> Markup:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from askew.web.comparisons import Comparisons
 from askew.web.index import RunIndex
 from askew.web.indexer import Indexer
+from askew.web.jobs import Jobs
 from askew.web.opened import OpenedRuns, OverlayCopies
 from askew.web.sent_form import SentForm
 from askew.web.session import Session
@@ -29,6 +30,8 @@ class Site:
         The owner's session.
     opened
         Runs in memory.
+    jobs
+        Commands that the app starts.
     home
         Folder of new runs.
     is_read_only
@@ -43,6 +46,7 @@ class Site:
     indexer: Indexer
     session: Session
     opened: OpenedRuns
+    jobs: Jobs
     home: Path
     is_read_only: bool = False
     overlays: OverlayCopies = field(default_factory=OverlayCopies)
