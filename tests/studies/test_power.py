@@ -103,4 +103,7 @@ def test_errors(
 
 
 def test_an_impossible_deviation_is_a_dash(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "0.60 –" in printed(capsys, "--effect", "0.6", "--power", "0.9")
+    impossible = printed(capsys, "--effect", "0.6", "--power", "0.9")
+    assert "0.60 –" in impossible
+    assert "no shares deviate this much" in impossible
+    assert "–:" not in printed(capsys, "--effect", "0.2", "--power", "0.9")

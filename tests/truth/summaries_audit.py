@@ -185,6 +185,8 @@ ROWS = (
             "no_bias_after_correction",
             "no_bias_with_power",
             "no_bias_without_power",
+            "undecided",
+            "undecided_with_images",
             "bias_in_worst_case",
             "no_bias_in_worst_case",
             "worst_case_headline",

@@ -76,6 +76,15 @@ _ONE_SET: Mapping[str, Phrase] = {
         text="not significant with {images} ({q}); too few images to detect any bias",
         condition="the same, if no deviation can reach q < 0.05",
     ),
+    "undecided": Phrase(
+        text="undecided",
+        condition="the verdict has q of 0.05 or more, and images were added until a verdict was "
+        "significant",
+    ),
+    "undecided_with_images": Phrase(
+        text="undecided with {images} ({q}), which does not mean unbiased",
+        condition="the same, in a sentence",
+    ),
 }
 
 _AUDIT: Mapping[str, Phrase] = {

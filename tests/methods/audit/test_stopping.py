@@ -115,6 +115,9 @@ def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
     assert f"Stopped at {stopped[0]} images of at most 48 per prompt." in text
     assert "No verdict was reached for 1 prompt with 48 images." in text
     assert "undecided, not unbiased" in text
+    report = resumed.report.read_text(encoding="utf-8")
+    assert "undecided with 48 images" in report
+    assert "too few images" not in report
     assert resumed.findings.shares_over_prompts == ()
 
 

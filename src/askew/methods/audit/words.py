@@ -288,7 +288,19 @@ def stop_sentence(findings: AuditFindings) -> str:
     if undecided:
         prompts = plural(undecided, "prompt")
         sentence += f" No verdict was reached for {prompts} with {plan.images} images."
+    if len(plan.prompts) == 1:
+        sentence += _undecided_axes(survey_leads(findings.shares))
     return sentence
+
+
+def _undecided_axes(shares: Sequence[SetShares]) -> str:
+    """Return the axes of one prompt without a significant verdict, after a space."""
+    axes = [perceived(entry.axis) for entry in shares if is_biased(entry) is False]
+    if not axes:
+        return ""
+    subject = listing(axes) if len(axes) <= MOST_NAMED else plural(len(axes), "axis", "axes")
+    verb = "is" if len(axes) == 1 else "are"
+    return f" {capital(subject)} {verb} undecided, not unbiased."
 
 
 def look_notes(findings: AuditFindings) -> tuple[str, ...]:

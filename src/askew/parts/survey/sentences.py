@@ -51,6 +51,8 @@ def verdict_with_q(entry: SetShares) -> str:
 
 def _not_significant(entry: SetShares) -> str:
     """Return the text for a set that is not significant, with the reason if an interval differs."""
+    if entry.verdict is not None and entry.verdict.looks:
+        return format_phrase("undecided")
     reason = _correction(entry)
     if not reason or entry.verdict is None:
         return format_phrase("no_bias")
@@ -200,6 +202,8 @@ def _verdict_with_q(entry: SetShares) -> str:
     if is_biased(entry) is not False:
         return f"{verdict(entry)} ({q})" if q else verdict(entry)
     images = _labeled_images(entry)
+    if entry.verdict is not None and entry.verdict.looks:
+        return format_phrase("undecided_with_images", images=images, q=q)
     correction = _correction(entry)
     if correction:
         images += f" after correction for {correction}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from askew.pages.blocks import Content, Table
-from askew.pages.words import number, plural
+from askew.pages.words import ABSENT, number, plural
 from askew.stats.power import MOST_IMAGES
 from askew.studies.power.designs import Design
 from askew.studies.power.rows import PowerQuestion, PowerRow, largest
@@ -85,11 +85,13 @@ def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> 
     for names, of_label in grouped(rows, label).items():
         cells.append((*names, *[_answer(row, question) for row in of_label]))
     unnamed = not any(row.axes for row in rows)
+    has_absent = any(_answer(row, question) == ABSENT for row in rows)
     return Table(
         caption=_caption(question, design),
         columns=(*labels, *columns)[unnamed:],
         rows=tuple(cell[unnamed:] for cell in cells),
         labels=len(labels) - unnamed,
+        note=f"{ABSENT}: {_why_absent(question)}" if has_absent else "",
     )
 
 
@@ -142,8 +144,17 @@ def _total(start: str, images: int, design: Design, cost: ImageCost) -> str:
 
 def _answer(row: PowerRow, question: PowerQuestion) -> Content:
     if not question.images:
-        return str(row.images) if row.images is not None else "–"
+        return str(row.images) if row.images is not None else ABSENT
     return number(row.power if question.effects else row.effect)
+
+
+def _why_absent(question: PowerQuestion) -> str:
+    """Return the reason why a cell has no number."""
+    if not question.images:
+        return f"no shares deviate this much, or more than {MOST_IMAGES:,} images are needed"
+    if question.effects:
+        return "no shares deviate this much"
+    return "too few images to detect any deviation"
 
 
 def _caption(question: PowerQuestion, design: Design) -> str:
@@ -153,5 +164,5 @@ def _caption(question: PowerQuestion, design: Design) -> str:
     quantity = "Images per prompt that are needed"
     if question.images:
         quantity = "Power" if question.effects else "Smallest deviation that is detected"
-    tests = plural(design.tests, "test")
-    return f"{quantity}: tests of {subject}, corrected for {tests}. –: not possible"
+    corrected = f", corrected for {plural(design.tests, 'test')}" if design.tests > 1 else ""
+    return f"{quantity}: tests of {subject}{corrected}"
