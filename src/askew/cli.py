@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, str] = {
     "study new": "askew.people.command:study_new",
     "study serve": "askew.people.command:study_serve",
     "study links": "askew.people.command:study_links",
+    "study results": "askew.people.command:study_results",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }

@@ -15,6 +15,8 @@ from askew.people.folder import StudyFolder
 from askew.people.new import StudyDesign
 from askew.people.new_label import LabelStudy, new_label_study
 from askew.people.records import ExclusionRules
+from askew.people.results import StudyResult
+from askew.people.results import study_results as results_of
 from askew.people.sources import open_sources
 
 NewKind = Literal["label"]
@@ -250,3 +252,32 @@ def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str
         folder.write_raters([*raters, *folder.withdrawn_lines()])
     for rater, token in tokens.items():
         write(f"{rater},{link(token)}\n")
+
+
+def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult:
+    """Compute the results of a study: agreement of raters, labeling errors, and corrected shares.
+
+    Raters are excluded by the rules in study.toml. Results are given with and without them.
+
+    Examples
+    --------
+    `askew study results study`
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    json
+        Print results.json instead of the tables.
+
+    Returns
+    -------
+    StudyResult
+        The results, with results.json and report.html in the folder of the study.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no study, or nobody answered.
+    """
+    return results_of(StudyFolder.opened(study)).write()

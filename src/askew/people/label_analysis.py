@@ -1,0 +1,319 @@
+"""Results of a study of the kind label: labeling errors of instruments, and shares of values."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from askew.measure.raters import distribution
+from askew.parts.scoring import or_missing
+from askew.people.findings import (
+    GroupAgreement,
+    LabelingErrors,
+    PeopleShares,
+    StudyAnalysis,
+)
+from askew.people.raters import StudyAnswers
+from askew.people.records import FrameEntry, Item, StudyAxis
+from askew.stats.agreement import alpha_estimate, kappa_estimate
+from askew.stats.latent_truth import RatedLabels, instrument_errors, votes_of
+from askew.stats.strata import StratifiedLabels
+from askew.types import Estimate, Missing, grouped
+
+ALL = "all"
+UNLABELED = "unlabeled"
+DRAWS = 1000
+DRAWS_OF_ERRORS = 400
+LARGEST_LIST = 60
+"""Largest number of items without a majority that the results list."""
+
+
+def label_analysis(study: StudyAnswers) -> StudyAnalysis:
+    """Return the results of a label study by some raters."""
+    views = [AxisView(study, axis) for axis in study.folder.plan.axes]
+    agreement: list[GroupAgreement] = []
+    errors: list[LabelingErrors] = []
+    shares: list[PeopleShares] = []
+    split: list[str] = []
+    for view in views:
+        agreement += group_agreement(view)
+        errors += [_errors(view, name) for name in view.instruments]
+        shares += [_shares(view, number) for number in range(len(study.folder.plan.sources) or 1)]
+        split += [item.id for item in view.items if is_split(study, item)]
+    return StudyAnalysis(
+        raters=len(study.raters),
+        agreement=tuple(agreement),
+        errors=tuple(errors),
+        shares=tuple(shares),
+        split=tuple(split[:LARGEST_LIST]),
+    )
+
+
+@dataclass(frozen=True)
+class AxisView:
+    """Items of an axis with the facts about their images.
+
+    Attributes
+    ----------
+    study
+        The answers.
+    axis
+        The axis.
+    """
+
+    study: StudyAnswers
+    axis: StudyAxis
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """Items of the axis with at least one answer."""
+        mine = [item for item in self.study.items if item.axis == self.axis.name]
+        return [item for item in mine if self.study.of_item(item.id)]
+
+    @cached_property
+    def entries(self) -> Mapping[str, FrameEntry]:
+        """Facts about images by id."""
+        return {entry.id: entry for entry in self.study.folder.frame}
+
+    @cached_property
+    def instruments(self) -> list[str]:
+        """Instruments that labeled the axis."""
+        names = (
+            name for entry in self.entries.values() for name in entry.labels.get(self.axis.name, ())
+        )
+        return list(dict.fromkeys(names))
+
+    def entry(self, item: Item) -> FrameEntry:
+        """Return the facts about the image of an item."""
+        return self.entries[item.images[0]]
+
+    def stratum(self, entry: FrameEntry) -> tuple[int, str]:
+        """Return the stratum of an image."""
+        return entry.source, entry.strata.get(self.axis.name, "")
+
+    @cached_property
+    def sizes(self) -> Counter[tuple[int, str]]:
+        """Number of images of each stratum."""
+        return Counter(map(self.stratum, self.study.folder.frame))
+
+    @cached_property
+    def labeled(self) -> Counter[tuple[int, str]]:
+        """Number of images of each stratum with an answer."""
+        return Counter(self.stratum(self.entry(item)) for item in self.items)
+
+    def weight(self, item: Item) -> float:
+        """Return the number of images for which the image of an item stands."""
+        stratum = self.stratum(self.entry(item))
+        return self.sizes[stratum] / self.labeled[stratum]
+
+    def label(self, item: Item, instrument: str) -> str:
+        """Return the label of an instrument; "unlabeled" without one."""
+        label = self.entry(item).labels.get(self.axis.name, {}).get(instrument, "")
+        return label if label in self.axis.values else UNLABELED
+
+    def majority(self, item: Item) -> str | None:
+        """Return the value of the majority; None without a majority for a value."""
+        label = self.study.majority(item.id)
+        return None if isinstance(label, Missing) else label
+
+    def stratified(
+        self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
+    ) -> StratifiedLabels:
+        """Return counts by stratum of a category of each item.
+
+        Parameters
+        ----------
+        source
+            Number of a run; None for all runs.
+        columns
+            The categories.
+        cells
+            Category of each item by id; other categories count as missing.
+        """
+        strata = [key for key in sorted(self.sizes) if source in (None, key[0])]
+        counts = np.zeros((len(strata), len(columns) + 1))
+        places = {stratum: row for row, stratum in enumerate(strata)}
+        for item in self.items:
+            row = places.get(self.stratum(self.entry(item)))
+            if row is not None:
+                cell = cells[item.id]
+                column = list(columns).index(cell) if cell in columns else len(columns)  # type: ignore[arg-type]
+                counts[row, column] += 1
+        return StratifiedLabels.of([self.sizes[stratum] for stratum in strata], counts)
+
+
+def is_split(study: StudyAnswers, item: Item) -> bool:
+    """Check whether the raters of an item have no majority."""
+    label = study.majority(item.id)
+    return isinstance(label, Missing) and label.reason == "no_majority"
+
+
+def group_agreement(view: AxisView) -> list[GroupAgreement]:
+    """Return the agreement on all images, and on the images of each prompt if there are several."""
+    groups = grouped(view.items, lambda item: view.entry(item).prompt)
+    entries = [_agreement(view, ALL, view.items)]
+    if len(groups) > 1:
+        entries += [_agreement(view, prompt, items) for prompt, items in groups.items()]
+    return entries
+
+
+def _agreement(view: AxisView, group: str, items: list[Item]) -> GroupAgreement:
+    study = view.study
+    is_pair = len(study.raters) == 2
+    codes = study.codes(items, view.axis)
+    compute = partial(kappa_estimate if is_pair else alpha_estimate, scale=view.axis.scale)
+    estimate = or_missing(
+        compute,
+        codes,
+        len(view.axis.values),
+        rng=study.rng(view.axis.name, group, "agreement"),
+        draws=DRAWS,
+        level=study.folder.plan.confidence,
+    )
+    several = (codes >= 0).sum(axis=0) >= 2
+    lowest = np.where(codes < 0, len(view.axis.values), codes).min(axis=0, initial=1000)
+    equal = several & (lowest == codes.max(axis=0, initial=-1))
+    return GroupAgreement(
+        axis=view.axis.name,
+        group=group,
+        coefficient="kappa" if is_pair else "alpha",
+        agreement=estimate,
+        images=len(items),
+        unanimous=int(equal.sum()),
+        no_majority=sum(is_split(study, item) for item in items),
+    )
+
+
+def _errors(view: AxisView, instrument: str) -> LabelingErrors:
+    """Return the errors of an instrument on an axis."""
+    values = view.axis.values
+    columns = (*values, UNLABELED)
+    counts: dict[str, dict[str, int]] = {value: dict.fromkeys(columns, 0) for value in values}
+    equal: dict[str, object] = {}
+    for item in view.items:
+        true = view.majority(item)
+        label = view.label(item, instrument)
+        equal[item.id] = None
+        if true is not None:
+            counts[true][label] += 1
+            equal[item.id] = None if label == UNLABELED else true == label
+    level = view.study.folder.plan.confidence
+
+    def share_equal() -> Estimate:
+        return view.stratified(None, (True, False), equal).estimates(level)[0]
+
+    rates, rater_rates = _rates(view, instrument)
+    return LabelingErrors(
+        axis=view.axis.name,
+        instrument=instrument,
+        values=values,
+        counts=counts,
+        equal=or_missing(share_equal),
+        rates=rates,
+        rater_rates=rater_rates,
+    )
+
+
+def _rates(
+    view: AxisView, instrument: str
+) -> tuple[dict[str, dict[str, Estimate | Missing]], dict[str, dict[str, float]]]:
+    """Return the rates of an instrument and of the raters, by true value."""
+    values = view.axis.values
+    columns = (*values, UNLABELED)
+    strata = sorted(view.sizes)
+    codes = view.study.codes(view.items, view.axis)
+    if not (codes >= 0).any():
+        missing = Missing("not_asked", "no image has a label by a rater")
+        return {value: dict.fromkeys(columns, missing) for value in values}, {}
+    data = RatedLabels.of(
+        votes_of(codes, len(values)),
+        [columns.index(view.label(item, instrument)) for item in view.items],
+        len(columns),
+        [view.weight(item) for item in view.items],
+        [strata.index(view.stratum(view.entry(item))) for item in view.items],
+    )
+    errors = instrument_errors(
+        data,
+        rng=view.study.rng(view.axis.name, instrument, "errors"),
+        draws=DRAWS_OF_ERRORS,
+        level=view.study.folder.plan.confidence,
+    )
+    rates: dict[str, dict[str, Estimate | Missing]] = {}
+    rater_rates: dict[str, dict[str, float]] = {}
+    for place, value in enumerate(values):
+        rates[value] = dict(zip(columns, errors.rates[place], strict=True))
+        rater_rates[value] = dict(zip(values, errors.rater_rates[place].tolist(), strict=True))
+    return rates, rater_rates
+
+
+def _shares(view: AxisView, source: int) -> PeopleShares:
+    """Return the shares in the images of a run."""
+    plan = view.study.folder.plan
+    values = view.axis.values
+    majorities: dict[str, object] = {item.id: view.majority(item) for item in view.items}
+    estimates: list[Sequence[Estimate | Missing]] = []
+    for of_model in (False, True):
+        estimated = _stratified_shares(view, source, majorities, of_model=of_model)
+        estimates.append(estimated)
+    images = [entry for entry in view.study.folder.frame if entry.source == source]
+    items = [item for item in view.items if view.entry(item).source == source]
+    return PeopleShares(
+        axis=view.axis.name,
+        run=plan.sources[source].run if plan.sources else "",
+        images=len(images),
+        labeled=sum(majorities[item.id] is not None for item in items),
+        shares=dict(zip(values, estimates[0], strict=True)),
+        model_shares=dict(zip(values, estimates[1], strict=True)),
+        votes=_votes(view, items),
+        by_instrument={name: _by_instrument(view, images, name) for name in view.instruments},
+        reached=_is_reached(estimates[0], plan.precision),
+    )
+
+
+def _stratified_shares(
+    view: AxisView, source: int, majorities: Mapping[str, object], *, of_model: bool
+) -> Sequence[Estimate | Missing]:
+    values = view.axis.values
+    level = view.study.folder.plan.confidence
+
+    def estimate(place: int) -> Estimate:
+        labels = view.stratified(source, values, majorities)
+        return labels.estimates(level, of_model=of_model)[place]
+
+    return [or_missing(estimate, place) for place in range(len(values))]
+
+
+def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
+    """Return the weighted mean of the distributions of labels; empty without labels."""
+    sums: Counter[str] = Counter()
+    total = 0.0
+    for item in items:
+        shares = distribution(view.study.labels(item.id), view.axis.values)
+        if shares:
+            weight = view.weight(item)
+            total += weight
+            for value, share in shares.items():
+                sums[value] += weight * share  # type: ignore[assignment]
+    return {value: sums[value] / total for value in view.axis.values} if total else {}
+
+
+def _by_instrument(
+    view: AxisView, images: Sequence[FrameEntry], instrument: str
+) -> dict[str, float]:
+    """Return the shares of an instrument's labels in all images; empty without labels."""
+    labels = Counter(entry.labels.get(view.axis.name, {}).get(instrument) for entry in images)
+    total = sum(labels[value] for value in view.axis.values)
+    return {value: labels[value] / total for value in view.axis.values} if total else {}
+
+
+def _is_reached(estimates: Sequence[Estimate | Missing], precision: float | None) -> bool | None:
+    if precision is None:
+        return None
+    widths = []
+    for estimate in estimates:
+        if isinstance(estimate, Missing) or estimate.low is None or estimate.high is None:
+            return False
+        widths.append((estimate.high - estimate.low) / 2)
+    return max(widths) <= precision

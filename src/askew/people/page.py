@@ -1,0 +1,215 @@
+"""Page of a study: its main result, tables and images."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from askew.pages import blocks as b
+from askew.pages import skeleton
+from askew.pages.words import (
+    axis_label,
+    capital,
+    describe_score,
+    listing,
+    measured,
+    perceived,
+    percent,
+    plural,
+    shorten,
+)
+from askew.people.findings import (
+    GroupAgreement,
+    LabelingErrors,
+    PeopleShares,
+    RaterSummary,
+    StudyFindings,
+)
+from askew.people.folder import StudyFolder
+from askew.people.label_analysis import ALL
+from askew.types import Estimate
+
+IMAGES = 24
+"""Largest number of images on which raters disagree that the page shows."""
+
+
+class ReportedStudy(b.ImageSource, Protocol):
+    """Results of a study with its images."""
+
+    @property
+    def folder(self) -> StudyFolder:
+        """The study."""
+
+    @property
+    def findings(self) -> StudyFindings:
+        """The results."""
+
+
+def page(result: ReportedStudy) -> b.Page:
+    """Return the page of a study."""
+    findings = result.findings
+    plan = findings.plan
+    excluded = [rater for rater in findings.raters if rater.excluded]
+    raters = plural(len(findings.raters), "rater")
+    return b.Page(
+        kicker=f"askew study: {plan.kind}",
+        title=plan.title,
+        answer=_answer(findings),
+        detail=_detail(findings),
+        meta=skeleton.meta_line(
+            (
+                listing([shorten(f"{each.model} ({each.run})", 60) for each in plan.sources])
+                if plan.sources
+                else "no run",
+                f"{raters}, {len(excluded)} excluded, {findings.withdrawn} withdrawn",
+                f"{plan.raters_per_item} per item",
+                f"seed {plan.seed}",
+            )
+        ),
+        sections=tuple(_sections(result)),
+        warnings=findings.warnings,
+        notes=(
+            "Labels describe how raters perceive images. Rules of exclusion were fixed before the "
+            "first answer.",
+        ),
+        version=findings.askew,
+        limits=skeleton.HOLDS,
+    )
+
+
+def _answer(findings: StudyFindings) -> str:
+    """Return the headline of a label study: agreement of an instrument with people."""
+    for entry in findings.included.errors:
+        if isinstance(entry.equal, Estimate):
+            equal = describe_score(entry.equal, scale="share")
+            return (
+                f"Most raters and {entry.instrument} give the same {perceived(entry.axis)} to "
+                f"{equal} of the images."
+            )
+    return "There are not enough labels for a result."
+
+
+def _detail(findings: StudyFindings) -> str:
+    """Return the agreement of the raters in a sentence."""
+    parts = []
+    for entry in findings.included.agreement:
+        if entry.group == ALL and isinstance(entry.agreement, Estimate):
+            name = "κ" if entry.coefficient == "kappa" else "α"
+            parts.append(f"{name} = {measured(entry.agreement)} on {axis_label(entry.axis)}")
+    return f"Agreement of the raters: {listing(parts)}." if parts else ""
+
+
+def _sections(result: ReportedStudy) -> Iterator[b.Section]:
+    findings = result.findings
+    included = findings.included
+    yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
+    yield b.Section("Labeling errors", list(_error_tables(included.errors)))
+    yield b.Section("Agreement of raters", [_agreement_table(included.agreement)])
+    yield b.Section("With all raters", list(_with_everyone(findings)), screen=False)
+    yield b.Section("Images without a majority", list(_split_images(result)), screen=False)
+    yield b.Section("Raters", [_rater_table(findings.raters)], screen=False)
+
+
+def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
+    """Return the shares of an axis, with the uncorrected shares of instruments as marks."""
+    rows = []
+    for value, share in entry.shares.items():
+        marks = [
+            b.ReferenceMark(shares[value], f"labels of {shorten(name, 30)}", "ring")
+            for name, shares in entry.by_instrument.items()
+            if value in shares
+        ]
+        votes = percent(entry.votes[value]) if value in entry.votes else "–"
+        model = measured(entry.model_shares[value], "share")
+        rows.append(b.IntervalRow(value, share, more=(votes, model), marks=tuple(marks)))
+    reached = ""
+    if entry.reached is not None:
+        reached = " Planned precision reached." if entry.reached else " Precision not reached."
+    run = f" of {shorten(entry.run, 40)}" if entry.run else ""
+    return b.IntervalChart(
+        f"{capital(perceived(entry.axis))} in {plural(entry.images, 'image')}{run}: shares by the "
+        f"majority of raters, from {plural(entry.labeled, 'labeled image')}.{reached}",
+        "Value",
+        tuple(rows),
+        "share",
+        "share",
+        ("value", "interval"),
+        more=("all votes", "model's true share"),
+    )
+
+
+def _error_tables(entries: Iterable[LabelingErrors]) -> Iterator[b.Table]:
+    """Yield the rates and the counts of each instrument and axis."""
+    for entry in entries:
+        columns = list(next(iter(entry.rates.values())))
+        rows: list[tuple[b.Content, ...]] = []
+        for value, rates in entry.rates.items():
+            cells = [measured(rates[column], "share") for column in columns]
+            rows.append((shorten(value, 40), *cells, sum(entry.counts[value].values())))
+        yield b.Table(
+            f"{capital(perceived(entry.axis))}: labels of {shorten(entry.instrument, 60)} (columns) "
+            "for each true value (rows), corrected for errors of the raters and weighted by strata",
+            ("true value", *columns, "images by majority"),
+            tuple(rows),
+        )
+
+
+def _agreement_table(entries: Sequence[GroupAgreement]) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for entry in entries:
+        rows.append(
+            (
+                capital(axis_label(entry.axis)),
+                "all images" if entry.group == ALL else shorten(entry.group, 50),
+                f"{'κ' if entry.coefficient == 'kappa' else 'α'} = {measured(entry.agreement)}",
+                f"{entry.unanimous} of {entry.images}",
+                f"{entry.no_majority} of {entry.images}",
+            )
+        )
+    heads = ("axis", "images", "agreement", "equal labels", "no majority")
+    caption = "Agreement (Cohen's κ of two raters, Krippendorff's α of more; 0 by chance)"
+    return b.Table(caption, heads, tuple(rows), labels=2)
+
+
+def _with_everyone(findings: StudyFindings) -> Iterator[b.Table]:
+    """Yield the shares with and without excluded raters, if any is excluded."""
+    if not any(rater.excluded for rater in findings.raters):
+        return
+    pairs = zip(findings.included.shares, findings.everyone.shares, strict=True)
+    rows: list[tuple[b.Content, ...]] = []
+    for included, everyone in pairs:
+        for value in included.shares:
+            cells = (
+                measured(included.shares[value], "share"),
+                measured(everyone.shares[value], "share"),
+            )
+            rows.append((capital(axis_label(included.axis)), value, *cells))
+    heads = ("axis", "value", "without excluded raters", "with all raters")
+    yield b.Table("Shares with and without excluded raters", heads, tuple(rows), labels=2)
+
+
+def _split_images(result: ReportedStudy) -> Iterator[b.PictureGrid]:
+    items = [result.folder.items[name] for name in result.findings.included.split]
+    images = [image for item in items for image in item.images]
+    if images:
+        shots = []
+        for number, image in enumerate(images[:IMAGES], 1):
+            reference = b.ImageReference(image_id=image, source=result)
+            shots.append(b.Thumbnail(reference, f"Image {number} without a majority"))
+        row = b.PictureRow(tuple(shots), label=f"{len(shots)} of {plural(len(images), 'image')}")
+        yield b.PictureGrid("Raters gave these images different labels", (row,))
+
+
+def _rater_table(raters: Sequence[RaterSummary]) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for rater in raters:
+        rows.append(
+            (
+                rater.id,
+                f"{rater.answered} of {rater.assigned}",
+                f"{rater.checks_passed} of {rater.checks}",
+                f"{rater.repeats_equal} of {rater.repeats}",
+                "–" if rater.seconds is None else f"{rater.seconds:.1f}",
+                rater.excluded or "no",
+            )
+        )
+    heads = ("rater", "answers", "checks passed", "equal repeats", "median seconds", "excluded")
+    return b.Table("Work of the raters", heads, tuple(rows))

@@ -1,0 +1,131 @@
+"""Raters of a study: their checks, their time, and who is excluded by the rules of the plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askew.measure.raters import majority
+from askew.people.findings import RaterSummary
+from askew.people.folder import StudyFolder
+from askew.people.records import AnswerRecord, Item, RaterRecord, StudyAxis, label_of
+from askew.store.keys import derived_seed
+from askew.types import Missing
+
+Label = str | Missing
+
+TIME_FLOOR_ANSWERS = 5
+"""Number of timed answers from which the median time may exclude a rater."""
+
+
+@dataclass(frozen=True)
+class StudyAnswers:
+    """The answers of some raters of a study.
+
+    Attributes
+    ----------
+    folder
+        The study.
+    raters
+        The raters.
+    answers
+        The last answer by rater and item.
+    """
+
+    folder: StudyFolder
+    raters: tuple[str, ...]
+    answers: Mapping[tuple[str, str], AnswerRecord]
+
+    def without(self, excluded: set[str]) -> "StudyAnswers":
+        """Return the answers of the other raters."""
+        return replace(self, raters=tuple(name for name in self.raters if name not in excluded))
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """Items of the study, without checks and repeats."""
+        return [item for item in self.folder.items.values() if item.role == "item"]
+
+    def of_item(self, item: str) -> list[AnswerRecord]:
+        """Return the answers to an item, in the order of the raters."""
+        keys = ((rater, item) for rater in self.raters)
+        return [self.answers[key] for key in keys if key in self.answers]
+
+    def labels(self, item: str) -> list[Label]:
+        """Return the labels of all raters of an item, with a single option each."""
+        return [label_of(answer.answer[0]) for answer in self.of_item(item) if answer.answer]
+
+    def majority(self, item: str) -> Label:
+        """Return the label of the majority of the raters of an item."""
+        return majority(self.labels(item))
+
+    def codes(self, items: list[Item], axis: StudyAxis) -> NDArray[np.int64]:
+        """Return the index of each rater's value (raters, items), -1 without a value."""
+        places = {value: place for place, value in enumerate(axis.values)}
+        codes = np.full((len(self.raters), len(items)), -1, dtype=np.int64)
+        for row, rater in enumerate(self.raters):
+            for column, item in enumerate(items):
+                answer = self.answers.get((rater, item.id))
+                if answer is not None and answer.answer:
+                    codes[row, column] = places.get(answer.answer[0], -1)
+        return codes
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """Return the generator of a computation, independent of all others."""
+        return np.random.default_rng(derived_seed(self.folder.plan.seed, "results", *names))
+
+
+def all_answers(folder: StudyFolder) -> StudyAnswers:
+    """Return the answers of all raters who gave any."""
+    answers = folder.answers()
+    with_answers = {rater for rater, _ in answers}
+    raters = tuple(rater.id for rater in folder.raters() if rater.id in with_answers)
+    return StudyAnswers(folder=folder, raters=raters, answers=answers)
+
+
+def summaries(study: StudyAnswers) -> list[RaterSummary]:
+    """Return the work of each rater, with the reason of an exclusion by the plan's rules."""
+    known = {rater.id: rater for rater in study.folder.raters()}
+    return [_summary(study, known[name]) for name in study.raters]
+
+
+def _summary(study: StudyAnswers, rater: RaterRecord) -> RaterSummary:
+    items = study.folder.items
+    given = {name: study.answers.get((rater.id, name)) for name in rater.items}
+    answered = {name: answer for name, answer in given.items() if answer is not None}
+    checks = [name for name in answered if items[name].role == "check"]
+    passed = [name for name in checks if answered[name].answer == (items[name].expected,)]
+    repeats = [name for name in answered if items[name].repeats in answered]
+    equal = [
+        name
+        for name in repeats
+        if answered[name].answer == answered[str(items[name].repeats)].answer
+    ]
+    seconds = [answer.seconds for answer in answered.values() if answer.seconds is not None]
+    summary = RaterSummary(
+        id=rater.id,
+        assigned=len(rater.items),
+        answered=len(answered),
+        checks=len(checks),
+        checks_passed=len(passed),
+        repeats=len(repeats),
+        repeats_equal=len(equal),
+        seconds=median(seconds) if len(seconds) >= TIME_FLOOR_ANSWERS else None,
+        excluded="",
+    )
+    return replace(summary, excluded=_exclusion(summary, study))
+
+
+def _exclusion(summary: RaterSummary, study: StudyAnswers) -> str:
+    """Return the reason why a rater is excluded; empty for a rater who is not."""
+    rules = study.folder.plan.rules
+    if summary.checks and summary.checks_passed / summary.checks < rules.least_checks:
+        return (
+            f"passed {summary.checks_passed} of {summary.checks} attention checks, fewer than "
+            f"{rules.least_checks:.0%}"
+        )
+    if summary.seconds is not None and summary.seconds < rules.least_seconds:
+        return f"median of {summary.seconds:.1f} seconds per answer, below {rules.least_seconds:g}"
+    return ""

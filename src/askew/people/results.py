@@ -1,0 +1,121 @@
+"""Results of a study: excluded raters, analyses, results.json and the report."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from PIL import Image
+
+from askew import findings
+from askew.document import Document, EstimateRow, rows
+from askew.errors import UsageError
+from askew.findings import RESULTS_FILE
+from askew.pages.blocks import Page
+from askew.pages.words import plural
+from askew.people.findings import StudyAnalysis, StudyFindings
+from askew.people.folder import StudyFolder
+from askew.people.label_analysis import label_analysis
+from askew.people.raters import StudyAnswers, all_answers, summaries
+from askew.people.records import StudyKind
+from askew.run.folder import REPORT_FILE
+from askew.store.imagefile import opened
+
+ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {"label": label_analysis}
+"""Analysis by kind of study."""
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult(Document):
+    """Results of a study.
+
+    Attributes
+    ----------
+    folder
+        The study.
+    findings
+        Content of results.json.
+    """
+
+    folder: StudyFolder
+    findings: StudyFindings
+
+    @cached_property
+    def page(self) -> Page:
+        """Content of the report."""
+        from askew.people.page import page
+
+        return page(self)
+
+    @property
+    def report(self) -> Path:
+        """Path of the report."""
+        return self.folder.path / REPORT_FILE
+
+    @property
+    def numbers(self) -> Path:
+        """Path of results.json."""
+        return self.folder.path / RESULTS_FILE
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Warnings about the results."""
+        return self.findings.warnings
+
+    def estimates(self) -> list[EstimateRow]:
+        """Return a row for every estimate without excluded raters."""
+        return rows(findings.scored(self.findings.included), "study")
+
+    def picture(self, name: str) -> Image.Image | None:
+        """Return an image of the study by its id; None if its file is gone."""
+        path = self.folder.image(name)
+        return opened(path) if path.is_file() else None
+
+    def write(self) -> "StudyResult":
+        """Write results.json and the report."""
+        findings.write(self.findings, self.numbers)
+        self.write_report()
+        return self
+
+
+def study_results(folder: StudyFolder) -> StudyResult:
+    """Compute the results of a study from its answers.
+
+    Raises
+    ------
+    UsageError
+        If nobody answered.
+    """
+    everyone = all_answers(folder)
+    if not everyone.raters:
+        raise UsageError(
+            f"nobody answered the study {folder.path}. Serve it with askew study serve {folder.path}"
+        )
+    raters = summaries(everyone)
+    excluded = {rater.id for rater in raters if rater.excluded}
+    analysis = ANALYSES[folder.plan.kind]
+    results = StudyFindings(
+        format=findings.FORMAT,
+        askew=version("askew"),
+        plan=folder.plan,
+        raters=tuple(raters),
+        withdrawn=folder.withdrawn(),
+        included=analysis(everyone.without(excluded)),
+        everyone=analysis(everyone),
+        warnings=tuple(_warnings(folder, everyone, excluded)),
+    )
+    return StudyResult(folder=folder, findings=results)
+
+
+def _warnings(folder: StudyFolder, study: StudyAnswers, excluded: set[str]) -> list[str]:
+    warnings = []
+    assigned = [name for rater in folder.raters() for name in rater.items]
+    if len(study.answers) < len(assigned):
+        warnings.append(
+            f"{len(study.answers)} of {plural(len(assigned), 'question')} are answered. Results may "
+            "change with the other answers"
+        )
+    if excluded == set(study.raters):
+        warnings.append("all raters are excluded by the rules of the plan, so no result is left")
+    return warnings
