@@ -37,6 +37,7 @@ from askew.parts.scoring import Scoring, or_missing
 from askew.studio.planted import female_share
 from askew.studio.scene import OCCUPATIONS
 from askew.types import Estimate, Missing
+from benchmarks.captions import spread
 from benchmarks.markdown import table_row
 from benchmarks.marked_page import update
 from benchmarks.planted_classes import (
@@ -46,7 +47,6 @@ from benchmarks.planted_classes import (
     planted_preference,
 )
 from benchmarks.recovery import recovered, spearman_crossed
-from benchmarks.wording import spread
 
 GROUPS = ("man", "woman")
 SOURCES = "studio/planted"

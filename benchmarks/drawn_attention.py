@@ -20,8 +20,8 @@ from torch import Tensor
 from askew.measure.attention import AttentionMaps
 from askew.measure.denoising import Denoiser, noise_of
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
+from benchmarks.captions import phrase
 from benchmarks.evidence import evidence
-from benchmarks.wording import phrase
 from training.drawings import render
 
 SEED = 16_180_339

@@ -29,8 +29,8 @@ from askew.studio.caption import caption
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, OF_ANY_SCENE, Scene
 from askew.types import Estimate, Missing, slices
+from benchmarks.captions import phrase, spread
 from benchmarks.marked_page import measured, update
-from benchmarks.wording import phrase, spread
 
 SEED = 27_182_818
 LEVEL = 0.95

@@ -39,8 +39,8 @@ from askew.studio.caption import LEADS, lexicon, parse, unheard
 from askew.studio.planted import truth
 from askew.studio.scene import ATTRIBUTES, OF_ANY_SCENE
 from askew.types import Missing
+from benchmarks.captions import phrase, spread
 from benchmarks.marked_page import update
-from benchmarks.wording import phrase, spread
 
 SEED = 31_415_926
 RENDERED = 0.9

@@ -29,9 +29,9 @@ from askew.measure.studio import VALUES, StudioEmbedder
 from askew.stats.means import student_mean
 from askew.stats.overlap import bilinear
 from benchmarks.attention_truth import ALL, with_sum
+from benchmarks.captions import phrase
 from benchmarks.drawn_attention import SAID, SEED, Drawings, OneStep
 from benchmarks.marked_page import measured, update
-from benchmarks.wording import phrase
 
 STEPS = 8
 """Number of equal parts in which pixels are covered."""

@@ -75,6 +75,7 @@ from askew.store.keys import derived_seed
 from askew.studio.caption import parse
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
 from askew.types import Missing, Picture
+from benchmarks.captions import spread
 from benchmarks.drawn_scores import (
     PAIRS,
     Places,
@@ -87,7 +88,6 @@ from benchmarks.drawn_scores import (
     skew_loss,
 )
 from benchmarks.markdown import numbers, table_row
-from benchmarks.wording import spread
 
 P = ParamSpec("P")
 R = TypeVar("R")

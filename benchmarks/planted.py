@@ -23,7 +23,7 @@ from scipy.stats import spearmanr
 import askew
 from askew.prompts.axes import BIASCONNECT
 from askew.studio.planted import female_share
-from benchmarks.wording import phrase, spread
+from benchmarks.captions import phrase, spread
 
 
 def false_alarms(prompts: int, images: int, folder: Path) -> tuple[int, int]:

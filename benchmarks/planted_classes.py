@@ -14,8 +14,8 @@ from askew.parts.scoring import Scoring, or_missing
 from askew.studio.caption import parse
 from askew.studio.planted import joint
 from askew.types import Estimate, Missing
+from benchmarks.captions import phrase
 from benchmarks.recovery import recovered, spearman_crossed
-from benchmarks.wording import phrase
 
 Floats = NDArray[np.float64]
 Decisions = Floats

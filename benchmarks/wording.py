@@ -1,23 +1,177 @@
-"""Captions with a single statement, and occupations of the studio, for benchmarks."""
+"""Checks of axes and counterfactual prompts: what passes and what does not.
+
+This is the table of docs/reference/language-models.md:
+
+    python -m benchmarks.wording
+"""
 
 from __future__ import annotations
 
-from askew.studio.caption import wordings
-from askew.studio.scene import OCCUPATIONS
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from askew.errors import LanguageModelError
+from askew.prompts.acceptance import requested_content
+from askew.prompts.llm import CachingLLM, Completion, Message, Schema
+from askew.prompts.llm_writer import LLMWriter
+
+DATA = Path(__file__).parent / "data"
 
 
-def phrase(attribute: str, value: str) -> str:
-    """Return a caption that states a single value, in the first wording."""
-    return wordings(attribute, value)[0]
+@dataclass
+class ScriptedLLM:
+    """A language model that writes given counterfactual prompts, and reads good ones back.
+
+    Attributes
+    ----------
+    axis
+        Name of the axis.
+    pairs
+        Values and counterfactual prompts; the value is "" for none.
+    values
+        Value that it reads, by text; "none" for other texts.
+    """
+
+    axis: str
+    pairs: Sequence[tuple[str, str]]
+    values: Mapping[str, str]
+    name: str = "scripted"
+    fingerprint: str = "scripted"
+    concurrency: int = 1
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
+        """Return the next message of a conversation."""
+        if schema is None:
+            return Completion("One axis.")
+        if "values" in schema["properties"]:
+            return Completion(self._values_in(messages[-1].content))
+        texts = [
+            text if not value else {"value": value, "prompt": text} for value, text in self.pairs
+        ]
+        axis = {"name": self.axis, "kind": "societal", "counterfactuals": texts}
+        return Completion(json.dumps({"axes": [axis]}))
+
+    def _values_in(self, question: str) -> str:
+        """Return the answer to the question which values some texts state."""
+        lines = [line.partition(". ") for line in question.splitlines()]
+        texts = [text for number, _, text in lines if number.isdigit()]
+        return json.dumps({"values": [self.values.get(text, "none") for text in texts]})
 
 
-def spread(count: int) -> list[str]:
-    """Return occupations at equal distances in the planted order, including first and last.
+@dataclass(frozen=True)
+class Verdict:
+    """Decision of askew about a counterfactual prompt.
+
+    Attributes
+    ----------
+    prompt, axis, value, text
+        The counterfactual prompt.
+    is_good
+        Whether a person accepts it.
+    fault
+        Reason of the rejection; None if askew accepts it.
+    """
+
+    prompt: str
+    axis: str
+    value: str
+    text: str
+    is_good: bool
+    fault: str | None
+
+
+def judge(
+    prompt: str, axis: str, pairs: Sequence[tuple[str, str]], values: Mapping[str, str]
+) -> list[str | None]:
+    """Return the fault of each of some counterfactual prompts of an axis; None if accepted.
 
     Parameters
     ----------
-    count
-        Number of occupations.
+    prompt
+        Original prompt.
+    axis
+        Name of the axis.
+    pairs
+        Values and counterfactual prompts.
+    values
+        Values that the model reads back, by text.
     """
-    names = list(OCCUPATIONS)
-    return [names[round(k * (len(names) - 1) / max(1, count - 1))] for k in range(count)]
+    llm = CachingLLM(ScriptedLLM(axis=axis, pairs=pairs, values=values))
+    writer = LLMWriter(llm, on="all")
+    with suppress(LanguageModelError):
+        writer.propose(prompt, None, 0)
+    rejected = writer.rejected_texts[prompt]
+    contents = [requested_content(prompt, text) for _, text in pairs]
+    return [rejected[text].reason if text in rejected else None for text in contents]
+
+
+def acceptance() -> list[Verdict]:
+    """Return the verdicts on the counterfactual prompts of data/counterfactuals.toml.
+
+    Each is written with two other good values of its axis, as a model writes them.
+    """
+    verdicts = []
+    for group in _read("counterfactuals.toml")["group"]:
+        good = list(group["good"].items())
+        values = {text: value for value, text in good}
+        for value, text in [*good, *map(tuple, group.get("bad", ()))]:
+            others = [pair for pair in good if value != pair[0] and text != pair[1]][:2]
+            faults = judge(group["prompt"], group["axis"], [(value, text), *others], values)
+            verdicts.append(
+                Verdict(
+                    prompt=group["prompt"],
+                    axis=group["axis"],
+                    value=value,
+                    text=text,
+                    is_good=(value, text) in good,
+                    fault=faults[0],
+                )
+            )
+    return verdicts
+
+
+def published(figure: str) -> list[Verdict]:
+    """Return the verdicts on the counterfactual prompts of a figure of TIBET, which are all good."""
+    data = _read("published.toml")
+    verdicts = []
+    for axis, texts in data[figure].items():
+        contents = {requested_content(data["prompt"], text): text for text in texts}
+        values = {content: content for content in contents}
+        faults = judge(data["prompt"], axis, [("", text) for text in texts], values)
+        for text, fault in zip(texts, faults, strict=True):
+            verdict = Verdict(
+                prompt=data["prompt"], axis=axis, value="", text=text, is_good=True, fault=fault
+            )
+            verdicts.append(verdict)
+    return verdicts
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((DATA / name).read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    """Print the table, and each wrong verdict."""
+    listed = acceptance()
+    sets = {
+        "good counterfactual prompts": [verdict for verdict in listed if verdict.is_good],
+        "bad counterfactual prompts": [verdict for verdict in listed if not verdict.is_good],
+        "TIBET, figure 20": published("figure_20"),
+        "TIBET, figure 23": published("figure_23"),
+    }
+    print("| texts | number | accepted | rejected |\n|---|--:|--:|--:|")
+    for name, verdicts in sets.items():
+        accepted = sum(verdict.fault is None for verdict in verdicts)
+        print(f"| {name} | {len(verdicts)} | {accepted} | {len(verdicts) - accepted} |")
+    for verdict in [verdict for verdicts in sets.values() for verdict in verdicts]:
+        if verdict.is_good != (verdict.fault is None):
+            print(f"- {verdict.axis} {verdict.value!r}: {verdict.text!r}: {verdict.fault}")
+
+
+if __name__ == "__main__":
+    main()

@@ -44,6 +44,18 @@ def prompts(*texts: str) -> Reply:
     return says(json.dumps({"prompts": texts}))
 
 
+def reads_back(content: dict[str, Any]) -> Reply | None:
+    """Return the answer to a question which values some prompts state; None for other requests.
+
+    Each value is the complete prompt.
+    """
+    schema = content.get("response_format", {}).get("json_schema", {}).get("schema", {})
+    if "values" not in schema.get("properties", {}):
+        return None
+    lines = [line.partition(". ") for line in content["messages"][-1]["content"].splitlines()]
+    return says(json.dumps({"values": [text for number, _, text in lines if number.isdigit()]}))
+
+
 def fails(status: int, message: str = "no", **headers: str) -> Reply:
     """Return an error as OpenAI's server words it."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -19,7 +19,7 @@ from askew.options import ProposalContext
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan, read_plan
 from askew.store.completions import Completions
-from local_llm import LocalLLM, fails, says, serving
+from local_llm import LocalLLM, fails, reads_back, says, serving
 from local_server import Reply
 
 PROMPT = "a nurse at work"
@@ -30,6 +30,9 @@ def answer(number: int, content: dict[str, Any]) -> Reply:
     """Return free text in the first steps, then the axes that the text mentions."""
     if "response_format" not in content:
         return says("Gender and light: a female nurse at work, a male nurse at work, and so on.")
+    values_read = reads_back(content)
+    if values_read:
+        return values_read
     prompt = re.findall(r'"(.*?)"', content["messages"][1]["content"])[0]
     axes = []
     for name, values in VALUES.items():
@@ -51,11 +54,11 @@ def test_an_audit_is_planned_once_and_then_from_the_store(tmp_path: Path) -> Non
     notes: list[str] = []
     with serving(answer) as server:
         first = plan(tmp_path, notes, {"url": server.url})
-        assert len(server.requests) == 2
+        assert len(server.requests) == 3
         assert plan(tmp_path, notes, {"url": server.url}).hash == first.hash
-        assert len(server.requests) == 2
-    assert notes[0].startswith("openai/m: 2 calls, 0 answers from the store")
-    assert notes[1].startswith("openai/m: 0 calls, 2 answers from the store")
+        assert len(server.requests) == 3
+    assert notes[0].startswith("openai/m: 3 calls, 0 answers from the store")
+    assert notes[1].startswith("openai/m: 0 calls, 3 answers from the store")
     (planned,) = first.prompts
     assert [axis.name for axis in planned.axes] == ["gender", "light"]
     assert planned.axes[1].counterfactuals == {
@@ -160,8 +163,8 @@ def test_one_failing_prompt_of_twelve_is_named_and_the_rest_planned(
     errors = capfd.readouterr().err
     assert "1 of 12 prompts, which are left out" in errors
     assert f"{TWELVE[10]!r}: openai/m gave no usable answer" in errors
-    # three for each good prompt, and four times three for the failing prompt
-    assert "45 calls" in errors
+    # four for each good prompt, and four times three for the failing prompt
+    assert "56 calls" in errors
     assert (
         "44 of 52 counterfactual prompts could be used; faults of the others: it does not state "
         "its value (8)" in errors
@@ -183,7 +186,7 @@ def test_an_audit_stops_if_a_prompt_fails(tmp_path: Path) -> None:
             match=r"1 of 12 prompts: 'a nurse at work in a desert'.*--output plan.toml",
         ):
             survey_plan(Plan, TWELVE, llm="openai/m", desk=desk, model="studio/planted")
-    assert "45 calls" in notes[0]
+    assert "56 calls" in notes[0]
 
 
 def test_only_unusable_answers_are_requested_again(tmp_path: Path) -> None:
@@ -191,7 +194,7 @@ def test_only_unusable_answers_are_requested_again(tmp_path: Path) -> None:
         assert run(axes_command(server, tmp_path)) == 0
     with serving(answer) as server:  # the same command with a better server
         assert run(axes_command(server, tmp_path)) == 0
-        assert len(server.requests) == 3
+        assert len(server.requests) == 4
         assert all("desert" in request["messages"][1]["content"] for request in server.requests)
 
 
@@ -227,7 +230,7 @@ def test_the_first_step_is_asked_whatever_a_model_suggests(tmp_path: Path) -> No
             desk=ProposalContext({"url": server.url}),
         )
     assert "Along which axes" in server.requests[0]["messages"][1]["content"]
-    assert len(server.requests) == 3
+    assert len(server.requests) == 4
 
 
 def test_a_suggestion_that_does_not_fit_a_prompt_is_ignored() -> None:
@@ -284,7 +287,7 @@ def test_from_the_command_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]
             str(tmp_path / "plan.toml"),
         ]
         assert run(command) == 0
-    assert "2 calls" in capfd.readouterr().err
+    assert "3 calls" in capfd.readouterr().err
     assert [axis.name for axis in read_plan(tmp_path / "plan.toml").prompts[0].axes] == [
         "gender",
         "light",

@@ -25,7 +25,7 @@ from askew.studio import NETWORKS, weights
 from askew.studio.caption import parse
 from askew.studio.scene import ATTRIBUTES
 from askew.types import Missing
-from benchmarks.wording import phrase
+from benchmarks.captions import phrase
 
 LARGEST = 40e6
 MODELS = ("studio", "studio/balanced")

@@ -132,20 +132,31 @@ def test_a_prompt_in_another_language_is_refused(prompt: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "article"),
+    ("prompt", "language"),
     [
-        ("una foto de un chef", "una"),
-        ("Une photo d'un patient", "Une"),
-        ("photo d’un chef", "un"),
-        ("ein Mann in Berlin", "ein"),
-        ("Foto von einem Doctor", "einem"),
-        ("foto de uma model", "uma"),
-        ("le chef", "le"),
-        ("een foto van een nurse", "een"),
+        ("una foto de un chef", "Spanish"),
+        ("Une photo d'un patient", "French"),
+        ("photo d’un chef", "French"),
+        ("ein Mann in Berlin", "German"),
+        ("Foto von einem Doctor", "German"),
+        ("Portrait einer Krankenschwester", "German"),
+        ("foto de uma model", "Portuguese"),
+        ("le chef", "French"),
+        ("een foto van een nurse", "Dutch"),
+        ("el doctor con una bata blanca", "Spanish"),
+        ("un médecin", "French"),
+        ("一个医生的照片", "Chinese"),
+        ("一张 doctor 的照片", "Chinese"),
+        ("看護師の写真", "Japanese"),
+        ("фото врача", "Russian"),
     ],
 )
-def test_a_foreign_prompt_with_an_english_noun_is_refused(prompt: str, article: str) -> None:
-    with pytest.raises(UsageError, match=rf"not in English \('{article}'\).*--llm openai/MODEL"):
+def test_a_foreign_prompt_is_refused_with_its_language_and_the_remedies(
+    prompt: str, language: str
+) -> None:
+    with pytest.raises(
+        UsageError, match=rf"in {language}, not in English.*--llm openai/MODEL.*--plan plan.toml"
+    ):
         create().propose(prompt, ["gender"], 0)
 
 

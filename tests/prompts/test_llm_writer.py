@@ -21,7 +21,7 @@ from askew.prompts.llm import ATTEMPTS, AnswerTally
 from askew.prompts.llm_writer import LLMWriter
 from askew.prompts.openai import create
 from askew.store.completions import Completions
-from local_llm import fails, prompts, says, serving
+from local_llm import fails, prompts, reads_back, says, serving
 from local_server import Reply
 
 GOOD = [
@@ -77,7 +77,9 @@ def test_untidy_answers_are_understood(reply: Reply) -> None:
         (prompts("Sorry, I cannot do that now"), "remark"),
         (prompts("A photo of a doctor.", "a photo of the doctor"), "repetition"),
         (says('{"prompts": [1, null, {"a": 2}]}'), "no list"),
-        (says("[" * 5000), "not valid JSON"),
+        (says("[" * 5000), "ends before its last bracket"),
+        (says("I'm sorry, but I cannot help with that."), "a remark, not JSON: \"I'm sorry, but"),
+        (says("<thinking>Perhaps a boat.</thinking>"), "only reasoning"),
         (says('{"prompts": ["a red boat on a \\ud83d lake"]}'), "an incomplete character"),
     ],
 )
@@ -258,15 +260,18 @@ LIGHT = (
 
 
 def steps(third: Reply) -> Callable[[int, dict[str, Any]], Reply]:
-    return lambda number, content: (
-        third if "response_format" in content else says("Gender, and light.")
-    )
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        if "response_format" not in content:
+            return says("Gender, and light.")
+        return reads_back(content) or third
+
+    return answer
 
 
 def test_axes_come_in_three_steps() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         first, second = create("m", url=server.url).propose("a nurse at work", None, 3)
-    assert [len(request["messages"]) for request in server.requests] == [2, 4, 6]
+    assert [len(request["messages"]) for request in server.requests] == [2, 4, 6, 2]
     form = server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
         "items"
     ]["properties"]
@@ -462,7 +467,7 @@ def test_requested_axes_keep_their_order() -> None:
     with serving(steps(axes_answer(GENDER, LIGHT))) as server:
         proposals = create("m", url=server.url).propose("a nurse at work", ["light", "gender"], 3)
         assert [proposal.axis.name for proposal in proposals] == ["light", "gender"]
-        assert len(server.requests) == 2
+        assert len(server.requests) == 3
         with pytest.raises(LanguageModelError, match="'age'"):
             create("m", url=server.url).propose("a nurse at work", ["gender", "age"], 3)
 
@@ -557,11 +562,55 @@ def test_synonymous_axes_are_merged_and_a_bad_axis_is_left_out() -> None:
     assert faults.total() == 3
     assert faults["it is the same as 'gender'"] == 2
     assert (
-        server.requests[-1]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
+        server.requests[2]["response_format"]["json_schema"]["schema"]["properties"]["axes"][
             "minItems"
         ]
         == 1
     )
+
+
+def test_a_value_outside_the_catalogue_must_be_read_back() -> None:
+    third = axes_answer(
+        ("light", "incidental", {**LIGHT[2], "golden": "a nurse at work in golden light"})
+    )
+
+    def answer(number: int, content: dict[str, Any]) -> Reply:
+        if reads_back(content):
+            return says(json.dumps({"values": ["dim light", "none", "golden"]}))
+        return steps(third)(number, content)
+
+    with serving(answer) as server:
+        writer = create("m", url=server.url)
+        (light,) = writer.propose("a nurse at work", None, 0)
+    question = server.requests[-1]["messages"][-1]["content"]
+    assert 'Which value of "light" does each prompt state?' in question
+    assert light.axis.values == ("dim", "golden")
+    (rejected,) = writer.rejected_texts["a nurse at work"].values()
+    assert rejected.value == "bright"
+    assert rejected.reason == "the language model reads 'none' in it, not its value"
+
+
+def test_a_value_that_its_axis_does_not_have_is_doubtful_and_off_by_default() -> None:
+    texts = {**GENDER[2], "red": "a red nurse at work"}
+    for doubtful, values in [(False, ("female", "male")), (True, ("female", "male", "red"))]:
+        with serving(steps(axes_answer(("gender", "societal", texts)))) as server:
+            writer = create("m", url=server.url, doubtful_values=doubtful)
+            (gender,) = writer.propose("a nurse at work", None, 0)
+        assert gender.axis.values == values
+        reasons = writer.tally.faults["counterfactual prompts"]
+        assert bool(reasons["its value 'red' is not known as a value of gender"]) != doubtful
+
+
+def test_entries_that_are_not_checked_are_counted_with_a_reason() -> None:
+    places = {f"place {number}": f"a nurse at work in place {number}" for number in range(300)}
+    listed = [{"value": value, "prompt": text} for value, text in places.items()]
+    answer = says(json.dumps({"axes": [{"name": "place", "counterfactuals": [*listed, 5, None]}]}))
+    with serving(steps(answer)) as server:
+        writer = create("m", url=server.url)
+        writer.propose("a nurse at work", None, 0)
+    faults = writer.tally.faults["counterfactual prompts"]
+    assert faults["the axis has 300 values; askew uses the first 8"] == 292
+    assert faults["it is not a pair of a value and a prompt"] == 2
 
 
 @pytest.mark.parametrize(("on", "axes"), [("stated", ["activity"]), ("unstated", [])])

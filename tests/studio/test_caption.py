@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from askew.studio.caption import caption, parse, unheard, wordings
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS, Scene
-from benchmarks.wording import phrase
+from benchmarks.captions import phrase
 
 EVERYTHING = (*ATTRIBUTES, "occupation")
 

@@ -1,32 +1,18 @@
-"""Answers of language models: parsed leniently, then checked strictly.
+"""Answers of language models, parsed leniently.
 
-The parser accepts the papers' formats and common mistakes. A counterfactual prompt is accepted only
-if it changes one concept, and a variation only if it keeps everything in the prompt.
+The parser accepts the papers' formats and common mistakes. `askew.prompts.acceptance` checks the
+texts.
 """
 
 import ast
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from askew.prompts.axes import catalogue
-from askew.prompts.base import simplify
 from askew.prompts.llm import Completion
-from askew.prompts.open_details import kin, main_phrase, themes
-from askew.prompts.statements import (
-    FRAME,
-    NounPhrase,
-    find_statements,
-    parse_prompt,
-    stated_values,
-    states,
-)
-from askew.prompts.vocabulary import nouns
 from askew.store.foreign import MOST_LEVELS, check_limits
 
 _SIGN = re.compile(r"""["'\\\[\]{}]""")
@@ -37,6 +23,17 @@ _MAX_STARTS = 40
 _LONGEST = 2**19
 """Largest number of characters of an answer."""
 
+_MAX_QUOTED = 60
+"""Largest number of characters of an answer that a reason quotes."""
+
+REMARK = re.compile(
+    r"(?:i'?m |i’m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) |please |"
+    r"as requested|certainly[,!]|of course[,!]|okay[,!])",
+    re.I,
+)
+"""Beginning of an answer that refuses, or that talks about itself."""
+
+_OPEN_END = re.compile(r"[\[{][^\]}]*\Z")
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
 _STRAY = re.compile('[,;"“”„«»()\\[\\]{}<>`*]')
@@ -62,11 +59,14 @@ class ParsedAxis:
         Kind in any wording, in lower case.
     counterfactuals
         Pairs of a value and a prompt; the value is "" if the model names none.
+    unreadable
+        Number of further entries in a form that askew cannot read.
     """
 
     name: str
     kind: str
     counterfactuals: tuple[tuple[str, str], ...]
+    unreadable: int = 0
 
 
 def text_schema(longest: int) -> dict[str, Any]:
@@ -113,17 +113,35 @@ def parse(answer: Completion) -> Any:
     UnusableAnswer
         For an answer that is refused, or contains no complete value.
     """
-    value = _largest_value(_answer_text(answer))
+    text = _answer_text(answer)
+    value = _largest_value(text)
     if value is None:
-        reason = "it is not valid JSON"
-        if answer.truncated:
-            reason = "it was cut off because it is too long"
-        raise UnusableAnswer(reason)
+        raise UnusableAnswer(_reason_without_value(text, answer))
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, TypeError, ValueError) as error:  # an escape such as \ud83d alone
         raise UnusableAnswer("it contains an incomplete character") from error
     return value
+
+
+def _reason_without_value(text: str, answer: Completion) -> str:
+    """Return the reason why no list or object could be read from an answer."""
+    if answer.truncated:
+        return "it was cut off because it is too long"
+    if not text:
+        return "it contains only reasoning" if answer.text.strip() else "it was empty"
+    if REMARK.match(text):
+        return f"it is a remark, not JSON: {_quote(text)}"
+    if _OPEN_END.search(text):
+        return "its JSON ends before its last bracket"
+    return f"it is not valid JSON: {_quote(text)}"
+
+
+def _quote(text: str) -> str:
+    """Return the beginning of a text in quotes."""
+    words = " ".join(text.split())
+    shortened = words if len(words) <= _MAX_QUOTED else f"{words[: _MAX_QUOTED - 1].rstrip()}…"
+    return f'"{shortened}"'
 
 
 def _answer_text(answer: Completion) -> str:
@@ -347,10 +365,12 @@ def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
     names = [item.get(key) for key in ("name", "axis", "axis_name")]
     parts = [part for part in item.values() if isinstance(part, list | Mapping)]
     kind = item.get("kind", item.get("type", ""))
+    counterfactuals = tuple(_read_pairs(parts[0])) if parts else ()
     return ParsedAxis(
         name=next((name for name in names if isinstance(name, str)), ""),
         kind=str(kind).lower(),
-        counterfactuals=tuple(_read_pairs(parts[0])) if parts else (),
+        counterfactuals=counterfactuals,
+        unreadable=len(parts[0]) - len(counterfactuals) if parts else 0,
     )
 
 
@@ -377,261 +397,3 @@ def _read_pair(item: Any) -> tuple[Any, Any]:
     if len(words) > 1:
         return words[0], words[-1]
     return next(iter(item), ""), words[0] if words else ""
-
-
-MAX_ADDED_WORDS = 5
-"""Words that a counterfactual prompt may have in addition to its prompt and its value."""
-
-_SMALL_WORDS = frozenset(
-    "of in on at by for with to and or from into who which that is are was were has have his her "
-    "their its this some while wearing working being as photo picture image portrait person people "
-    "someone".split()
-)
-_CHATTER = re.compile(
-    r"(?:i'?m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) )"
-    r"|.*(?:\?|\byours?\b|\byou\b)",
-    re.I,
-)
-
-
-def prompt_fault(text: str) -> str | None:
-    """Return the reason why a text is not a prompt; None if it can be one.
-
-    Questions, texts that address the reader, and texts that repeat a word three times are not
-    prompts.
-    """
-    words = simplify(text).split()
-    if _CHATTER.match(text):
-        return "a text was a remark or a question, not a prompt"
-    counts = Counter(word for word in words if word not in _SMALL_WORDS)
-    if max(counts.values(), default=0) >= 3:
-        return "a text repeated a word three times"
-    return None
-
-
-def variation_fault(prompt: str, text: str) -> str | None:
-    """Return the reason why a text is not a variation of a prompt; None if it is one.
-
-    A variation keeps each word of the prompt, or replaces it by a related word in WordNet.
-    """
-    words = key_words(text)
-    lost = [word for word in key_words(prompt) if not _is_kin_of_any(word, words)]
-    fault = prompt_fault(text)
-    if fault is None and lost:
-        fault = f"a text lost {lost[0]!r}"
-    return fault
-
-
-def _is_kin_of_any(word: str, others: Collection[str]) -> bool:
-    return any(_is_kin(word, other) for other in others)
-
-
-def _is_kin(first: str, second: str) -> bool:
-    """Check whether two words are alike, or closely related in WordNet."""
-    table = nouns()
-    return (
-        _is_alike(first, second)
-        or (first in table and second in kin(table[first]))
-        or (second in table and first in kin(table[second]))
-    )
-
-
-class WordChanges(NamedTuple):
-    """The key words that a text has lost and gained in comparison with its prompt."""
-
-    lost: list[str]
-    gained: list[str]
-
-    @classmethod
-    def between(cls, prompt: str, text: str) -> "WordChanges":
-        """Return the changes from a prompt to a text."""
-        before = Counter(key_words(prompt))
-        after = Counter(key_words(text))
-        return cls(lost=list((before - after).elements()), gained=list((after - before).elements()))
-
-
-def counterfactual_fault(
-    prompt: str,
-    axis: str,
-    value: str,
-    text: str,
-    values: Sequence[str],
-    *,
-    stated: bool = False,
-) -> str | None:
-    """Return the reason why a counterfactual prompt is not accepted; None if it is.
-
-    It must state its value and no other value of its axis. It must keep the subject unless the axis
-    changes it, change one thing, and stay short.
-
-    Parameters
-    ----------
-    prompt
-        Original prompt.
-    axis
-        Name of the axis, of the catalogue or any other.
-    value
-        Value that the text should state.
-    text
-        Counterfactual prompt.
-    values
-        All values of the axis.
-    stated
-        Whether the prompt may state a value of the axis, so that the value replaces other words.
-
-    Returns
-    -------
-    str or None
-        The reason, as a part of a sentence.
-    """
-    if simplify(text) == simplify(prompt):
-        return "it repeats the prompt"
-    changes = WordChanges.between(prompt, text)
-    return (
-        _value_fault(axis, value, text, values)
-        or _lost_fault(prompt, text, axis, changes.lost, stated=stated)
-        or _added_fault(prompt, axis, value, text, changes.gained)
-        or prompt_fault(text)
-    )
-
-
-def _value_fault(axis: str, value: str, text: str, values: Sequence[str]) -> str | None:
-    """Return the fault of a text that does not state its value, or that states another value."""
-    stated = _values_in(axis, text, (value, *values))
-    if value not in stated:
-        return "it does not state its value"
-    part_of_value = [other for other in stated if set(other.split()) < set(value.split())]
-    if stated - {value, *part_of_value}:
-        return "it states another value, too"
-    return None
-
-
-def _values_in(axis: str, text: str, values: Sequence[str]) -> set[str]:
-    """Return the values that a text states, of the given values and the catalogue's axis."""
-    entry = catalogue().get(axis)
-    stated = set[str]()
-    if entry:
-        values = (*values, *entry.axis.values)
-        stated = stated_values(text, axis)
-    words = [_singular(word) for word in simplify(text).split()]
-    return {value for value in values if value in stated or _contains_words(words, value)}
-
-
-def _contains_words(words: Sequence[str], value: str) -> bool:
-    """Check whether all words of a value are among the words of a text."""
-    for needed in key_words(value) or [value]:
-        if not any(_is_alike(needed, word) for word in words):
-            return False
-    return True
-
-
-def _added_fault(
-    prompt: str, axis: str, value: str, text: str, gained: Collection[str]
-) -> str | None:
-    """Return the fault of a text that adds more than its value."""
-    value_words = [*key_words(f"{value} {axis.replace('_', ' ')}"), *_axis_words(text, axis)]
-    extra = [word for word in gained if not _is_alike_any(word, value_words)]
-    longest = len(prompt.split()) + len(value.split()) + MAX_ADDED_WORDS
-    if len(extra) > 2 or len(text.split()) > longest:
-        return "it adds more than its value"
-    other_words = [word for word in text.split() if not _shares_word(word, value_words)]
-    other_axis = _other_axis_stated(prompt, axis, " ".join(other_words))
-    if other_axis:
-        return f"it states something about {other_axis.replace('_', ' ')}, too"
-    return None
-
-
-def _shares_word(text: str, words: Collection[str]) -> bool:
-    """Check whether a key word of a text is like any of these words."""
-    return any(_is_alike_any(word, words) for word in key_words(text))
-
-
-def _other_axis_stated(prompt: str, axis: str, text: str) -> str | None:
-    """Return the name of another axis that a text states but the prompt does not."""
-    subject = main_phrase(parse_prompt(prompt))
-    kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
-    for name, entry in catalogue().items():
-        is_related = name == axis or not themes(name).isdisjoint(themes(axis))
-        if is_related or entry.subject_kinds.isdisjoint(kinds):
-            continue
-        if states(text, name) and not states(prompt, name):
-            return name
-    return None
-
-
-def _lost_fault(
-    prompt: str, text: str, axis: str, lost: Collection[str], *, stated: bool
-) -> str | None:
-    """Return the fault of a text that lacks words of the prompt that are unrelated to the axis."""
-    parsed = parse_prompt(prompt)
-    subject = main_phrase(parsed)
-    replaceable = {*_axis_words(prompt, axis), *_replaceable_noun(subject, axis)}
-    missing = [word for word in lost if word not in replaceable]
-    if subject and not set(key_words(parsed.words[subject.end - 1].text)).isdisjoint(missing):
-        return "it loses the subject"
-    if not missing:
-        return None
-    is_exchange = axis not in catalogue() and stated and _is_one_exchange(prompt, text, missing)
-    return None if is_exchange else "it loses a word of the prompt"
-
-
-def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
-    """Return the last word of the subject's noun, if the axis changes the noun."""
-    noun = subject.noun if subject else None
-    if noun is None or not (axis in noun.implies or axis in noun.counterparts):
-        return []
-    return [noun.singular.split()[-1]]
-
-
-def _is_one_exchange(prompt: str, text: str, missing: list[str]) -> bool:
-    """Check whether a text differs from the prompt by a single replacement of at most two key words."""
-    before = simplify(prompt).split()
-    after = simplify(text).split()
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    changes = [code for code in codes if code[0] != "equal"]
-    if len(missing) > 2 or len(changes) != 1:
-        return False
-    operation, start, end, _, _ = changes[0]
-    return operation == "replace" and key_words(" ".join(before[start:end])) == missing
-
-
-def _axis_words(text: str, axis: str) -> list[str]:
-    """Return the key words of a text that state a value of an axis of the catalogue."""
-    entry = catalogue().get(axis)
-    if entry is None:
-        return []
-    parsed = parse_prompt(text)
-    subjects = parsed.subjects(entry.subject_kinds)
-    statements = find_statements(parsed, entry, subjects)
-    parts = [text[statement.start : statement.end] for statement in statements]
-    parts += [
-        parsed.words[phrase.end - 1].text
-        for phrase in subjects
-        if phrase.noun and axis in phrase.noun.implies
-    ]
-    return key_words(" ".join(parts))
-
-
-def key_words(text: str) -> list[str]:
-    """Return the words that carry meaning, in the singular, without the frame ("a photo of")."""
-    frame = FRAME.match(text)
-    words = simplify(text[frame.end() :] if frame else text).split()
-    return [_singular(word) for word in words if word not in _SMALL_WORDS]
-
-
-def _singular(word: str) -> str:
-    if word in nouns():
-        return nouns()[word].singular
-    return re.sub(r"(?<=[^su]{3})s$", "", word)
-
-
-def _is_alike_any(word: str, others: Collection[str]) -> bool:
-    return any(_is_alike(word, other) for other in others)
-
-
-def _is_alike(first: str, second: str) -> bool:
-    """Check for words that are equal except for an ending: "Africa" and "African", "rain" and "rainy"."""
-    short, long = sorted((first, second), key=len)
-    if first == second:
-        return True
-    return len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3

@@ -29,12 +29,12 @@ from askew.prompts.base import (
     simplify,
 )
 from askew.prompts.counterfactuals import clause_end, counterfactuals
+from askew.prompts.languages import find_language
 from askew.prompts.llm import CompletionCache
 from askew.prompts.statements import (
     NounPhrase,
     ParsedPrompt,
     find_statements,
-    foreign_article,
     has_known_word,
     parse_prompt,
     states,
@@ -171,18 +171,19 @@ def check_language(prompt: str) -> None:
     Raises
     ------
     UsageError
-        If the lexicon knows no word of the prompt, or the prompt has articles of another language.
+        If the prompt is in another language, or the lexicon knows no word of it.
     """
-    article = foreign_article(prompt)
-    if article is not None:
-        problem = f"the prompt {prompt!r} is not in English ({article!r})"
+    language = find_language(prompt)
+    if language is not None:
+        problem = f"the prompt {prompt!r} is in {language}, not in English"
     elif not has_known_word(prompt):
         problem = f"the lexicon knows no word of {prompt!r}"
     else:
         return
     raise UsageError(
-        f"{problem}; the lexicon only knows English. Write the prompt in English, or let a "
-        "language model write with --llm openai/MODEL"
+        f"{problem}; the lexicon only knows English. Write the prompt in English, let a language "
+        "model write with --llm openai/MODEL, or give the axes and counterfactual prompts in a plan "
+        "with --plan plan.toml"
     )
 
 

@@ -7,14 +7,15 @@ and it writes prompts, mutations and variations.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from askew.errors import UsageError
+from askew.prompts import acceptance
 from askew.prompts import answers as a
-from askew.prompts.axes import AXES, OTHER, canonical_name, catalogue, table_question
+from askew.prompts.axes import AXES, canonical_name, table_question
 from askew.prompts.base import (
     AxesOn,
     AxisProposal,
@@ -36,10 +37,11 @@ from askew.prompts.llm import (
     attempt_seed,
     unusable_error,
 )
+from askew.prompts.meanings import canonical_value
 from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
-VERSION = 3
+VERSION = 4
 """Number to raise whenever a change of code or instructions changes the requests or the results."""
 
 MAX_VALUES = 8
@@ -76,6 +78,23 @@ class RejectedAxis(NamedTuple):
     counterfactuals: tuple[tuple[str, str], ...]
 
 
+class RejectedText(NamedTuple):
+    """A counterfactual prompt that askew does not accept.
+
+    Attributes
+    ----------
+    axis, value, text
+        The axis, and the value and prompt as askew spells them.
+    reason
+        The reason.
+    """
+
+    axis: str
+    value: str
+    text: str
+    reason: str
+
+
 class LLMWriter:
     """A prompt generator that asks a language model and checks its answers.
 
@@ -89,9 +108,18 @@ class LLMWriter:
         Greatest number of axes to propose.
     on
         Axes about details that a prompt leaves open, that it states, or both.
+    doubtful_values
+        Whether values are accepted that their axis does not have, as far as askew knows.
     """
 
-    def __init__(self, llm: CachingLLM, *, axes: int = 8, on: AxesOn = "unstated") -> None:
+    def __init__(
+        self,
+        llm: CachingLLM,
+        *,
+        axes: int = 8,
+        on: AxesOn = "unstated",
+        doubtful_values: bool = False,
+    ) -> None:
         if axes < 1:
             raise UsageError(f"the number of axes for {llm.name} is {axes}; it must be at least 1")
         self.name = llm.name
@@ -100,9 +128,11 @@ class LLMWriter:
         self.tally = llm.tally
         self.fingerprint = f"{llm.fingerprint} writer-{VERSION}"
         self.rejected: dict[str, dict[str, RejectedAxis]] = {}  # by prompt and axis
+        self.rejected_texts: dict[str, dict[str, RejectedText]] = {}  # by prompt and text
         self._llm = llm
         self._axes = axes
         self._on = on
+        self._doubtful_values = doubtful_values
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Propose axes with counterfactual prompts; see `askew.prompts.base.Writer`.
@@ -118,12 +148,17 @@ class LLMWriter:
         """
         text = normalize_prompt(prompt)
         names = _checked_names(axes)
-        collection = _AxisCollection(
-            prompt=text, stated=self._on != "unstated" or names is not None, tally=self.tally
-        )
-        self.rejected[prompt] = collection.rejected
         reason = ""
         with self._llm.remembering() as task:
+            check = _TextCheck(
+                prompt=text,
+                stated=self._on != "unstated" or names is not None,
+                doubtful=self._doubtful_values,
+                reader=_ValueReader(task, attempt_seed(seed, ATTEMPTS)),
+            )
+            collection = _AxisCollection(check=check, tally=self.tally)
+            self.rejected[prompt] = collection.rejected
+            self.rejected_texts[prompt] = collection.rejected_texts
             for attempt in range(ATTEMPTS):
                 attempted_seed = attempt_seed(seed, attempt)
                 try:
@@ -132,7 +167,8 @@ class LLMWriter:
                     reason = str(error)
                     continue
                 for axis in parsed_axes:
-                    collection.add(axis)
+                    if names is None or axis_name(axis.name) in names:
+                        collection.add(axis)
                 if collection.accepted:
                     task.accept()
                 if collection.is_complete(names):
@@ -263,17 +299,19 @@ class _Conversation:
 class _AxisCollection:
     """The accepted and the rejected axes of a prompt, by name."""
 
-    prompt: str
-    stated: bool
+    check: "_TextCheck"
     tally: AnswerTally
     accepted: dict[str, AxisProposal] = field(default_factory=dict)
     rejected: dict[str, RejectedAxis] = field(default_factory=dict)
+    rejected_texts: dict[str, RejectedText] = field(default_factory=dict)
 
     def add(self, axis: a.ParsedAxis) -> None:
         """Accept an axis once, or reject it with a reason."""
         name = axis_name(axis.name)
-        checked = _check_counterfactuals(name, axis, self.prompt, self.stated)
-        self.tally.add(COUNTERFACTUALS, *checked.faults)
+        checked = self.check.run(name, axis)
+        self.tally.add(COUNTERFACTUALS, *checked.faults, *_lost_entries(axis))
+        for rejected_text in checked.rejected:
+            self.rejected_texts.setdefault(rejected_text.text, rejected_text)
         reason = self._fault(name, checked)
         self.tally.add(PROPOSED_AXES, reason)
         if reason is None:
@@ -363,9 +401,9 @@ class _TextCollection:
             return "a text was empty"
         if not has_length(text, self.words):
             return f"a text did not have {self.words[0]} to {self.words[1]} words"
-        fault = a.prompt_fault(text)
+        fault = acceptance.prompt_fault(text)
         if self.kind == "variations":
-            fault = a.variation_fault(self.prompt, text)
+            fault = acceptance.variation_fault(self.prompt, text)
         if fault is None and simplify(text) in {simplify(self.prompt), *self.texts}:
             fault = "a text was a repetition"
         return fault
@@ -377,48 +415,149 @@ def axis_name(text: str) -> str:
     return canonical_name("_".join(words[:4]))
 
 
-class _CheckedTexts(NamedTuple):
-    """Accepted texts of an axis by value, with the fault of each text (None if accepted)."""
+@dataclass(frozen=True)
+class _CheckedTexts:
+    """The texts of an axis.
 
-    texts: dict[str, str]
-    faults: list[str | None]
+    Attributes
+    ----------
+    texts
+        Accepted texts by value.
+    rejected
+        Rejected texts with their reasons.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    rejected: list[RejectedText] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str | None]:
+        """Return the reasons of rejected texts, and None for each accepted text."""
+        reasons = [text.reason for text in self.rejected]
+        return [*reasons, *[None] * len(self.texts)]
 
 
-def _check_counterfactuals(
-    name: str, axis: a.ParsedAxis, prompt: str, stated: bool
-) -> _CheckedTexts:
-    """Check the counterfactual prompts of an axis."""
-    pairs = [
-        (_value_of(name, value, text, prompt), text)
-        for value, text in axis.counterfactuals[:MAX_VALUES]
-    ]
-    values = [value for value, _ in pairs]
-    checked = _CheckedTexts(texts={}, faults=[])
-    for value, text in pairs:
+def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
+    """Yield a fault for each entry of an axis that askew did not check."""
+    surplus = len(axis.counterfactuals) - MAX_VALUES
+    if surplus > 0:
+        reason = (
+            f"the axis has {len(axis.counterfactuals)} values; askew uses the first {MAX_VALUES}"
+        )
+        yield from [reason] * surplus
+    yield from ["it is not a pair of a value and a prompt"] * axis.unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueReader:
+    """Questions to the language model about the value that a prompt states."""
+
+    task: Task
+    seed: int
+
+    def read(self, axis: str, texts: Sequence[str]) -> list[str]:
+        """Return the value that the model reads in each text; an empty list without an answer."""
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
+        instruction = INSTRUCTIONS["read_back"].format(
+            count=len(texts), prompts=listed, axis=axis.replace("_", " ")
+        )
+        schema = a.object_schema(values=a.list_schema(a.text_schema(40), len(texts), len(texts)))
+        messages = [
+            Message("system", INSTRUCTIONS["reasoning"]),
+            Message("user", instruction),
+        ]
+        try:
+            values = a.read_texts(self.task(messages, schema, self.seed))
+        except a.UnusableAnswer:
+            return []
+        return values if len(values) == len(texts) else []
+
+
+@dataclass(frozen=True, slots=True)
+class _TextCheck:
+    """The check of the counterfactual prompts of a prompt."""
+
+    prompt: str
+    stated: bool
+    doubtful: bool
+    reader: _ValueReader
+
+    def run(self, name: str, axis: a.ParsedAxis) -> _CheckedTexts:
+        """Check the counterfactual prompts of an axis."""
+        pairs = [self._pair(name, value, text) for value, text in axis.counterfactuals[:MAX_VALUES]]
+        values = [value for value, _ in pairs]
+        checked = _CheckedTexts()
+        for value, text in pairs:
+            fault = self._fault(name, value, text, values, checked.texts)
+            if fault is None:
+                checked.texts[value] = text
+            else:
+                checked.rejected.append(RejectedText(name, value, text, fault))
+        self._read_back(name, checked)
+        return checked
+
+    def _pair(self, axis: str, value: str, text: str) -> tuple[str, str]:
+        """Return the value and the prompt, both in askew's spelling."""
+        content = acceptance.requested_content(self.prompt, text)
+        return _value_of(axis, value, content, self.prompt), content
+
+    def _fault(
+        self,
+        axis: str,
+        value: str,
+        text: str,
+        values: Sequence[str],
+        accepted: Mapping[str, str],
+    ) -> str | None:
+        """Return the fault of a text as far as askew can find it without the language model."""
         if not value:
-            fault: str | None = "it has no value"
-        elif value in checked.texts or simplify(text) in map(simplify, checked.texts.values()):
-            fault = "it repeats another"
-        else:
-            fault = a.counterfactual_fault(prompt, name, value, text, values, stated=stated)
-        checked.faults.append(fault)
-        if fault is None:
-            checked.texts[value] = text
-    return checked
+            return "it has no value"
+        if value in accepted or simplify(text) in map(simplify, accepted.values()):
+            return "it repeats another"
+        return acceptance.counterfactual_fault(
+            self.prompt,
+            axis,
+            value,
+            text,
+            values,
+            stated=self.stated,
+            doubtful=self.doubtful,
+        )
+
+    def _read_back(self, axis: str, checked: _CheckedTexts) -> None:
+        """Ask the model for the values that askew does not know, and remove texts without them."""
+        texts = dict(checked.texts)
+        unknown = [value for value in texts if acceptance.is_read_back(self.prompt, axis, value)]
+        if not unknown:
+            return
+        answers = self.reader.read(axis, [texts[value] for value in unknown])
+        for index, value in enumerate(unknown):
+            answer = answers[index] if answers else None
+            fault = self._reading_fault(value, answer, texts)
+            if fault:
+                text = checked.texts.pop(value)
+                checked.rejected.append(RejectedText(axis, value, text, fault))
+
+    @staticmethod
+    def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
+        """Return the fault of a text whose value the model reads differently."""
+        if answer is None:
+            return "the language model did not read its value back"
+        others = [other for other in texts if other != value]
+        if acceptance.values_agree(value, answer, others):
+            return None
+        return f"the language model reads {answer!r} in it, not its value"
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
     """Return the value of a text in the catalogue's spelling, or the words that the text adds."""
     if not value:
+        stated = acceptance.stated_value(axis, text)
+        if stated:
+            return stated
         prompt_words = simplify(prompt).split()
         value = " ".join(word for word in simplify(text).split() if word not in prompt_words)
-    entry = catalogue().get(axis)
-    if entry is None:
-        return value
-    listed_values = [listed for listed, words in entry.synonyms.items() if value in words]
-    if not listed_values or listed_values[-1] == OTHER:
-        return value
-    return listed_values[-1]
+    return canonical_value(axis, value)
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:

@@ -70,6 +70,7 @@ def create(
     budget: int | None = None,
     axes: int = 8,
     axes_on: AxesOn = "unstated",
+    doubtful_values: bool = False,
 ) -> LLMWriter:
     """Return the prompt generator of `--llm openai/MODEL`.
 
@@ -87,7 +88,7 @@ def create(
         Seconds to wait for the server.
     budget
         Greatest number of tokens to use; None for no limit.
-    axes, axes_on
+    axes, axes_on, doubtful_values
         As `LLMWriter` takes them.
 
     Returns
@@ -109,4 +110,9 @@ def create(
         max_tokens=max_tokens,
         concurrency=concurrency,
     )
-    return LLMWriter(CachingLLM(llm, cache, budget), axes=axes, on=axes_on)
+    return LLMWriter(
+        CachingLLM(llm, cache, budget),
+        axes=axes,
+        on=axes_on,
+        doubtful_values=doubtful_values,
+    )

@@ -19,6 +19,18 @@ def states_gender(text: str) -> bool:
     return bool(_PRONOUN.search(text))
 
 
+def genders_of_pronouns(text: str) -> set[str]:
+    """Return the genders, "male" and "female", of the pronouns in a text."""
+    words = {word.lower() for word in _PRONOUN.findall(text)}
+    male_forms = set(_BY_GENDER["male"])
+    genders = set()
+    if words & male_forms:
+        genders.add("male")
+    if words - male_forms:
+        genders.add("female")
+    return genders
+
+
 def with_pronouns(text: str, gender: str) -> str:
     """Return a text with its pronouns in another gender.
 

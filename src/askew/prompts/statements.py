@@ -37,16 +37,13 @@ _PLURAL = frozenset(
     "two three four five six seven eight nine ten several many few some these those both".split()
 )
 DETERMINERS = SINGULAR | _PLURAL | frozenset("the my your his her its our their no any all".split())
-_FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     "of at in on by for from with without to into onto over under above below near next "
     "beside behind between among around through across against along during inside outside up "
     "down off out as and or but nor than like that who whom whose which where when while is "
     "are was were be been being am has have had do does did can will would should not it he "
     "she they them him we you i photo photograph picture image portrait indoors outdoors".split()
 )
-_INDEFINITE_ARTICLES = frozenset("un una une uno uma ein eine einen einem einer een ett".split())
-_DEFINITE_ARTICLES = frozenset("der das el il le les des het".split())
-_ENGLISH_WORDS = frozenset("the of with by from and who is are his her their".split())
 _ADJECTIVE_ENDING = re.compile(
     r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$"
 )
@@ -182,34 +179,6 @@ def has_known_word(text: str) -> bool:
     return any(parsed.lower(index) in known for index in range(len(parsed.words)))
 
 
-def foreign_article(text: str) -> str | None:
-    """Return an article of another language in a text that is not English.
-
-    Many nouns are the same in several languages, such as "chef", so a known noun does not show that
-    a text is English. Names such as "El Paso" are capitalized, and do not count.
-
-    Parameters
-    ----------
-    text
-        A prompt.
-
-    Returns
-    -------
-    str or None
-        The first such article. None if there is none, or if other words are those of English.
-    """
-    words: list[str] = re.findall(r"[^\W\d_]+", text)
-    if not words or words[0].lower() in {"a", "an"}:
-        return None
-    if not _ENGLISH_WORDS.isdisjoint(word.lower() for word in words):
-        return None
-    for word in words:
-        first_lower = word[0].lower() + word[1:]
-        if first_lower in _INDEFINITE_ARTICLES or word in _DEFINITE_ARTICLES:
-            return word
-    return None
-
-
 def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:
     """Check whether a guessed phrase precedes all known phrases, and is not a "kind of" them."""
     if not phrases:
@@ -315,20 +284,20 @@ def _is_plural(text: str, noun: Noun | None, determiners: Collection[str]) -> bo
 def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
     """Check whether a word modifies the word after it."""
     word = parsed.lower(index)
-    is_small = word in _FUNCTION_WORDS or word in DETERMINERS or word.isdigit()
+    is_small = word in FUNCTION_WORDS or word in DETERMINERS or word.isdigit()
     if is_small or not parsed.is_adjacent(index + 1):
         return False
     if not word.endswith("ing") or index == 0:
         return True
     # The word before shows that "smiling" is an adjective, as in "a smiling", and not a verb.
     before = parsed.lower(index - 1)
-    is_known = before in DETERMINERS or before in _FUNCTION_WORDS or before in adjectives()
+    is_known = before in DETERMINERS or before in FUNCTION_WORDS or before in adjectives()
     return is_known or bool(_ADJECTIVE_ENDING.search(before))
 
 
 def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
     """Return the first words after the frame that can form a noun phrase."""
-    small_words = DETERMINERS | _FUNCTION_WORDS
+    small_words = DETERMINERS | FUNCTION_WORDS
     start = parsed.frame_words()
     while parsed.lower(start) in small_words:
         start += 1
@@ -343,7 +312,7 @@ def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
     """Check whether a word belongs to the unknown noun phrase before it."""
-    small_words = DETERMINERS | _FUNCTION_WORDS
+    small_words = DETERMINERS | FUNCTION_WORDS
     word = parsed.lower(index)
     if word in small_words or not parsed.is_adjacent(index):
         return False

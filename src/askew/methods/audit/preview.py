@@ -19,9 +19,6 @@ from askew.plan import PromptPlan
 from askew.prompts.llm import AnswerTally
 from askew.stats.shares import share_intervals
 
-MOST_FAULTS = 3
-"""Number of faults that the report lists for each step."""
-
 
 class PreviewOptions(shared.PromptOptions, shared.WriterOptions, total=False):
     """Options that other commands share."""
@@ -116,6 +113,10 @@ def _rejected(draft: PlanDraft) -> Iterator[str]:
         for axis, (reason, texts) in axes.items():
             yield f"# {name}, axis {axis}, rejected: {reason}"
             yield from (f"#   {json.dumps(value)} = {json.dumps(text)}" for value, text in texts)
+        for text in draft.writer.rejected_texts[prompt].values():
+            if text.axis not in axes:
+                yield f"# {name}, axis {text.axis}, value {text.value}, rejected: {text.reason}"
+                yield f"#   {json.dumps(text.value)} = {json.dumps(text.text)}"
 
 
 def _usable_answers(tally: object) -> Table:
@@ -129,8 +130,8 @@ def _usable_answers(tally: object) -> Table:
         if not asked:
             continue
         share = share_intervals([usable, asked - usable])[0]
-        faults = tally.faults[step].most_common(MOST_FAULTS)
-        reasons = ", ".join(f"{reason} ({count})" for reason, count in faults)
+        faults = tally.faults[step].most_common()
+        reasons = "\n".join(f"{reason} ({count})" for reason, count in faults)
         interval = f"{share.low:.0%} to {share.high:.0%}"
         table.add_row(step, str(usable), str(asked), f"{share.value:.0%}", interval, Text(reasons))
     return table

@@ -1,0 +1,128 @@
+"""Language of a prompt, by its script and its function words."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from askew.prompts.statements import has_known_word
+
+_SCRIPTS: Mapping[str, str] = {
+    "CJK": "Chinese",
+    "HIRAGANA": "Japanese",
+    "KATAKANA": "Japanese",
+    "HANGUL": "Korean",
+    "CYRILLIC": "Russian",
+    "ARABIC": "Arabic",
+    "HEBREW": "Hebrew",
+    "GREEK": "Greek",
+    "DEVANAGARI": "Hindi",
+    "THAI": "Thai",
+}
+"""Language that a script suggests, by the first word of the names of its letters."""
+
+_FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
+    "German": frozenset(
+        "der das ein eine einen einem einer eines und mit von vom im auf für bei beim zwei zum zur ist "
+        "nicht ohne über".split()
+    ),
+    "Spanish": frozenset(
+        "el la los las un una uno unos unas de del con en y sin para por dos que al".split()
+    ),
+    "French": frozenset(
+        "le la les un une des du de et avec dans sans pour sur deux qui au aux en est chez d l".split()
+    ),
+    "Italian": frozenset(
+        "il lo la gli un una uno di del della con nel nella e che al alla due per senza".split()
+    ),
+    "Portuguese": frozenset(
+        "o os um uma uns de do da dos das com em no na e que ao sem dois duas para".split()
+    ),
+    "Dutch": frozenset("de het een van met en op zonder twee bij voor naar uit".split()),
+}
+_INDEFINITE_ARTICLES = frozenset(
+    "ein eine einen einem einer eines un una une uno uma um een ett".split()
+)
+_DEFINITE_ARTICLES = frozenset("der das el il le les des het los las".split())
+"""Articles, which show another language without a second word."""
+
+_ENGLISH = frozenset(
+    "a an the of with by from and who is are his her their at in on for to without two as".split()
+)
+_SHARED_WITH_ENGLISH = frozenset("a an as do e in no o on y".split())
+_LETTERS: Mapping[str, str] = {
+    "German": "äöüß",
+    "Spanish": "ñáíóú",
+    "French": "éèêçàùœô",
+    "Italian": "ìò",
+    "Portuguese": "ãõ",
+}
+"""Letters that decide between languages that share their articles."""
+
+_LEAST_SHARE = 0.3
+"""Share of letters of another script that decides the language."""
+
+
+def find_language(text: str) -> str | None:
+    """Return the language of a text; None for English, and for a text without evidence.
+
+    Names such as "El Paso" are capitalized, and are no evidence. Many nouns are the same in several
+    languages, such as "chef", so a known noun does not show that a text is English.
+
+    Parameters
+    ----------
+    text
+        A prompt.
+
+    Returns
+    -------
+    str or None
+        Name of the language, such as "German".
+    """
+    by_script = _language_of_script(text)
+    if by_script:
+        return by_script
+    words: list[str] = re.findall(r"[^\W\d_]+", text)
+    if not words or words[0].lower() in {"a", "an"}:
+        return None
+    if not (_ENGLISH - _SHARED_WITH_ENGLISH).isdisjoint(word.lower() for word in words):
+        return None
+    lowered = [_lower_article(word) for word in words]
+    counts = {language: _count(lowered, known) for language, known in _FUNCTION_WORDS.items()}
+    letters = set(text.lower())
+    letter_counts = {
+        language: len(letters & set(_LETTERS.get(language, ""))) for language in counts
+    }
+    language = max(counts, key=lambda name: (counts[name], letter_counts[name]))
+    has_article = not (_INDEFINITE_ARTICLES | _DEFINITE_ARTICLES).isdisjoint(lowered)
+    if counts[language] >= 2 or (counts[language] == 1 and has_article):
+        return language
+    return None
+
+
+def _lower_article(word: str) -> str:
+    """Return an indefinite article in lower case, except for "UN"; other words stay."""
+    first_lower = word[0].lower() + word[1:]
+    return first_lower if first_lower in _INDEFINITE_ARTICLES else word
+
+
+def _count(words: Sequence[str], known: Collection[str]) -> int:
+    return sum(word in known for word in words)
+
+
+def _language_of_script(text: str) -> str | None:
+    """Return the language of the most frequent script that is not Latin; None if letters are few."""
+    letters = [character for character in text if character.isalpha()]
+    names = [unicodedata.name(letter, "").split(" ")[0] for letter in letters]
+    foreign = [_SCRIPTS[name] for name in names if name in _SCRIPTS]
+    if not foreign or len(foreign) < _LEAST_SHARE * len(letters):
+        return None
+    if "Japanese" in foreign:  # Japanese texts contain Chinese characters
+        return "Japanese"
+    return max(set(foreign), key=foreign.count)
+
+
+@lru_cache(maxsize=4096)
+def is_english(text: str) -> bool:
+    """Check whether a prompt is in English, as far as the word lists can show."""
+    return find_language(text) is None and has_known_word(text)

@@ -1,0 +1,207 @@
+"""Meaning of values: which value of an axis the words of a text state.
+
+Language models write "elderly" or "in her seventies" where the catalogue writes "old". The words of
+a value are those of the catalogue, of meanings.toml, and nouns that imply the value ("woman").
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from askew.prompts.axes import OTHER, CatalogueAxis, catalogue
+from askew.prompts.vocabulary import nouns
+
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_ARTICLES = frozenset("a an the".split())
+_MAX_NOUN_WORDS = 3
+"""Greatest number of words of a noun that can be a value."""
+
+_MEANINGS: Mapping[str, Any] = tomllib.loads(
+    (files("askew.prompts") / "meanings.toml").read_text(encoding="utf-8")
+)
+
+
+class Token(NamedTuple):
+    """A word in lower case without its hyphens, and its range of characters in a text."""
+
+    text: str
+    start: int
+    end: int
+
+
+class ValueMention(NamedTuple):
+    """The words of a text that state a value.
+
+    Attributes
+    ----------
+    value
+        The value, in the catalogue's spelling if the catalogue has it.
+    start, end
+        Range of characters of the words.
+    """
+
+    value: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the words of a text without articles; a hyphen separates two words."""
+    words = [
+        Token(text=match.group().lower(), start=match.start(), end=match.end())
+        for match in _TOKEN.finditer(text)
+    ]
+    return [word for word in words if word.text not in _ARTICLES]
+
+
+def find_mentions(axis: str, text: str) -> list[ValueMention]:
+    """Return all statements of known values of an axis, the longest at each position.
+
+    Parameters
+    ----------
+    axis
+        Name of an axis of the catalogue.
+    text
+        Any text.
+
+    Returns
+    -------
+    list[ValueMention]
+        The statements without overlap, in the order of the text.
+    """
+    words = tokens(text)
+    spellings = _spellings(axis)
+    longest = max(map(len, spellings), default=0)
+    mentions = []
+    index = 0
+    while index < len(words):
+        length = _matching_length(words, index, spellings, longest)
+        if length:
+            part = words[index : index + length]
+            value = spellings[tuple(word.text for word in part)]
+            mentions.append(ValueMention(value=value, start=part[0].start, end=part[-1].end))
+        index += length or 1
+    return mentions
+
+
+def _matching_length(
+    words: Sequence[Token], index: int, spellings: Collection[tuple[str, ...]], longest: int
+) -> int:
+    """Return the number of words of the longest spelling at an index; 0 for no spelling."""
+    for length in range(longest, 0, -1):
+        spelling = tuple(word.text for word in words[index : index + length])
+        if len(spelling) == length and spelling in spellings:
+            return length
+    return 0
+
+
+def find_words(value: str, text: str) -> ValueMention | None:
+    """Return the range of a text with all words of a value; None if a word is missing."""
+    words = tokens(text)
+    matches = []
+    for needed in tokens(value):
+        alike = [word for word in words if is_alike(needed.text, word.text)]
+        if not alike:
+            return None
+        matches.append(alike[0])
+    if not matches:
+        return None
+    start = min(word.start for word in matches)
+    return ValueMention(value=value, start=start, end=max(word.end for word in matches))
+
+
+def canonical_value(axis: str, value: str) -> str:
+    """Return the catalogue's spelling of a value: "elderly" on the axis age is "old".
+
+    Parameters
+    ----------
+    axis
+        Name of any axis.
+    value
+        A value in lower case.
+
+    Returns
+    -------
+    str
+        The value of the catalogue or of meanings.toml. A value that neither has, or that states
+        several values, is returned as it is.
+    """
+    if axis not in catalogue() or value in catalogue()[axis].axis.values:
+        return value
+    values = {mention.value for mention in find_mentions(axis, value)}
+    return values.pop() if len(values) == 1 else value
+
+
+def is_known_value(axis: str, value: str) -> bool:
+    """Check whether a value belongs to an axis of the catalogue, by its words or its nouns."""
+    if find_mentions(axis, value):
+        return True
+    kinds = set(_meaning(axis).get("kinds", ()))
+    return any(noun_kind in kinds for noun_kind in _noun_kinds(value))
+
+
+def is_closed(axis: str) -> bool:
+    """Check whether every value of an axis that askew does not know is doubtful."""
+    return axis in catalogue() and bool(_meaning(axis).get("closed"))
+
+
+def value_kinds(axis: str) -> frozenset[str]:
+    """Return the kinds of nouns that are values of an axis, such as places for "setting"."""
+    return frozenset(_meaning(axis).get("kinds", ()))
+
+
+def is_alike(first: str, second: str) -> bool:
+    """Check for words that are equal except for an ending: "Africa" and "African", "rain" and "rainy"."""
+    short, long = sorted((first, second), key=len)
+    if first == second:
+        return True
+    return len(short) >= 4 and long.startswith(short) and len(long) - len(short) <= 3
+
+
+def _meaning(axis: str) -> Mapping[str, Any]:
+    meaning: Mapping[str, Any] = _MEANINGS.get(axis, {})
+    return meaning
+
+
+def _noun_kinds(text: str) -> Iterator[str]:
+    """Yield the kinds of the known nouns in a text."""
+    words = [word.text for word in tokens(text)]
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _MAX_NOUN_WORDS, len(words)) + 1):
+            noun = nouns().get(" ".join(words[start:end]))
+            if noun:
+                yield noun.kind
+
+
+@lru_cache
+def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
+    """Return the values of an axis by their spellings; the catalogue's spellings come first."""
+    table: dict[tuple[str, ...], str] = {}
+    for words, value in _worded_values(axis, catalogue()[axis]):
+        spelling = tuple(token.text for token in tokens(words))
+        if spelling:
+            table.setdefault(spelling, value)
+    return table
+
+
+def _worded_values(axis: str, entry: CatalogueAxis) -> Iterator[tuple[str, str]]:
+    """Yield pairs of words and the value that they state."""
+    meaning = _meaning(axis)
+    for value in entry.axis.values:
+        yield value, value
+        yield from ((words, value) for words in entry.synonyms.get(value, ()))
+        yield entry.forms[value].words.removeprefix("who is "), value
+        yield entry.plain_forms[value].words, value
+    for section in ("says", "known"):
+        for value, spellings in meaning.get(section, {}).items():
+            yield from ((words, value) for words in spellings)
+    yield from ((words, words) for words in entry.synonyms.get(OTHER, ()))
+    if meaning.get("by_nation"):
+        yield from ((nation, nation) for nation in _MEANINGS["nations"]["demonyms"].split())
+    for form, noun in nouns().items():
+        value = noun.implies.get(axis, "")
+        if value in entry.axis.values:
+            yield form, value
