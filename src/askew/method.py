@@ -241,7 +241,7 @@ class Method(Generic[P, G, F, R_co]):
             version=self.version,
             plan=plan,
             plan_hash=plan.hash,
-            environment=environment(gathered.device, started),
+            environment=environment(gathered.device or live.device, started),
             warnings=tuple(live.warnings),
             model=gathered.model,
             instruments=gathered.instruments,

@@ -14,7 +14,7 @@ import pickle
 import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -22,6 +22,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
+from platform import node
 from typing import Any, Literal, TypeVar, cast, get_type_hints
 
 from askew.addresses import check_address, check_addresses
@@ -46,18 +47,66 @@ class Provider:
         The name, such as "studio/planted".
     settings
         The settings.
+    facts
+        Facts of the object that decide its results, where it was sent from.
     """
 
     kind: str
     string: str
     settings: Mapping[str, object]
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
-        """Return the object, which is the same for each call in a process."""
+        """Return the object, which is the same for each call in a process.
+
+        Raises
+        ------
+        UsageError
+            If the object differs from the object that was sent.
+        """
         key = pickle.dumps((self.kind, self.string, sorted(self.settings.items())))
         if key not in _LOADED:
             _LOADED[key] = _load(self.kind, self.string, self.settings)
+        self._check_facts(_LOADED[key])
         return _LOADED[key]
+
+    def _check_facts(self, loaded: object) -> None:
+        """Raise UsageError if this process would give other results than the sender expects."""
+        here = deciding_facts(loaded)
+        other = [name for name, value in self.facts.items() if here.get(name) != value]
+        if other:
+            differences = "; ".join(
+                f"{name} {here.get(name)!r} in place of {self.facts[name]!r}" for name in other
+            )
+            option = DTYPE_OPTIONS.get(self.kind, "")
+            raise UsageError(
+                f"{self.kind} {self.string!r} on {node()} differs from the run: {differences}. "
+                "Results of both must not be mixed. Use workers with equal devices, packages and "
+                f"models{option}"
+            )
+
+
+DECIDING = ("fingerprint", "revision", "settings", "dtype")
+"""Attributes of providers that decide their results."""
+
+DTYPE_OPTIONS = {
+    "model": ", or state -M dtype=float32",
+    "vqa": ", or state --vqa-arg dtype=float32",
+    "embedder": ", or state --embedder-arg dtype=float32",
+}
+"""Advice about number formats by kind of provider."""
+
+
+def deciding_facts(loaded: object) -> dict[str, str]:
+    """Return the attributes of a provider that decide its results, as text."""
+    facts = {}
+    for name in DECIDING:
+        value = getattr(loaded, name, None)
+        if isinstance(value, Mapping):
+            facts[name] = repr(sorted(value.items()))
+        elif value is not None:
+            facts[name] = str(value)
+    return facts
 
 
 _LOADED: dict[bytes, Any] = {}
@@ -234,4 +283,6 @@ def _make_sendable(loaded: object, provider: Provider) -> None:
 def _reduced(loaded: object) -> Any:
     """Return the replacement of a loaded object in a pickle."""
     provider = getattr(loaded, PROVIDER, None)
-    return (Provider.load, (provider,)) if provider else loaded.__reduce_ex__(2)
+    if provider is None:
+        return loaded.__reduce_ex__(2)
+    return Provider.load, (replace(provider, facts=deciding_facts(loaded)),)

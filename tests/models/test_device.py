@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
 
 from askew.errors import UsageError
 from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.facts import remember_facts
+from askew.models.hardware import Hardware, hardware_of_workers, local_hardware
 
 
 def test_the_device_is_chosen_automatically_unless_given() -> None:
@@ -32,3 +36,16 @@ def test_a_missing_device_is_refused(name: str) -> None:
 def test_an_unknown_format_lists_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"unknown dtype 'half'.*auto, bfloat16, float16, float32"):
         choose_dtype("half")
+
+
+WORKERS = Hardware(kinds=("cuda", "cpu"), gpus=2, has_bfloat16=True)
+
+
+def test_automatic_settings_are_those_of_the_workers() -> None:
+    with remember_facts({}) as facts, hardware_of_workers(lambda: WORKERS):
+        assert choose_device().type == "cuda"
+        assert choose_device("cuda:1") == torch.device("cuda:1")
+        assert dtype_name(choose_dtype()) == "bfloat16"
+    with remember_facts(json.loads(json.dumps(facts))):  # a finished run that is shown again
+        assert choose_device().type == "cuda"
+    assert choose_device().type == local_hardware().kinds[0]

@@ -7,8 +7,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier, Event, get_ident
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from doubles import BRIGHT, OPEN, BrightVQA, MeanEmbedder, PatternModel, small_plan
 
 from askew.engine.base import Item, Output
+from askew.engine.local import LocalEngine
 from askew.errors import Interrupted, ModelError
 from askew.models.base import Request
+from askew.run.base import ModelMaker
 from askew.run.live import LiveRun
+from askew.run.work import wanted_pictures
 from askew.store.store import Store
 from askew.types import Missing, Picture
 
@@ -244,3 +248,31 @@ def test_images_of_a_model_without_seeds_are_not_made_again(tmp_path: Path, stor
     model.requests.clear()
     assert outcomes(run, model) == images
     assert [request.number for request in model.requests] == [1]
+
+
+def test_facts_of_an_image_come_from_the_place_where_it_was_made(
+    tmp_path: Path, store: Store
+) -> None:
+    class DistantEngine(LocalEngine):
+        def map(self, task: Any, items: Iterable[Any]) -> Generator[Any, None, None]:
+            for item, batch in super().map(task, items):
+                yield item, replace(batch, provenance={**batch.provenance, "device": "cuda:7"})
+
+    run = LiveRun(tmp_path / "run", store, small_plan(), engine=DistantEngine())
+    outcomes(run, PatternModel())
+    assert run.device == "cuda:7"
+    assert '"device": "cuda:7"' in (store.path / "journal.jsonl").read_text()
+
+
+def test_a_maker_checks_itself_where_images_are_made(tmp_path: Path, store: Store) -> None:
+    threads: list[int] = []
+
+    class CheckingMaker(ModelMaker):
+        def check(self) -> None:
+            threads.append(get_ident())
+
+    run = LiveRun(tmp_path / "run", store, small_plan(), engine=ThreadEngine())
+    model = PatternModel()
+    run.make(CheckingMaker(model), wanted_pictures(model, TEXTS, 2, 0))
+    assert len(threads) == 1
+    assert threads[0] != get_ident()

@@ -54,9 +54,10 @@ class CountingEngine(LocalEngine):
 
 
 def name_of(task: Any) -> str:
-    """Return the name of the function or the class that a partial function calls first."""
+    """Return the name of the innermost function of partial functions."""
     while hasattr(task, "func"):
-        task = task.args[0] if task.args else task.func
+        first = task.args[0] if task.args else None
+        task = first if callable(first) and not hasattr(first, "name") else task.func
     return str(getattr(task, "__qualname__", type(task).__name__))
 
 
@@ -94,13 +95,14 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "rank": lambda **place: askew.rank(*PROMPTS, images=2, **SHARED, **place),
 }
 
-WHOLE = {
-    "audit": {"ModelMaker.make"},
-    "interact": {"ModelMaker.make"},
-    "mine": {"StudioVQA"},
+WHOLE: dict[str, set[str]] = {
+    "audit": {"make_batch"},
+    "interact": {"make_batch"},
+    "mine": {"answer_group"},
     "mine skew": {"subject_vectors"},
-    "rank": {"ModelMaker.make", "subject_vectors"},
-    "mitigate": {"ModelMaker.make"},
+    "rank": {"make_batch", "subject_vectors"},
+    "map": {"check_maker"},
+    "mitigate": {"make_batch"},
 }
 """Tasks with fewer parts in all: a batch of the planted model has 64 images, and few variations
 state some of the details. `subject_vectors` is one constant.

@@ -12,6 +12,7 @@ import pytest
 import askew
 from askew import registry
 from askew.engine.base import Item, Output
+from askew.errors import UsageError
 
 LARGEST = 1_000_000
 """Largest size of a task with its item in bytes."""
@@ -115,3 +116,15 @@ def test_a_provider_is_sent_by_its_name() -> None:
     assert arrived is not model
     assert arrived.settings == model.settings
     assert pickle.loads(sent) is arrived
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_provider_that_differs_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = registry.model("studio/planted")
+    sent = pickle.dumps(model)
+    pickle.loads(sent)
+    monkeypatch.setattr(type(model), "dtype", "bfloat16", raising=False)
+    other = pickle.dumps(model)
+    monkeypatch.setattr(type(model), "dtype", "float32", raising=False)
+    with pytest.raises(UsageError, match=r"dtype 'float32' in place of 'bfloat16'.*-M dtype="):
+        pickle.loads(other)

@@ -114,6 +114,7 @@ class RayEngine:
     """
 
     name = "ray"
+    is_remote = True
 
     def __init__(
         self,

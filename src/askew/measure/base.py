@@ -157,8 +157,15 @@ class RatedInstrument(Protocol):
         """Return the labels of an image by all raters of an axis; empty for an unknown image."""
 
 
+MOST_CACHED = 4096
+"""Largest number of vectors that an embedder caches."""
+
+
 class CachingEmbedder:
-    """Embedder that caches vectors by image, since VQA and embedder need the same vectors."""
+    """Embedder that caches vectors by image, since VQA and embedder need the same vectors.
+
+    Vectors of the last images are cached.
+    """
 
     _embedded: Callable[[list[Image.Image]], Vectors]
 
@@ -173,7 +180,10 @@ class CachingEmbedder:
             rows = self._embedded([opened(picture.path) for picture in part])
             for picture, row in zip(part, rows, strict=True):
                 self._known[picture.id] = row
-        return np.stack([self._known[picture.id] for picture in pictures])
+        vectors = np.stack([self._known[picture.id] for picture in pictures])
+        for name in list(self._known)[:-MOST_CACHED]:
+            del self._known[name]
+        return vectors
 
 
 class ComparingVQA:

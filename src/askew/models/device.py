@@ -7,13 +7,14 @@ from typing import Any
 import torch
 
 from askew.errors import UnknownName, UsageError
+from askew.models.hardware import hardware
 
 AUTO = "auto"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """Return a device of this machine.
+    """Return a device of the machines that work on the run.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def choose_device(name: str = AUTO) -> torch.device:
     UsageError
         If this machine has no such device.
     """
-    available = _available_kinds()
+    available = hardware().kinds
     if name == AUTO:
         return torch.device(available[0])
     kind, _, number = name.partition(":")
@@ -36,19 +37,9 @@ def choose_device(name: str = AUTO) -> torch.device:
     return torch.device(name)
 
 
-def _available_kinds() -> list[str]:
-    """Return the kinds of devices of this machine, the fastest first."""
-    kinds = []
-    if torch.cuda.is_available():
-        kinds.append("cuda")
-    if torch.backends.mps.is_available():
-        kinds.append("mps")
-    return [*kinds, "cpu"]
-
-
 def _has_number(kind: str, number: str) -> bool:
     """Check whether a device of this kind may have this number."""
-    return number.isdigit() and (kind != "cuda" or int(number) < torch.cuda.device_count())
+    return number.isdigit() and (kind != "cuda" or int(number) < hardware().gpus)
 
 
 def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
@@ -71,7 +62,7 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
         return DTYPES[name]
     UnknownName.unless_known("dtype", name, (AUTO, *DTYPES))
     kind = (device or choose_device()).type
-    if kind == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False):
+    if kind == "cuda" and hardware().has_bfloat16:
         return torch.bfloat16
     return torch.float32 if kind == "cpu" else torch.float16
 

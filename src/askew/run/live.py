@@ -23,6 +23,7 @@ from askew.measure.base import VQA, CalledVQA, PictureReader, VectorVQA
 from askew.messages import message_listener
 from askew.models.base import Collection, FiledPicture
 from askew.models.file_memory import file_memory
+from askew.models.hardware import Hardware, hardware_of_workers, local_hardware
 from askew.models.prices import ListPrice
 from askew.options import RunOptions
 from askew.plan import PLAN_FILE, RunPlan, read_plan
@@ -103,6 +104,11 @@ class LiveRun(Run):
         A flag that ends the run between parts with `Interrupted`, after it has stored the parts in
         flight.
 
+    Attributes
+    ----------
+    device
+        Device on which the last image was made; None if no image was made, or it is unknown.
+
     Raises
     ------
     UsageError
@@ -128,6 +134,7 @@ class LiveRun(Run):
         self.budget = budget if isinstance(budget, Budget) else Budget.parse(budget)
         self._engine = LocalEngine() if engine is None else engine
         self._stop = Flag() if stop is None else stop
+        self.device: str | None = None
         self._paid_calls = PaidCalls()
         self._listed: dict[str, ListedImages] = {}
         check_folder(folder, plan)
@@ -171,7 +178,7 @@ class LiveRun(Run):
         )
         check = getattr(maker, "check", None)
         if left and check:
-            check()
+            self._check(maker)
         price = self._price_of(maker, requests)
         is_called = getattr(maker, "is_called", False)
         if left and (is_called or self.budget.call_price is None):
@@ -187,8 +194,15 @@ class LiveRun(Run):
                 self._call(parts, concurrency, current)
             else:
                 self._carry_out(parts, current)
+        self.device = self.device if parts.device is None else str(parts.device)
         self._check_complete(requests, stored)
         return stored
+
+    def _check(self, maker: Maker[W]) -> None:
+        """Let a maker check itself where images are made."""
+        job = Job(0, maker, f"the check of {maker.name}")
+        for _, result in self._engine.map(partial(work_on, check_maker), [job]):
+            _value(result)
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -513,6 +527,27 @@ def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
     return answers
 
 
+def check_maker(maker: Any) -> None:
+    """Let a maker check itself."""
+    maker.check()
+
+
+def _hardware_of(engine: Engine) -> Callable[[], Hardware] | None:
+    """Return a function that asks a worker for its devices; None for engines of this process."""
+    if not getattr(engine, "is_remote", False):
+        return None
+
+    def ask() -> Hardware:
+        ((_, result),) = engine.map(_hardware_here, [Job(0, None)])
+        return _value(result)
+
+    return ask
+
+
+def _hardware_here(job: Job[None]) -> Hardware:
+    return local_hardware()
+
+
 def _value(result: T | Failure) -> T:
     """Return a result of an engine, or raise its exception."""
     if isinstance(result, Failure):
@@ -561,7 +596,8 @@ def opened_live(
                 engine=engine,
                 stop=options.get("stop"),
             )
-            yield live
+            with hardware_of_workers(_hardware_of(engine)):
+                yield live
             for sentence in live.warnings:
                 log.write("warning", sentence)
         except (Exception, KeyboardInterrupt) as error:

@@ -1,6 +1,7 @@
 """The parts of a run's work: batches of images, groups of questions, slices of images to read."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Generic
 
@@ -34,6 +35,31 @@ QuestionItem = tuple[list[Picture], list[Question], Rows | None]
 """A group with the vectors of its images, if the instrument answers from vectors."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of images from the place where it was made.
+
+    Attributes
+    ----------
+    outputs
+        One output per request.
+    provenance
+        Versions, platform, device, number format and threads there.
+    """
+
+    outputs: Sequence[MakerOutput]
+    provenance: Mapping[str, object]
+
+
+def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
+    """Return a batch of images, with a description of this machine."""
+    outputs = maker.make(wanted)
+    machine = environment(provider_fact(maker, "device"))
+    facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
+    facts["dtype"] = provider_fact(maker, "dtype")
+    return Batch(outputs, facts)
+
+
 class ImageParts(Generic[W]):
     """Batches of images that the store lacks.
 
@@ -51,6 +77,11 @@ class ImageParts(Generic[W]):
         Budget that counts the images.
     price
         Price of an image in dollars; None if it is unknown.
+
+    Attributes
+    ----------
+    device
+        Device of the last batch; None before it, or if it is unknown.
     """
 
     def __init__(
@@ -63,7 +94,8 @@ class ImageParts(Generic[W]):
         price: float | None = None,
     ) -> None:
         self.parts = parts
-        self.task = maker.make
+        self.task = partial(make_batch, maker)
+        self.device: object = None
         self._price = price
         self._store = store
         self._maker = maker
@@ -94,26 +126,21 @@ class ImageParts(Generic[W]):
         """Return the first prompt."""
         return f"images of {part[0].prompt!r} by {self._maker.name}"
 
-    def save(self, part: Sequence[W], result: Sequence[MakerOutput]) -> None:
+    def save(self, part: Sequence[W], result: Batch) -> None:
         """Store the images with their rows and their environment."""
+        self.device = result.provenance["device"]
         self._budget.add_images(len(part), self._price)
         self._store.put_reports(
-            {request.key: out.report for request, out in zip(part, result, strict=True)}
+            {request.key: out.report for request, out in zip(part, result.outputs, strict=True)}
         )
         outcomes = self._store.put_pictures(
             part,
-            [output.picture for output in result],
-            self._provenance(),
-            [output.seen for output in result],
+            [output.picture for output in result.outputs],
+            result.provenance,
+            [output.seen for output in result.outputs],
         )
         keys = [request.key for request in part]
         self._stored.update(zip(keys, outcomes, strict=True))
-
-    def _provenance(self) -> dict[str, object]:
-        machine = environment(provider_fact(self._maker, "device"))
-        facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
-        facts["dtype"] = provider_fact(self._maker, "dtype")
-        return facts
 
 
 def provider_fact(maker: object, name: str) -> str | None:

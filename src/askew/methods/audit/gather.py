@@ -24,6 +24,7 @@ from askew.parts.survey.reader import (
 from askew.parts.survey.rewriting import SentPrompts
 from askew.run.base import Run
 from askew.run.work import Work, unique
+from askew.types import Missing
 
 
 @dataclass(frozen=True)
@@ -106,17 +107,20 @@ def _vectors(
     of_pictures = {picture.id: row for picture, row in zip(pictures, rows, strict=True)}
 
     def of_concepts() -> dict[str, Vectors]:
-        vectors = {}
+        vocabularies = {}
         for prompt in plan.prompts:
             sets = paired(prompt, observed[prompt.text])
             if sets:
                 axes = [axis.axis() for axis in prompt.axes]
                 baseline_concepts = extract_concepts(sets, axes, scoring)[0]
-                vocabulary = baseline_concepts.counts.vocabulary
-                meanings = np.zeros((0, 0), np.float32)
-                if vocabulary:
-                    meanings = embedder.embed_texts(vocabulary)
-                vectors[prompt.text] = Vectors(pictures=of_pictures, concepts=meanings)
+                vocabularies[prompt.text] = baseline_concepts.counts.vocabulary
+        known = [words for words in vocabularies.values() if words]
+        meanings = iter(run.look(embedder.embed_texts, known))
+        vectors = {}
+        for text, words in vocabularies.items():
+            concepts = next(meanings) if words else np.zeros((0, 0), np.float32)
+            assert not isinstance(concepts, Missing)
+            vectors[text] = Vectors(pictures=of_pictures, concepts=concepts)
         return vectors
 
     return run.decide("concepts", of_concepts, at_most=Work(), otherwise=None)
