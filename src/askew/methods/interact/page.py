@@ -1,6 +1,6 @@
 """The page of `askew interact`: shares in the baseline images, and effects between axes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from askew.methods.interact.charts import (
@@ -88,13 +88,13 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
     if not single_prompts:
         yield b.Section("Effects between axes", _graph(findings, media, first))
         return
-    pooled = b.Paragraph(_pooled_sentences(findings), muted=True)
+    pooled = b.Paragraph(pooled_sentences(findings), muted=True)
     yield b.Section("All prompts together", (pooled, *_graph(findings, media, first)))
     details = [_prompt_details(findings, media, graph) for graph in single_prompts]
     yield b.Section("Each prompt", tuple(details))
 
 
-def _pooled_sentences(findings: InteractionFindings) -> str:
+def pooled_sentences(findings: InteractionFindings) -> str:
     """Describe the graph of all prompts together, and effects that may cancel out in it."""
     text = "The paper's pooled graph (Eq. 9–11): the counts of all prompts, added up."
     heterogeneous = [
@@ -103,19 +103,26 @@ def _pooled_sentences(findings: InteractionFindings) -> str:
         if is_heterogeneous(entry)
     ]
     if heterogeneous:
-        pairs = listing(heterogeneous[:HETEROGENEOUS_PAIRS])
         text += (
-            f" The effects of {pairs} differ significantly between prompts. In pooled counts, "
+            f" The effects of {_some_pairs(heterogeneous)} differ significantly between prompts. In pooled counts, "
             "opposite effects may cancel out."
         )
     opposite = pooled_disagreements(findings.biasconnect[0], findings.over_prompts)
     if opposite:
         text += (
-            f" The pooled effects of {listing(opposite[:HETEROGENEOUS_PAIRS])} are opposite to the "
+            f" The pooled effects of {listing(opposite)} are opposite to the "
             "effects in some prompts. Biases of single prompts may cancel out in pooled shares. The "
             "deviation of pooled shares can then increase where it decreases in every prompt."
         )
     return text
+
+
+def _some_pairs(pairs: Sequence[str]) -> str:
+    """List the first pairs, and the number of the others."""
+    others = len(pairs) - HETEROGENEOUS_PAIRS
+    if others <= 0:
+        return listing(pairs)
+    return listing([*pairs[:HETEROGENEOUS_PAIRS], plural(others, "other pair")])
 
 
 def _prompt_details(findings: InteractionFindings, media: Media, graph: Graph) -> b.Details:
