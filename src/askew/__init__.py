@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from askew.studies.compare_downstream.comparison import TaskComparison as TaskComparison
     from askew.studies.rank import RankResult as RankResult
     from askew.studies.rank.command import rank as rank
+    from askew.studies.watch.command import Watch as Watch
+    from askew.studies.watch.command import watch as watch
     from askew.types import Axis as Axis
     from askew.types import Estimate as Estimate
     from askew.types import Missing as Missing
@@ -64,6 +66,7 @@ MODULES = {
     "Prompt": "askew.types",
     "Question": "askew.types",
     "RankResult": "askew.studies.rank",
+    "Watch": "askew.studies.watch.command",
     "Result": "askew.method",
     "load": "askew.method",
     "load_mitigation": "askew.mitigations.base",
@@ -81,6 +84,7 @@ COMMANDS = {
     "mine": "askew.methods.mine.command",
     "mitigate": "askew.methods.mitigate.command",
     "rank": "askew.studies.rank.command",
+    "watch": "askew.studies.watch.command",
 }
 """Modules of the functions that are also commands, by name."""
 

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "power": "askew.studies.power.command:power",
     "sensitivity": "askew.studies.reading_errors:sensitivity",
     "compare": "askew.studies.compare.command:compare",
+    "watch": "askew.studies.watch.command:watch",
     "merge": "askew.store_commands:merge",
     "report": "askew.commands:report",
     "check": "askew.commands:check",

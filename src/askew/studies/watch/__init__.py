@@ -1,0 +1,1 @@
+"""Checkpoints of a model, watched for a change of bias while they appear."""
