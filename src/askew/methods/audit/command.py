@@ -7,6 +7,7 @@ from askew.errors import UsageError
 from askew.methods.audit import METHOD
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
+from askew.parts.survey.open_answers import check_open_answers, with_open_question
 from askew.parts.survey.propose import survey_plan
 
 MAX_IMAGES = 400
@@ -37,6 +38,7 @@ def audit(
     decide: shared.NamesOption = None,
     max_images: int | None = None,
     concepts: Literal["all", "axis"] | None = None,
+    open_answers: shared.Flag = False,
     variant: Literal["paper", "code"] | None = None,
     **options: Unpack[AuditOptions],
 ) -> AuditResult:
@@ -53,6 +55,8 @@ def audit(
     `askew audit "a photo of a nurse" --counterfactuals significant`
 
     `askew audit "a photo of a nurse" --until decided --decide gender`
+
+    `askew audit "a photo of a chef" --open-answers --vqa transformers/HuggingFaceTB/SmolVLM-256M-Instruct`
 
     `askew audit --prompts prompts.txt --run runs/mine --dry-run`
 
@@ -95,6 +99,10 @@ def audit(
     concepts
         Concepts used for CAS and MAD: all answers (as in the paper), or only those about the axis.
         [default: all]
+    open_answers
+        Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. There are no
+        shares and no verdicts on shares. Needs an instrument that answers freely, such as --vqa
+        transformers/ID-OR-PATH.
     variant
         Definition of the scores: the paper's, or the authors' code. [default: paper]
 
@@ -119,6 +127,9 @@ def audit(
     if until is not None:
         images = max_images or MAX_IMAGES
         counterfactuals = counterfactuals or "none"
+    if open_answers:
+        check_open_answers(shared.several(reference))
+        _check_counterfactuals(until, counterfactuals)
     fields = {**options, "model": model, "images": images, "variant": variant}
 
     def build() -> AuditPlan:
@@ -126,6 +137,7 @@ def audit(
             AuditPlan,
             shared.prompts_of(prompts, options),
             reference=shared.several(reference),
+            asked=with_open_question if open_answers else None,
             axes=None if axes is None else shared.names(axes),
             desk=shared.ProposalContext.of(options),
             concepts=concepts or "all",
@@ -152,5 +164,20 @@ def audit(
         decide=decide,
         max_images=max_images,
         concepts=concepts,
+        open_answers=open_answers,
         variant=variant,
     )
+
+
+def _check_counterfactuals(until: str | None, counterfactuals: str | None) -> None:
+    """Raise an error for options that need shares, which open answers do not have."""
+    option = None
+    if until is not None:
+        option = f"--until {until}"
+    elif counterfactuals in ("significant", "none"):
+        option = f"--counterfactuals {counterfactuals}"
+    if option is not None:
+        raise UsageError(
+            f"{option} relies on verdicts on shares, but open answers have no shares. Leave out "
+            f"{option} or --open-answers"
+        )

@@ -1,7 +1,6 @@
 """Plan of `askew interact`, and how a request becomes a plan."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,11 +8,10 @@ from pydantic import Field, model_validator
 from askew.errors import UsageError
 from askew.options import ProposalContext
 from askew.parts.references import is_run
+from askew.parts.survey.open_answers import check_open_answers, with_open_question
 from askew.parts.survey.propose import survey_plan
 from askew.plan import NonEmptyText, Plan, Settings
-from askew.prompts.axes import table_question
 from askew.prompts.given import asked_as_in_biasconnect
-from askew.types import Axis, Question
 
 PAPER_THRESHOLDS = ("alpha", "open_threshold", "global_threshold", "least_sensitivity")
 """Settings of the rule "paper" for edges, which they imply."""
@@ -110,17 +108,14 @@ def plan_interactions(
     UsageError
         If the request cannot be planned.
     """
-    if open_answers and reference:
-        raise UsageError(
-            "--reference gives shares to values, but --open-answers has no fixed values. "
-            "Leave one of the two options out"
-        )
+    if open_answers:
+        check_open_answers(reference)
     planned = survey_plan(
         InteractionPlan,
         prompts,
         axes=axes,
         reference=reference,
-        asked=_with_open_question if open_answers else asked_as_in_biasconnect,
+        asked=with_open_question if open_answers else asked_as_in_biasconnect,
         desk=context,
         draft=None,
         **{**_with_edge_rule(settings), "embedder": "none"},
@@ -142,11 +137,6 @@ def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
             f"replaces. Leave out --{option}, or use --edge-rule paper"
         )
     return {**settings, "edge_rule": "paper"}
-
-
-def _with_open_question(axis: Axis) -> Axis:
-    question = Question(table_question(axis.name), (), axis.name)
-    return replace(axis, values=(), questions=(question,))
 
 
 def _mitigated_by_axis(

@@ -1,0 +1,34 @@
+"""Axes with open answers, as TIBET asks: a question without values (appendix 9.2)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from askew.errors import UsageError
+from askew.prompts.axes import table_question
+from askew.types import Axis, Question
+
+
+def with_open_question(axis: Axis) -> Axis:
+    """Return an axis without values, with TIBET's question instead of its questions."""
+    question = Question(table_question(axis.name), (), axis.name)
+    return replace(axis, values=(), questions=(question,))
+
+
+def check_open_answers(reference: Sequence[str]) -> None:
+    """Raise an error if references are given for axes with open answers.
+
+    Parameters
+    ----------
+    reference
+        Values of `--reference`.
+
+    Raises
+    ------
+    UsageError
+        If there is a reference.
+    """
+    if reference:
+        raise UsageError(
+            "--reference gives shares to values, but --open-answers has no fixed values. "
+            "Leave one of the two options out"
+        )
