@@ -93,6 +93,8 @@ class ShareReport:
         Number of all packs of the round.
     absent
         Number of packs that are absent after the job.
+    images, assigned_images
+        Number of images of the round, and of those that belong to the job.
     has_further_round
         True if more images may be wanted when the results of this round are there.
     note
@@ -109,6 +111,8 @@ class ShareReport:
     assigned: int
     wanted: int
     absent: int
+    images: int
+    assigned_images: int
     has_further_round: bool
     note: str = ""
     is_planned: bool = False
@@ -121,7 +125,10 @@ class ShareReport:
         if self.round > 1 or self.has_further_round:
             name += f", round {self.round}"
         if self.is_planned:
-            first = f"{name}: {self.assigned} of {plural(self.wanted, 'pack')} belong to this job"
+            first = (
+                f"{name}: {self.assigned} of {plural(self.wanted, 'pack')} belong to this job, with "
+                f"{self.assigned_images} of {plural(self.images, 'image')}"
+            )
         else:
             first = f"{name}: {plural(self.new, 'pack')} made, {self.existing} existed already"
         summary = f"{first}; {self.absent} of {self.wanted} are absent"
@@ -249,6 +256,8 @@ class _Job:
             assigned=len(assigned_paths),
             wanted=len(paths),
             absent=len(paths - existing),
+            images=sum(len(part.requests) for part in wanted),
+            assigned_images=sum(len(part.requests) for part in assigned),
             has_further_round=recording.has_barrier,
             note=self._packs.note,
             is_planned=is_planned,
