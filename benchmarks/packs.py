@@ -24,6 +24,7 @@ from statistics import median
 
 import numpy as np
 
+from askew.models.base import Setting
 from askew.store.imagefile import EncodedPicture
 from askew.store.merge import merge_all, read_pack
 from askew.store.pack_address import opened_packs
@@ -45,7 +46,7 @@ PROVENANCE = {"device": "cpu", "packages": {"numpy": "2.0"}}
 
 def requests_of(count: int) -> list[PictureRequest]:
     """Return requests with keys as long as real ones."""
-    made_by = {"revision": "0" * 40, "steps": 30, "guidance": 7.5}
+    made_by: dict[str, Setting] = {"revision": "0" * 40, "steps": 30, "guidance": 7.5}
     return [
         PictureRequest(
             key=f"{number:064x}",
