@@ -128,6 +128,7 @@ class RayEngine:
         self._ready: list[Worker] = []
         self._starting: dict[Any, Worker] = {}
         self._is_ours = False
+        self._restore_printing: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Self:
         self._connect()
@@ -145,6 +146,7 @@ class RayEngine:
                 ray.kill(worker.actor)
         if self._is_ours:
             ray.shutdown()
+            self._restore_printing()
 
     def _connect(self) -> None:
         """Join the cluster, or start Ray on this machine."""
@@ -169,6 +171,7 @@ class RayEngine:
                 if self._address or attempt == STARTS - 1:
                     raise UsageError(_start_sentence(self._address, error)) from error
         self._is_ours = True
+        self._restore_printing = _without_printing()
 
     def _places(self, resources: dict[str, float]) -> int:
         """Return the number of workers that the cluster has room for."""
@@ -192,7 +195,7 @@ class RayEngine:
         )
         self._starting[actor.place.remote()] = Worker(actor)
 
-    def _welcome(self, seconds: float) -> None:
+    def welcome(self, seconds: float) -> None:
         """Take in the workers that have started."""
         if not self._starting:
             return
@@ -218,7 +221,7 @@ class RayEngine:
         """
         deadline = time.monotonic() + START_LIMIT
         while not self._ready:
-            self._welcome(WAIT)
+            self.welcome(WAIT)
             if time.monotonic() > deadline:
                 raise UsageError(
                     f"the Ray cluster started no worker within {START_LIMIT:.0f} s. A worker needs "
@@ -244,7 +247,7 @@ class RayEngine:
     @property
     def free_worker(self) -> Worker | None:
         """Worker with the shortest queue; None if all queues are full, or none has started."""
-        self._welcome(0)
+        self.welcome(0)
         worker = min(self._ready, key=lambda worker: len(worker.queue), default=None)
         if worker is None or len(worker.queue) >= AHEAD:
             return None
@@ -346,6 +349,8 @@ class RayCall(Generic[Item]):
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
         """Take the items of a dead worker back, and count the death for the item it worked on."""
         self._engine.replace(worker)
+        host = worker.place.host if worker.place else "an unknown machine"
+        report_message(f"a worker on {host} died; other workers make its images")
         for place, reference in enumerate(worker.queue):
             flight = self._in_flight.pop(reference)
             deaths = flight.deaths + (1 if place == 0 else 0)
@@ -393,6 +398,23 @@ def _first_line(error: Exception) -> str:
 def _free() -> str:
     free = ray.available_resources()
     return f"{free.get('CPU', 0):g} CPUs, {free.get('GPU', 0):g} GPUs"
+
+
+def _without_printing() -> Callable[[], None]:
+    """Drop the paragraphs that Ray prints to standard output, and return a function that ends this.
+
+    Ray has no option for it, and the results of a command are on standard output.
+    """
+    module: Any = ray._private.worker
+    original = getattr(module, "print_to_stdstream", None)
+    if original is None:
+        return lambda: None
+    module.print_to_stdstream = lambda *arguments, **options: None
+
+    def restore() -> None:
+        module.print_to_stdstream = original
+
+    return restore
 
 
 @contextmanager

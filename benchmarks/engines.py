@@ -1,0 +1,235 @@
+"""Measure what the engines cost, with workers that sleep as if a GPU worked, and on real images.
+
+    python -m benchmarks.engines [--engines threads,ray] [--workers 1,2,4,8] [--images 96]
+        [--milliseconds 250] [--bytes 1400000] [--audit 0]
+
+`sleeping`: batches of 4 images whose model sleeps. The table contains the ideal wall time over the
+measured one, the bound on this ratio from the last batches alone, the CPU time of the driver per
+image, and the load of the machine. `--bytes` is the size of an image file.
+
+`--audit IMAGES`: an audit of the planted model with this number of images per set, by each engine
+and by one process in alternation: CPU milliseconds per image of all processes, without the start of
+the engine. Wall times of busy workers depend on the load, so only CPU times are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from askew.engine.opened import opened_engine
+from askew.engine.turn import end_turn
+from askew.parts.survey.propose import survey_plan
+from askew.plan import Plan
+from askew.prompts.axes import find_axis
+from askew.registry import model as model_named
+from askew.registry import vqa as vqa_named
+from askew.run.base import MakerOutput
+from askew.run.live import LiveRun
+from askew.run.work import unique
+from askew.store.imagefile import EncodedPicture
+from askew.store.requests import PictureRequest
+from askew.store.store import Store
+from benchmarks.markdown import table_row
+
+BATCH = 4
+PROMPTS = [f"a photo of a {word}" for word in "nurse doctor chef pilot".split()]
+AXES = ("gender", "age")
+
+
+@dataclass(frozen=True)
+class SleepingMaker:
+    """A maker whose images are random bytes, after a pause for each image.
+
+    Attributes
+    ----------
+    seconds
+        Pause per image.
+    size
+        Bytes of an image file.
+    """
+
+    seconds: float
+    size: int
+    name: str = "sleeping"
+    batch_size: int = BATCH
+    sees: frozenset[str] = frozenset()
+
+    def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
+        """Return one batch of images."""
+        end_turn()  # each worker has a GPU of its own
+        time.sleep(self.seconds * len(wanted))
+        return [MakerOutput(self._image(request.key)) for request in wanted]
+
+    def _image(self, key: str) -> EncodedPicture:
+        seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8])
+        return EncodedPicture(np.random.default_rng(seed).bytes(self.size), ".png")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Wall seconds, and CPU seconds of this process and of all processes of an engine."""
+
+    wall: float
+    driver: float
+    total: float
+
+
+def sleeping(
+    engine: str, workers: int, images: int, seconds: float, size: int, folder: Path
+) -> list[str]:
+    """Return a row of the table of sleeping workers."""
+    requests = [
+        PictureRequest(key=f"{number:064x}", prompt="a", seed=number, model="sleeping")
+        for number in range(images)
+    ]
+    maker = SleepingMaker(seconds, size)
+    with opened_engine(engine, workers) as opened, Store(folder / f"{engine}{workers}") as store:
+        live = LiveRun(folder / f"run-{engine}{workers}", store, plan(), engine=opened)
+        while len(getattr(opened, "processes", range(workers))) < workers:
+            opened.welcome(1.0)
+        warm = [PictureRequest(key=f"f{k:063x}", prompt="a", seed=k, model="s") for k in range(64)]
+        live.make(SleepingMaker(0.0, 10), warm)
+        before = os.times()
+        began = time.monotonic()
+        live.make(maker, requests)
+        wall = time.monotonic() - began
+        after = os.times()
+    driver = (after.user - before.user) + (after.system - before.system)
+    batches = ceil(images / BATCH)
+    bound = batches / workers / ceil(batches / workers)
+    ideal = images * seconds / workers
+    return [
+        engine,
+        str(workers),
+        f"{ideal / wall:.2f}",
+        f"{bound:.2f}",
+        f"{1000 * driver / images:.2f}",
+        f"{os.getloadavg()[0]:.1f}",
+    ]
+
+
+def plan() -> Plan:
+    """Return a plan of some prompts."""
+    return survey_plan(Plan, PROMPTS, axes=AXES, model="studio/planted", images=2, vqa=["studio"])
+
+
+def audited(opened: Any, images: int, folder: Path) -> Cost:
+    """Return the cost of making and labeling images of all prompts."""
+    with Store(folder / "store") as store:
+        live = LiveRun(folder / "run", store, plan(), engine=opened)
+        model: Any = model_named("studio/planted")
+        vqa = vqa_named("studio")
+        questions = [question for name in AXES for question in find_axis(name).questions]
+        began = time.monotonic()
+        before = cpu_seconds()
+        by_text = live.pictures(model, PROMPTS, images, 0)
+        live.ask(vqa, unique(picture for row in by_text.values() for picture in row), questions)
+        after = cpu_seconds()
+        wall = time.monotonic() - began
+    return Cost(wall=wall, driver=after[0] - before[0], total=sum(after) - sum(before))
+
+
+def cpu_seconds() -> tuple[float, float]:
+    """Return the CPU seconds of this process, and of its descendants that still run."""
+    here = psutil.Process()
+    others = 0.0
+    for process in descendants(here):
+        times = process.cpu_times()
+        others += times.user + times.system
+    own = here.cpu_times()
+    return own.user + own.system, others
+
+
+def descendants(process: psutil.Process) -> Iterator[psutil.Process]:
+    """Yield the processes that a process started."""
+    for child in process.children(recursive=True):
+        if child.is_running():
+            yield child
+
+
+def audits(engines: Sequence[tuple[str, int]], images: int, repeats: int, folder: Path) -> None:
+    """Print the CPU time per image by each engine, over that of one process."""
+    print(table_row("engine", "workers", "CPU ms per image", "driver", "over local", "load"))
+    print(table_row("---", *["---:"] * 5))
+    count = images * len(PROMPTS)
+    contexts: dict[tuple[str, int], AbstractContextManager[Any]] = {("local", 1): opened_engine()}
+    for name, workers in engines:
+        contexts[name, workers] = opened_engine(name, workers)
+    costs: dict[tuple[str, int], list[Cost]] = {}
+    for place, context in contexts.items():
+        with context as opened:
+            audited(opened, 16, folder / f"warm-{place[0]}{place[1]}")
+            for repeat in range(repeats):
+                where = folder / f"{place[0]}{place[1]}-{repeat}"
+                costs.setdefault(place, []).append(audited(opened, images, where))
+    local = np.median([cost.total for cost in costs["local", 1]])
+    for (name, workers), of_place in costs.items():
+        total = np.median([cost.total for cost in of_place])
+        driver = np.median([cost.driver for cost in of_place])
+        print(
+            table_row(
+                name,
+                str(workers),
+                f"{1000 * total / count:.2f}",
+                f"{1000 * driver / count:.2f}",
+                f"{total / local:.2f}",
+                f"{os.getloadavg()[0]:.1f}",
+            ),
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--engines", default="threads,ray")
+    parser.add_argument("--workers", default="1,2,4,8")
+    parser.add_argument("--images", type=int, default=96)
+    parser.add_argument("--milliseconds", type=float, default=250)
+    parser.add_argument("--bytes", type=int, default=1_400_000)
+    parser.add_argument("--audit", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    places = [
+        (engine, int(workers))
+        for engine in options.engines.split(",")
+        for workers in options.workers.split(",")
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        if options.audit:
+            audits(places, options.audit, options.repeats, Path(folder))
+            return
+        print(
+            table_row("engine", "workers", "ideal / wall", "bound", "driver ms per image", "load")
+        )
+        print(table_row("---", *["---:"] * 5))
+        for engine, workers in places:
+            row = sleeping(
+                engine,
+                workers,
+                options.images,
+                options.milliseconds / 1000,
+                options.bytes,
+                Path(folder),
+            )
+            print(table_row(*row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
