@@ -149,8 +149,8 @@ def cpu_seconds() -> tuple[float, float]:
     for process in descendants(here):
         times = process.cpu_times()
         others += times.user + times.system
-    own = here.cpu_times()
-    return own.user + own.system, others
+    here_times = here.cpu_times()
+    return here_times.user + here_times.system, others
 
 
 def descendants(process: psutil.Process) -> Iterator[psutil.Process]:
