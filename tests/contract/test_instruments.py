@@ -45,9 +45,23 @@ def labeling_server() -> str:
     return stack.enter_context(served()).url
 
 
+def labeled_study(folder: Path) -> Path:
+    """Return a study without the images of the folder."""
+    from planted_raters import answers, planted_study
+
+    rng = np.random.default_rng(0)
+    study, truth = planted_study(
+        Path(mkdtemp(prefix="askew-study-")) / "study", rng, images=12, labeled=12, raters=3
+    )
+    atexit.register(rmtree, study.path.parent, ignore_errors=True)
+    study.write_answers(answers(study, truth, rng))
+    return study.path
+
+
 VQAS: dict[str, Case] = {
     "studio": lambda folder: ("studio", {}),
     "faces": lambda folder: ("faces", {}),
+    "study": lambda folder: (f"study/{labeled_study(folder)}", {}),
     "labels": lambda folder: ("labels", {"collection": registry.model(f"folder/{folder}")}),
     "clip": lambda folder: (f"clip/{network('siglip')}", {}),
     "openai": lambda folder: ("openai/studio", {"url": labeling_server()}),

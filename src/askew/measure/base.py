@@ -157,6 +157,34 @@ class RatedInstrument(Protocol):
         """Return the labels of an image by all raters of an axis; empty for an unknown image."""
 
 
+@runtime_checkable
+class SampledLabels(Protocol):
+    """Labels by people of a sample of the images, with which other instruments are compared.
+
+    Attributes
+    ----------
+    sample_warning
+        Sentence about a sample in which not every image is equally likely; empty otherwise.
+    """
+
+    @property
+    def sample_warning(self) -> str:
+        """Sentence about an uneven sample; empty otherwise."""
+
+    def labeling_errors(
+        self, axis: Axis, labels: Mapping[str, str | Missing]
+    ) -> NDArray[np.int64] | None:
+        """Return effective counts (true values, labels) of an instrument, or None without labels.
+
+        Parameters
+        ----------
+        axis
+            The axis.
+        labels
+            Labels of the instrument by image id.
+        """
+
+
 MOST_CACHED = 4096
 """Largest number of vectors that an embedder caches."""
 

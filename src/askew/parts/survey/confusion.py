@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from askew.measure.base import VQA, CalibratedInstrument
-from askew.parts.survey.instruments import LABELS
+from askew.measure.base import VQA, CalibratedInstrument, SampledLabels
+from askew.parts.survey.instruments import is_by_people
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import PromptPlan
-from askew.types import MISSING_REASONS, Axis, Missing, record
+from askew.types import MISSING_REASONS, Axis, Missing, Picture, record
 
 Errors = Mapping[tuple[str, str], NDArray[np.int64]]
 """By instrument and axis: counts with a row per true value and a column per label."""
@@ -98,21 +98,66 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare all instruments with a person's labels, on all axes where both gave labels.
+    """Compare all instruments with the first labels by people, on all axes where both gave labels.
 
-    The result is empty without a person's labels.
+    The result is empty without labels by people.
     """
-    if LABELS not in instruments:
+    truth = next(filter(is_by_people, instruments), None)
+    if truth is None:
         return ()
     all_sets = [observed for of_prompt in sets.values() for observed in of_prompt]
     entries = []
     for name in instruments:
-        if name == LABELS:
+        if is_by_people(name):
             continue
         for axis in closed_axes(prompts).values():
             asked = [observed for observed in all_sets if axis.name in observed.values[name]]
-            entries.append(confusion(asked, axis, instrument=name, truth=LABELS))
+            entries.append(confusion(asked, axis, instrument=name, truth=truth))
     return tuple(entry for entry in entries if entry.table.any())
+
+
+def sampled_errors(
+    entries: Iterable[Confusion],
+    axes: Mapping[str, Axis],
+    sets: Iterable[ObservedSet],
+    instruments: Mapping[str, VQA],
+) -> Errors:
+    """Return the errors of instruments against people who labeled a sample of the images.
+
+    Parameters
+    ----------
+    entries
+        Instruments and axes with labels by people.
+    axes
+        Axes by name.
+    sets
+        All image sets.
+    instruments
+        Instruments by name.
+    """
+    all_sets = list(sets)
+    errors = {}
+    for entry in entries:
+        people = instruments[entry.truth]
+        if not isinstance(people, SampledLabels):
+            continue
+        labels = _labels_by_image(all_sets, entry.instrument, entry.axis)
+        counts = people.labeling_errors(axes[entry.axis], labels)
+        if counts is not None:
+            errors[entry.instrument, entry.axis] = counts
+    return errors
+
+
+def _labels_by_image(
+    sets: Iterable[ObservedSet], instrument: str, axis: str
+) -> dict[str, str | Missing]:
+    labels: dict[str, str | Missing] = {}
+    for observed in sets:
+        column = observed.values[instrument].get(axis, ())
+        for picture, label in zip(observed.pictures, column, strict=False):
+            if isinstance(picture, Picture):
+                labels[picture.id] = label
+    return labels
 
 
 def calibrations(prompts: Sequence[PromptPlan], instruments: Mapping[str, VQA]) -> Errors:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from askew import registry
 from askew.errors import UsageError
 from askew.findings import Identity, Instruments
-from askew.measure.base import VQA, Embedder
+from askew.measure.base import VQA, Embedder, SampledLabels
 from askew.measure.labels import LabelVQA
 from askew.models.base import Collection, Model, Setting
 from askew.models.folder import FolderCollection
@@ -57,7 +57,21 @@ def load_instruments(
             "--model folder/PATH"
         )
     of_labels = {"collection": source, "aliases": aliases, "values": values or None}
-    return {name: registry.vqa(name, **of_instruments.get(name, of_labels)) for name in names}
+    loaded = {name: registry.vqa(name, **of_instruments.get(name, of_labels)) for name in names}
+    _check_first(loaded)
+    return loaded
+
+
+def _check_first(instruments: Mapping[str, VQA]) -> None:
+    """Raise UsageError if the first instrument labels an uneven sample of the images."""
+    first = next(iter(instruments.values()), None)
+    if isinstance(first, SampledLabels) and first.sample_warning:
+        others = [name for name in instruments if not is_by_people(name)]
+        order = ",".join([*(others or ["INSTRUMENT"]), first.name])
+        raise UsageError(
+            f"{first.name} cannot be the first instrument: {first.sample_warning}. Name another "
+            f"instrument first: --vqa {order}"
+        )
 
 
 def _settings_by_instrument(
@@ -100,8 +114,8 @@ def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
 
 
 def captioner_of(instruments: Iterable[str]) -> str | None:
-    """Return the first instrument that can describe an image; a person's labels cannot."""
-    return next((name for name in instruments if name != LABELS), None)
+    """Return the first instrument that can describe an image; labels by people cannot."""
+    return next((name for name in instruments if not is_by_people(name)), None)
 
 
 def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from askew.errors import UsageError
 from askew.findings import GatheredData, PictureSet
-from askew.measure.base import CAPTION, PERSON, VQA, Embedder
+from askew.measure.base import CAPTION, PERSON, VQA, Embedder, SampledLabels
 from askew.models.base import Collection, Model
 from askew.parts.survey.agreement import AxisRatings, ratings_of
 from askew.parts.survey.confusion import (
@@ -16,6 +16,7 @@ from askew.parts.survey.confusion import (
     calibrations,
     closed_axes,
     confusions,
+    sampled_errors,
 )
 from askew.parts.survey.following import Following, following_of_plan, following_warnings
 from askew.parts.survey.instruments import (
@@ -245,6 +246,9 @@ def surveyed(
     embedders = [embedder.name] if embedder else []
     reader.run.warn(*source_warnings(plan.texts(), source, reader.instruments))
     reader.run.warn(*studio_warnings([source.name, *other_sources], reader.instruments, embedders))
+    for instrument in reader.instruments.values():
+        if isinstance(instrument, SampledLabels) and instrument.sample_warning:
+            reader.run.warn(instrument.sample_warning)
     check_together(reader.run, reader.instruments, plan.prompts, observed)
     confusion = confusions(plan.prompts, observed, plan.vqa)
     follows = following_of_plan(plan, source, observed)
@@ -258,7 +262,11 @@ def surveyed(
         sets=tuple(_picture_sets(observed)),
         observed=observed,
         confusion=confusion,
-        errors={**calibrations(plan.prompts, reader.instruments), **measured_errors},
+        errors={
+            **calibrations(plan.prompts, reader.instruments),
+            **measured_errors,
+            **sampled_errors(confusion, closed_axes(plan.prompts), all_sets, reader.instruments),
+        },
         following=follows,
         ratings=ratings_of(reader.instruments, closed_axes(plan.prompts).values(), all_sets),
     )
