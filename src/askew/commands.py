@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.console import Group, RenderableType
@@ -19,7 +19,7 @@ from askew.console import write
 from askew.document import Document, ExportFormat
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE, Head
-from askew.method import load, method_of
+from askew.method import Result, load, method_of
 from askew.options import Flag
 from askew.plan import PLAN_FILE, plan_head
 from askew.presets import Preset, presets
@@ -29,6 +29,7 @@ from askew.run.folder import HASH_FILE, changed_run_files, plan_hash_in, run_fil
 from askew.store.files import changed_files, explain_os_error
 from askew.store.store import Store, default_store, is_store, opened_alone
 from askew.studies.compare import COMPARISON_FILE
+from askew.studies.evidence import check_evidence, is_evidence
 from askew.studio import weights
 from askew.studio.planted import NAMES as STUDIO_AXES
 from askew.studio.planted import truth as planted_truth
@@ -89,7 +90,7 @@ def check(
     Parameters
     ----------
     run
-        Folder of the run, of a comparison or of a store.
+        Folder of the run, of a comparison or of a store; an evidence pack of `askew export`.
     repair
         Set damaged files aside. Repeating the run's command replaces them.
     rebuild
@@ -105,6 +106,8 @@ def check(
     AskewError
         If the run is incomplete, or if something is damaged. The message lists the faults.
     """
+    if is_evidence(run):
+        return Text("\n".join(check_evidence(run)))
     checks_store = is_store(run)
     place = run if checks_store else store or default_store(run)
     if rebuild or (checks_store and repair):
@@ -167,18 +170,21 @@ def export(
     run: RunFolder,
     /,
     *,
-    format: ExportFormat = "csv",
+    format: ExportFormat | Literal["evidence"] = "csv",
     output: Path | None = None,
     store: StoreOfRun = None,
 ) -> str | None:
     """Write the estimates or the main chart of a finished run or comparison to a file.
 
     csv, parquet and json contain all estimates. Markdown contains the main results, for a pull
-    request. png, svg and pdf contain the main chart, for a paper.
+    request. png, svg and pdf contain the main chart, for a paper. evidence is a folder or a zip file
+    with report, images, labels, plan, method and checksums, which `askew check` verifies.
 
     Examples
     --------
     `askew export runs/mine --format csv --output mine.csv`
+
+    `askew export runs/mine --format evidence --output mine.zip`
 
     `askew export runs/mine --format png --output mine.png`
 
@@ -187,7 +193,8 @@ def export(
     format
         Format of the output.
     output
-        File to write, instead of standard output. parquet, png and pdf need a file.
+        File to write, instead of standard output. parquet, png and pdf need a file. evidence needs a
+        new folder, or a new file that ends in .zip.
 
     Returns
     -------
@@ -200,6 +207,8 @@ def export(
         If the file cannot be written, or if parquet or an image has no file.
     """
     document = _finished(run, store)
+    if format == "evidence":
+        return _export_evidence(document, output)
     content = document.export(format)
     for warning in document.image_warnings:
         write(f"warning: {warning}\n", sys.stderr)
@@ -213,6 +222,17 @@ def export(
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}") from error
     return str(output)
+
+
+def _export_evidence(document: Document, output: Path | None) -> str:
+    """Write the evidence pack of a run, and return its path."""
+    from askew.studies.evidence import write_evidence
+
+    if not isinstance(document, Result):
+        raise UsageError("an evidence pack is of a run. Name the folder of a run")
+    if output is None:
+        raise UsageError("evidence needs a new folder or a new zip file: --output mine.zip")
+    return str(write_evidence(document, output))
 
 
 def _finished(folder: Path, store: Path | None) -> Document:

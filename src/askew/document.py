@@ -242,11 +242,11 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(field.name for field in fields(EstimateRow))
     for row in rows:
-        writer.writerow(_without_formula(value) for value in astuple(row))
+        writer.writerow(without_formula(value) for value in astuple(row))
     return text.getvalue()
 
 
-def _without_formula(value: object) -> object:
+def without_formula(value: object) -> object:
     """Return a value of a CSV file; a text that is a formula gets a quotation mark.
 
     A carriage return becomes a line feed, which the file quotes: some programs start a row at it.

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from askew.pages import words
 from askew.run.annotations import NO_LABEL
+from askew.studies.labeled_sets import LabeledImage, LabeledSet
 from askew.types import Missing
-from askew.web.labels import LabeledImage, LabeledSet
 
 SHOWN = {
     "": "all images",

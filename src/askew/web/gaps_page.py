@@ -14,7 +14,7 @@ from askew.methods.audit.findings import AuditFindings
 from askew.pages import words
 from askew.pages.elements import bdi, tag
 from askew.plan import PromptPlan
-from askew.web.labels import prompt_plans
+from askew.studies.labeled_sets import prompt_plans
 from askew.web.opened import OpenedRun
 from askew.web.shell import page, sheet
 from askew.web.site import Site

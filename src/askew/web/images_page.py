@@ -9,6 +9,7 @@ from starlette.responses import Response
 from askew.pages import words
 from askew.pages.elements import bdi, tag
 from askew.run.annotations import NO_LABEL
+from askew.studies.labeled_sets import LabeledImage, LabeledSet
 from askew.types import REASON_TEXTS, Missing
 from askew.web.filters import (
     SHOWN,
@@ -19,7 +20,6 @@ from askew.web.filters import (
     selected,
     set_title,
 )
-from askew.web.labels import LabeledImage, LabeledSet
 from askew.web.marks_page import mark_form
 from askew.web.opened import OpenedRun
 from askew.web.shell import choice, page, sheet, table

@@ -10,17 +10,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from askew.errors import AskewError, UsageError
 from askew.findings import RESULTS_FILE
-from askew.method import Result, load
+from askew.method import load
 from askew.pages.skeleton import identity
 from askew.pages.words import clean
 from askew.plan import PLAN_FILE, plan_head
 from askew.run.folder import HASH_FILE, run_files
 from askew.store.files import SUMS_FILE, sha256
 from askew.store.rows import is_image_id
+from askew.studies.labeled_sets import AnyResult
 
 SCHEMA = 1
 INDEX_FILE = "web.sqlite"
@@ -36,8 +37,6 @@ CREATE TABLE runs (id TEXT PRIMARY KEY, folder TEXT NOT NULL, stamp TEXT NOT NUL
 CREATE TABLE images (id BLOB NOT NULL, run TEXT NOT NULL, PRIMARY KEY (id, run)) WITHOUT ROWID;
 CREATE INDEX images_by_run ON images (run);
 """
-
-AnyResult = Result[Any, Any]
 
 State = Literal["done", "stopped", "damaged", "unread"]
 """State of a run folder. The state `unread` is that of results that the index has not read yet."""

@@ -291,7 +291,7 @@ def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, st
 
 def _option(option: OptionField, sent: SentForm) -> Markup:
     """Return the field of an option with its help."""
-    small = tag("small", option.help)
+    small = tag("small", option.help.replace("`", ""))
     value = sent.text(option.name)
     if option.kind == "flag":
         box = tag("input", type="checkbox", name=option.name, value="on", checked=bool(value))

@@ -22,8 +22,8 @@ from askew.store.imagefile import SUFFIXES, opened
 from askew.store.rows import is_image_id
 from askew.store.store import default_store
 from askew.studies.corrections import corrected_findings
-from askew.web.index import AnyResult, RunFacts, RunIndex, stamp_of
-from askew.web.labels import LabeledSet, labeled_sets
+from askew.studies.labeled_sets import AnyResult, LabeledSet, labeled_sets
+from askew.web.index import RunFacts, RunIndex, stamp_of
 
 MOST_RUNS = 4
 """Largest number of runs that stay in memory."""

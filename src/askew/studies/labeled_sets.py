@@ -12,6 +12,9 @@ from askew.store.keys import question_hash
 from askew.store.store import Answers, Store
 from askew.types import Axis, Missing
 
+AnyResult = Result[Any, Any]
+"""A finished run of any method."""
+
 Labels = Mapping[str, Mapping[str, Answer]]
 """Labels by instrument and axis."""
 
@@ -78,7 +81,7 @@ class LabeledSet:
         return {axis: tuple(names) for axis, names in values.items()}
 
 
-def labeled_sets(result: Result[Any, Any]) -> tuple[LabeledSet, ...]:
+def labeled_sets(result: AnyResult) -> tuple[LabeledSet, ...]:
     """Return the image sets of a run with the labels by its instruments.
 
     Images of a method whose plan lists no axes have no labels.
