@@ -19,7 +19,7 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.prompts.counterfactuals import counterfactuals
 from askew.stats.association import cas, corrupt, mad
 from askew.studies.answer_errors import SimulatedAxis, answered_sets, axis_changes, ranking
-from askew.studies.reading_errors import SCORES, ErrorRates, changes_by_rate
+from askew.studies.reading_errors import RATES, SCORES, ErrorRate, ErrorRates, changes_by_rate
 from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 from planted_sets import planted_sets
 
@@ -255,3 +255,21 @@ def test_captions_that_do_not_exist_cannot_be_wrong() -> None:
     with pytest.raises(UsageError, match=r"no image of .* has a caption.*--errors answers"):
         changes_by_rate({NURSE: silent}, plan_of(), {(NURSE, "gender")}, 1, "captions")
     changes_by_rate({NURSE: silent}, plan_of(), {(NURSE, "gender")}, 1, "answers")
+
+
+def test_the_answer_is_about_a_fifth_of_wrong_answers() -> None:
+    absent = Missing("not_asked", "one axis")
+    fields: dict[str, Any] = dict.fromkeys((*SCORES, "nearest_kept", "rank_correlation"), absent)
+    rates = [
+        ErrorRate(
+            errors="answers",
+            rate=rate,
+            axes=2,
+            **{**fields, "mad": Estimate(-rate, n=2), "largest_kept": Estimate(0.9, n=2)},
+        )
+        for rate in RATES
+    ]
+    assert ErrorRates(rates).answer() == (
+        "With 20 % wrong answers, MAD changes by −0.20 on average, and the axis with the largest "
+        "MAD stays the same in 90 % of simulations."
+    )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import chisquare
 
 from askew.parts.survey.observed import ObservedSet
 from askew.plan import AxisPlan
 from askew.prompts.counterfactuals import counterfactuals
-from askew.studies.robustness import _with_errors
-from askew.types import Axis, Missing, Picture, Prompt, Question
+from askew.studies.robustness import GraphChange, Robustness, _with_errors
+from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 
 IMAGES = 6000
 VALUES = ("young", "middle-aged", "old")
@@ -61,3 +63,33 @@ def test_missing_answers_stay_missing_and_axes_err_independently(
     of_gender = np.array([answer == "female" for answer in wrong["gender"]])
     known = ~np.array(missing)
     assert np.mean(of_age[known] & of_gender[known]) == pytest.approx(0.09, abs=0.02)
+
+
+def change(kind: str, size: float, share: float | None) -> GraphChange:
+    """Return the mean change of a graph of four edges."""
+    absent = Missing("not_asked", "no edge")
+    return GraphChange(
+        kind=kind,  # type: ignore[arg-type]
+        size=size,
+        edges=4,
+        over="simulation",
+        edges_kept=absent if share is None else Estimate(share, n=3),
+        sensitivity_change=Estimate(0.1, n=3),
+        rank_correlation=absent,
+        paper_change=absent,
+    )
+
+
+def test_the_answer_names_the_hardest_simulations_and_empty_columns_are_left_out() -> None:
+    changes = [change("pictures", 16, 1.0), change("pictures", 8, 0.5), change("errors", 0.4, 0.25)]
+    result = Robustness(changes)
+    assert result.answer() == (
+        "On average these shares of 4 edges remain: 50 % with 8 images per set and 25 % with 40 % "
+        "wrong answers."
+    )
+    console = Console(width=100, file=StringIO())
+    console.print(result)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "remaining edges" in text
+    assert "rank correlation" not in text
+    assert "no edge" in Robustness([change("errors", 0.4, None)]).answer()

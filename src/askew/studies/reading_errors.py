@@ -44,6 +44,9 @@ from askew.types import Axis, Estimate, Missing, record
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
 """Shares of the answers that are replaced. The authors estimate .18 for their VQA model."""
 
+ANSWERED = 0.2
+"""The rate about which the first sentence is."""
+
 SCORES = ("cas", *SPREADS)
 WITHIN = Missing("not_asked", "no axis has a significant MAD")
 UNRANKED = Missing("not_asked", "no prompt has several axes with a MAD")
@@ -153,6 +156,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
             )
         of_axes = f"mean over {plural(axes, 'axis', 'axes')} with a significant MAD"
         return Group(
+            Text(self.answer()),
             self._table(f"Change of the scores with VQA errors: {of_axes}", SCORE_COLUMNS),
             self._table(
                 "Rankings with VQA errors, compared with the rankings without: values by CAS, and "
@@ -160,6 +164,18 @@ class ErrorRates(tuple[ErrorRate, ...]):
                 RANK_COLUMNS,
             ),
         )
+
+    def answer(self) -> str:
+        """Return the change of MAD and of the first axis at the rate `ANSWERED`, as sentences."""
+        row = next(row for row in self if row.rate == ANSWERED)
+        wrong = f"{percent(row.rate)} {WRONG[row.errors]}"
+        text = f"With {wrong}, MAD changes by {measured(row.mad, 'signed')} on average"
+        if isinstance(row.largest_kept, Estimate):
+            text += (
+                ", and the axis with the largest MAD stays the same in "
+                f"{percent(row.largest_kept.value)} of simulations"
+            )
+        return f"{text}."
 
     def _table(self, caption: str, columns: Mapping[str, tuple[str, Scale]]) -> FittedTable:
         """Return the means of some fields, with a row for each rate."""

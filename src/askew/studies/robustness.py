@@ -5,14 +5,15 @@ The graph is computed again after images of all sets are left out, or answers ar
 Known labeling errors are not corrected.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from askew.errors import NotEnoughData, UsageError
 from askew.findings import E
@@ -136,10 +137,40 @@ class Robustness(tuple[GraphChange, ...]):
     """Mean changes of a prompt's graph."""
 
     def __rich__(self) -> RenderableType:
-        """Return the table of changes."""
-        headings = [column.heading for column in COLUMNS.values()]
-        rows = tuple(_table_row(change) for change in self)
-        return FittedTable(Table(self._caption(), ("simulation", *headings), rows))
+        """Return sentences about the graph, and the table of changes."""
+        names = list(filter(self._is_measured, COLUMNS))
+        headings = [COLUMNS[name].heading for name in names]
+        rows = tuple((_simulation(change), *_cells(change, names)) for change in self)
+        note = ""
+        if "paper_change" in names:
+            note = (
+                "Relative change: the paper's percentage, over pairs with a significant IS. –: no "
+                "such pair"
+            )
+        table = Table(self._caption(), ("simulation", *headings), rows, note=note)
+        return Group(Text(self.answer()), FittedTable(table))
+
+    def answer(self) -> str:
+        """Return how many edges remain with the fewest images and with the most errors."""
+        by_kind = {change.kind: change for change in self if self._has(change, "edges_kept")}
+        parts = []
+        for change in by_kind.values():
+            assert isinstance(change.edges_kept, Estimate)
+            share = percent(change.edges_kept.value)
+            parts.append(f"{share} with {_simulation(change)}")
+        if not parts:
+            return "The graph has no edge that could be lost."
+        edges = plural(self[0].edges, "edge")
+        return f"On average these shares of {edges} remain: {' and '.join(parts)}."
+
+    def _is_measured(self, name: str) -> bool:
+        """Check whether a measure of change is known in any simulation."""
+        return any(self._has(change, name) for change in self)
+
+    @staticmethod
+    def _has(change: GraphChange, name: str) -> bool:
+        """Check whether a measure of change is known."""
+        return isinstance(getattr(change, name), Estimate)
 
     def _caption(self) -> str:
         caption = "Stability of a prompt's graph with fewer images or VQA errors: mean"
@@ -147,20 +178,21 @@ class Robustness(tuple[GraphChange, ...]):
             if isinstance(change.sensitivity_change, Estimate):
                 caption += f" of {plural(change.sensitivity_change.n or 0, change.over)}"
                 break
-        return (
-            f"{caption}, with interval. The last column is the paper's percentage, over pairs with "
-            "a significant IS. –: no edge, or no such pair"
-        )
+        return f"{caption}, with interval"
 
 
-def _table_row(change: GraphChange) -> tuple[str, ...]:
-    simulation = f"{percent(change.size)} wrong answers"
+def _simulation(change: GraphChange) -> str:
+    """Return what a simulation changes, such as "16 images per set"."""
     if change.kind == "pictures":
-        simulation = f"{change.size:g} images per set"
-    cells = [measured(getattr(change, name), column.scale) for name, column in COLUMNS.items()]
-    if change.edges:
-        cells[0] += f" of {plural(change.edges, 'edge')}"
-    return simulation, *cells
+        return f"{change.size:g} images per set"
+    return f"{percent(change.size)} wrong answers"
+
+
+def _cells(change: GraphChange, names: Iterable[str]) -> Iterator[str]:
+    """Yield the cells of some columns."""
+    for name in names:
+        cell = measured(getattr(change, name), COLUMNS[name].scale)
+        yield f"{cell} of {plural(change.edges, 'edge')}" if name == "edges_kept" else cell
 
 
 def robustness(
