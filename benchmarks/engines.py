@@ -1,7 +1,7 @@
 """Measure what the engines cost, with workers that sleep as if a GPU worked, and on real images.
 
     python -m benchmarks.engines [--engines threads,ray] [--workers 1,2,4,8] [--images 96]
-        [--milliseconds 250] [--bytes 1400000] [--audit 0]
+        [--milliseconds 250] [--bytes 1400000] [--audit 0] [--encode]
 
 `sleeping`: batches of 4 images whose model sleeps. The table contains the ideal wall time over the
 measured one, the bound on this ratio from the last batches alone, the CPU time of the driver per
@@ -10,6 +10,9 @@ image, and the load of the machine. `--bytes` is the size of an image file.
 `--audit IMAGES`: an audit of the planted model with this number of images per set, by each engine
 and by one process in alternation: CPU milliseconds per image of all processes, without the start of
 the engine. Wall times of busy workers depend on the load, so only CPU times are compared.
+
+`--encode`: a model that sleeps as a GPU would, and returns images of 1024 x 1024 pixels, which are
+encoded and stored. The table contains the share of the time in which the model is busy.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import ceil
@@ -28,9 +31,11 @@ from typing import Any
 
 import numpy as np
 import psutil
+from PIL import Image
 
 from askew.engine.opened import opened_engine
 from askew.engine.turn import end_turn
+from askew.models.base import Request
 from askew.parts.survey.propose import survey_plan
 from askew.plan import Plan
 from askew.prompts.axes import find_axis
@@ -45,6 +50,7 @@ from askew.store.store import Store
 from benchmarks.markdown import table_row
 
 BATCH = 4
+SIDE = 1024
 PROMPTS = [f"a photo of a {word}" for word in "nurse doctor chef pilot".split()]
 AXES = ("gender", "age")
 
@@ -76,6 +82,59 @@ class SleepingMaker:
     def _image(self, key: str) -> EncodedPicture:
         seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8])
         return EncodedPicture(np.random.default_rng(seed).bytes(self.size), ".png")
+
+
+class SleepingModel:
+    """A model that sleeps as if a GPU worked, and returns images of 1024 x 1024 pixels.
+
+    Parameters
+    ----------
+    seconds
+        Pause per image.
+    """
+
+    name = "sleeping"
+    revision = "1"
+    batch_size = BATCH
+    settings: Mapping[str, Any] = {}
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        rng = np.random.default_rng(0)
+        coarse = Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8))
+        smooth = np.asarray(coarse.resize((SIDE, SIDE), Image.Resampling.BICUBIC), dtype=np.int16)
+        noise = rng.integers(-3, 4, smooth.shape)
+        self._pixels = np.clip(smooth + noise, 0, 255).astype(np.uint8)
+
+    def generate(self, requests: Sequence[Request]) -> list[Image.Image]:
+        """Return an image per request, which differ in one pixel."""
+        time.sleep(self._seconds * len(requests))
+        images = []
+        for request in requests:
+            pixels = self._pixels.copy()
+            pixels[0, 0, 0] = (request.number or 0) % 256
+            images.append(Image.fromarray(pixels))
+        return images
+
+
+def encoding(engine: str, workers: int, images: int, seconds: float, folder: Path) -> list[str]:
+    """Return a row of the table of models whose images are encoded."""
+    model: Any = SleepingModel(seconds)
+    with opened_engine(engine, workers) as opened, Store(folder / f"{engine}-e") as store:
+        live = LiveRun(folder / f"run-{engine}-e", store, plan(), engine=opened)
+        processor = time.process_time()
+        began = time.monotonic()
+        live.pictures(model, ["a"], images, 0)
+        wall = time.monotonic() - began
+        processor = time.process_time() - processor
+    share = images * seconds / wall
+    return [
+        engine,
+        str(workers),
+        f"{share:.2f}",
+        f"{1000 * processor / images:.0f}",
+        f"{os.getloadavg()[0]:.1f}",
+    ]
 
 
 @dataclass(frozen=True)
@@ -203,6 +262,7 @@ def main() -> None:
     parser.add_argument("--milliseconds", type=float, default=250)
     parser.add_argument("--bytes", type=int, default=1_400_000)
     parser.add_argument("--audit", type=int, default=0)
+    parser.add_argument("--encode", action="store_true")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -214,6 +274,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if options.audit:
             audits(places, options.audit, options.repeats, Path(folder))
+            return
+        if options.encode:
+            heads = ("engine", "workers", "model busy", "CPU ms per image", "load")
+            print(table_row(*heads))
+            print(table_row("---", *["---:"] * 4))
+            for engine, workers in (("local", 1), ("threads", 2), ("threads", 4)):
+                seconds = options.milliseconds / 1000
+                where = Path(folder) / str(workers)
+                print(table_row(*encoding(engine, workers, options.images, seconds, where)))
             return
         print(
             table_row("engine", "workers", "ideal / wall", "bound", "driver ms per image", "load")

@@ -228,7 +228,7 @@ class RunOptions(TypedDict, total=False):
     workers: Annotated[
         int | None,
         _run_option(
-            help="Workers of --engine. [default: 2 threads; with ray, one per GPU, or else per CPU]"
+            help="Workers of --engine. [default: 4 threads; with ray, one per GPU, or else per CPU]"
         ),
     ]
     gpus_per_worker: Annotated[

@@ -10,8 +10,8 @@ from askew.engine.threads import ThreadEngine
 from askew.errors import MissingPackage, UnknownName, UsageError
 
 NAMES = ("local", "threads", "ray", "ray://HOST:PORT")
-THREAD_WORKERS = 2
-"""Number of threads by default: one uses the provider, and the other encodes images."""
+THREAD_WORKERS = 4
+"""Number of threads by default: one uses the provider, and the others encode images."""
 
 
 def opened_engine(
