@@ -14,6 +14,7 @@ from askew.models.base import Collection, FiledPicture
 from askew.models.prices import ListPrice
 from askew.plan import RunPlan
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, Run, T, W
+from askew.run.estimates import BATCHES, LATEST, ImageMeasure, StoredFile
 from askew.run.folder import check_folder
 from askew.run.progress import Stage, StageName, silent
 from askew.run.work import SLICE, Work, lacking, unfinished, unique, unread, wanted_files
@@ -47,6 +48,8 @@ class CountingRun(Run):
         self._paid_calls = 0
         self._unpriced = 0
         self._listed = Counter[ListPrice]()
+        self._left_by_model = Counter[str]()
+        self._measures: dict[str, ImageMeasure | None] = {}
         self.work = Work()
         self.bounds: dict[str, Work] = {}
         self.warnings: list[str] = []
@@ -60,6 +63,7 @@ class CountingRun(Run):
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return stored images, and representatives of all other images."""
         self._count_listed(maker, wanted)
+        self._count_by_model(wanted, maker.batch_size)
         counted = {request.key for request in wanted if request.key in self._wanted}
         stored = self._pictures(wanted)
         batches = slices(wanted, maker.batch_size)
@@ -84,6 +88,16 @@ class CountingRun(Run):
             self._unpriced += left
         else:
             self._listed[listed] += left
+
+    def _count_by_model(self, wanted: Sequence[PictureRequest], batch_size: int) -> None:
+        """Count the images that must be made, by the name of their model."""
+        new = {request.key: request.model for request in wanted if request.key not in self._wanted}
+        absent = new.keys() - self.store.pictures(new).keys()
+        self._left_by_model.update(new[key] for key in absent)
+        for model in self._left_by_model.keys() - self._measures.keys():
+            most = max(LATEST, BATCHES * batch_size)
+            files = [StoredFile(*file) for file in self.store.latest_files(model, most)]
+            self._measures[model] = ImageMeasure.of(files, batch_size)
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -200,7 +214,26 @@ class CountingRun(Run):
             for task, work in self.bounds.items()
         ]
         lines = self.total.lines(at_most=bool(self.bounds))
-        return [*lines, *self._cost_lines(), *bounds, *self._explanations]
+        return [
+            *lines,
+            *self._cost_lines(),
+            *self._estimate_lines(),
+            *bounds,
+            *self._explanations,
+        ]
+
+    def _estimate_lines(self) -> Iterator[str]:
+        """Yield the expected size and time of the images of each model with stored images.
+
+        Images that depend on earlier results are images of the only model, if there is only one.
+        """
+        later = sum(work.pictures_left for work in self.bounds.values())
+        for model, images in self._left_by_model.items():
+            measure = self._measures[model]
+            if len(self._left_by_model) == 1:
+                images += later
+            if measure is not None:
+                yield from measure.lines(model, images)
 
     def _cost_lines(self) -> list[str]:
         """Return the largest cost, if a price is known.

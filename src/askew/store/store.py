@@ -42,6 +42,7 @@ from askew.store.keys import question_hash
 from askew.store.network import check_local
 from askew.store.requests import PictureRequest, PlannedPicture
 from askew.store.rows import TABLES, IndexRow, is_image_id
+from askew.store.rows import is_intact as is_intact_row
 from askew.store.states import damaged_states
 from askew.types import Missing, Picture, Question
 
@@ -412,6 +413,22 @@ class Store:
         )
         rows = self.index.select(query, (run, count))
         return [name for (name,) in rows if is_image_id(name)]
+
+    def latest_files(self, model: str, most: int) -> list[tuple[Path, int]]:
+        """Return files and modification times, in nanoseconds, of the latest images of a model.
+
+        Parameters
+        ----------
+        model
+            Name of the model or editor.
+        most
+            Greatest number of files. Files that are not on this computer are left out.
+        """
+        query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
+        rows = self.index.select(f"{query} ORDER BY changed DESC LIMIT ?", (model, most))
+        intact = [row for row in rows if is_intact_row("pictures", row)]
+        files = [(self._file(row[1], row[2]), row[8]) for row in intact]
+        return [(path, changed) for path, changed in files if path.is_file()]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
         """Return the paths of the image files in the index, by id."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from askew.pages.blocks import Content, Table
 from askew.pages.words import ABSENT, number, plural
+from askew.run.estimates import duration
 from askew.stats.power import MOST_IMAGES
 from askew.studies.power.designs import Design
 from askew.studies.power.rows import PowerQuestion, PowerRow, largest
 from askew.types import grouped
 
-MINUTE = 60
-HOUR = 3600
 GIGABYTE = 1000
 """Megabytes in a gigabyte."""
 
@@ -44,15 +43,6 @@ class ImageCost:
         if self.price is not None:
             parts.append(f"${images * self.price:,.2f}")
         return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours."""
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:,.1f} h"
 
 
 def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> Table:

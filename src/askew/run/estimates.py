@@ -1,0 +1,103 @@
+"""Time and size of images that are not made yet, by the latest stored images of their model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+BATCHES = 4
+"""Number of batches of stored images that are measured, if they have `LATEST` images or more."""
+
+LATEST = 64
+"""Least number of stored images that are looked for."""
+
+FEWEST = 4
+"""Number of stored images from which an estimate is made."""
+
+LONGEST_GAP = 10 * 60 * 10**9
+"""Nanoseconds between two images above which the model was at rest."""
+
+MINUTE = 60
+HOUR = 3600
+MEGABYTE = 10**6
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """File of a stored image.
+
+    Attributes
+    ----------
+    path
+        The file.
+    modified
+        Time of its modification in nanoseconds.
+    """
+
+    path: Path
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMeasure:
+    """Measured size and time of an image.
+
+    Attributes
+    ----------
+    images
+        Number of measured images.
+    size
+        Mean size of a file in bytes.
+    seconds
+        Mean time between two images; None if it is unknown.
+    """
+
+    images: int
+    size: float
+    seconds: float | None
+
+    @classmethod
+    def of(cls, files: Sequence[StoredFile], batch_size: int = 1) -> "ImageMeasure | None":
+        """Measure stored images; None if there are too few.
+
+        A batch is stored at once, so that its time is the time since the batch before it. The time
+        is unknown if there are fewer than two batches.
+        """
+        if len(files) < FEWEST:
+            return None
+        sizes = [file.path.stat().st_size for file in files]
+        times = sorted(file.modified for file in files)
+        gaps = [later - earlier for earlier, later in pairwise(times[batch_size - 1 :])]
+        gaps = [gap for gap in gaps if gap < LONGEST_GAP]
+        total = sum(gaps)
+        is_known = total > 0 and len(gaps) >= batch_size
+        return cls(
+            images=len(files),
+            size=sum(sizes) / len(sizes),
+            seconds=total / len(gaps) / 10**9 if is_known else None,
+        )
+
+    def lines(self, model: str, images: int) -> list[str]:
+        """Return the expected size and time of so many images of a model, in words."""
+        basis = f"as the last {self.images} stored images of {model}"
+        each = f"{self.size / MEGABYTE:.2g} MB"
+        lines = [
+            f"storage     about {images * self.size / GIGABYTE:,.2g} GB for {images:,} images "
+            f"({each} per image, {basis})"
+        ]
+        if self.seconds is not None:
+            lines.append(
+                f"time        about {duration(images * self.seconds)} for {images:,} images "
+                f"({self.seconds:.2g} s per image, {basis})"
+            )
+        return lines
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:,.1f} h"
