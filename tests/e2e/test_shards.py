@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 from test_sweep import COMMANDS, DRAWS, NURSE, PLANTED
 
 from askew.cli import run
+from processes import start
 
 DOCTOR = "a photo of a doctor"
 JOBS = 4
@@ -69,6 +71,24 @@ def test_an_audit_of_four_jobs_equals_one_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [*COMMANDS["audit"], "--vqa", "studio", "--embedder", "none"]
+    assert_equal(command, tmp_path, capsys)
+
+
+@pytest.mark.slow
+def test_killed_jobs_are_started_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job is killed after each new file, and then runs twice at once."""
+    packs = tmp_path / "shards" / "packs"
+    command = [*AUDIT, "--images", "32", "--embedder", "none"]
+    job = [*command, "--shard", "1/1", "--packs", str(packs)]
+    for count in range(3):
+        process = start(job)
+        while process.poll() is None and len(list(packs.rglob("*.tar"))) <= 2 * count:
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+    pair = [start(job), start(job)]
+    outputs = [process.communicate()[0] for process in pair]
+    assert [process.returncode for process in pair] == [0, 0], outputs
     assert_equal(command, tmp_path, capsys)
 
 

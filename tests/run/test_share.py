@@ -18,12 +18,14 @@ from askew.errors import ModelError, UsageError
 from askew.models.base import Request
 from askew.run.base import Run
 from askew.run.count import CountingRun
+from askew.run.inquiries import Inquiry
 from askew.run.live import LiveRun
 from askew.run.share import Share, ShareReport, make_share
 from askew.run.work import Work
 from askew.store import network
 from askew.store.merge import merge_all
 from askew.store.pack_folder import PackFolder
+from askew.store.packs import ImagePack, unpacked
 from askew.store.store import Store
 from askew.types import Picture
 
@@ -95,6 +97,46 @@ def test_a_slice_has_at_most_two_packs(tmp_path: Path) -> None:
     assert len([name for name in names if name.endswith("images.tar")]) == 6
     # nothing is asked about the slice whose images are all refused
     assert len([name for name in names if name.endswith("readings.tar")]) == 6
+
+
+def test_batches_are_those_of_one_machine(tmp_path: Path) -> None:
+    """Short slices of several prompts are not joined to larger batches."""
+
+    def batches(call: Callable[[Callable[[Run], object]], object]) -> list[list[int]]:
+        seen: list[list[int]] = []
+
+        def remember(requests: Sequence[Request]) -> None:
+            seen.append([request.seed for request in requests])
+
+        def step(run: Run) -> object:
+            model = PatternModel(batch_size=16, before=remember)
+            return run.pictures(model, TEXTS, 6, 0, separate_batches=True)
+
+        call(step)
+        return sorted(seen)
+
+    shared = batches(lambda step: share(tmp_path / "packs", "1/1", step))
+    assert shared == batches(lambda step: alone(tmp_path, "alone", step))
+    for file in (tmp_path / "packs").rglob("*.images.tar"):
+        pack = unpacked(file.read_bytes(), "images")
+        assert isinstance(pack, ImagePack)
+        assert "device" in pack.provenance
+
+
+def inquiries(run: Run) -> object:
+    """Gather the answers of several inquiries in one step."""
+
+    def step() -> object:
+        rows = run.pictures(PatternModel(), ["a nurse", "a pilot"], 4, 0)
+        return run.ask_all([Inquiry(BrightVQA(), row, [BRIGHT]) for row in rows.values()])
+
+    return run.decide("the answers", step, Work(pictures=8), None)
+
+
+def test_all_inquiries_of_a_step_are_in_one_round(tmp_path: Path) -> None:
+    report = share(tmp_path / "packs", "1/1", inquiries)
+    assert report.round == 2
+    assert (report.new, report.wanted) == (4, 0)
 
 
 def test_a_job_that_fails_keeps_its_packs_and_continues(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ class SliceMaker:
                 absent.append(part)
             else:
                 take_images(pack, self._store)
-        for group in grouped(absent, _call_of).values():
+        for group in grouped(absent, lambda part: id(part.source)).values():
             self._make_group(group)
         there = self._packs.paths() if absent else set()
         for part in absent:
@@ -166,12 +166,12 @@ class SliceMaker:
                 self._store.repack(part)
 
     def _make_group(self, group: Sequence[ImageSlice]) -> None:
-        """Make slices of one source and one size by one call."""
+        """Make slices of one source. Each slice is a batch, as on one machine."""
         source = group[0].source
         if isinstance(source, Collection):
             self._live.collect(source, [file for part in group for file in part.files])
         else:
-            self._live.make(source, [request for part in group for request in part.requests])
+            self._live.make_all(source, [part.requests for part in group])
 
     def _make_readings(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
         """Ask all questions about the images of slices, and write packs of the readings."""
@@ -226,11 +226,6 @@ class SliceMaker:
         for path in self._store.image_files():
             if path.stem not in ids_before:
                 path.unlink(missing_ok=True)
-
-
-def _call_of(part: ImageSlice) -> tuple[int, int]:
-    """Return what slices that can be made by one call have in common: the source and the size."""
-    return id(part.source), len(part.requests)
 
 
 def _keys(part: ImageSlice) -> list[str]:

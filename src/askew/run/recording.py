@@ -5,6 +5,7 @@ it belongs to a later round, which can be recorded when the results are there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from os.path import exists
 from typing import Any
@@ -15,6 +16,7 @@ from askew.measure.base import VQA, PictureReader
 from askew.models.base import Collection, FiledPicture
 from askew.run.base import Answer, FiledOutcomes, L, Maker, Outcome, Rows, T, W
 from askew.run.count import CountingRun
+from askew.run.inquiries import Inquiry, Reading
 from askew.run.progress import StageName
 from askew.run.work import SLICE, Work, wanted_files
 from askew.store.files import digest_of
@@ -156,6 +158,7 @@ class RecordingRun(CountingRun):
         self._tasks = _Tasks()
         self._is_deciding = False
         self._has_premature = False
+        self._postponed: bool | None = None
 
     @property
     def tasks(self) -> dict[str, ReadingTask]:
@@ -230,6 +233,18 @@ class RecordingRun(CountingRun):
         self._stop_at_barrier(bool(lacking))
         return answers
 
+    def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
+        """Return known answers to all inquiries, before a barrier stops the step."""
+        with self._recorded_together():
+            return super().ask_all(inquiries)
+
+    def read_all(
+        self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
+    ) -> list[Rows]:
+        """Return known measurements of all readings, before a barrier stops the step."""
+        with self._recorded_together():
+            return super().read_all(readings, stage, at_once)
+
     def read(
         self,
         reader: PictureReader,
@@ -270,8 +285,22 @@ class RecordingRun(CountingRun):
         finally:
             self._is_deciding = was_deciding
 
+    @contextmanager
+    def _recorded_together(self) -> Iterator[None]:
+        """Record everything of a call, and then stop if something of it is lacking."""
+        self._postponed = False
+        try:
+            yield
+            is_lacking = self._postponed
+        finally:
+            self._postponed = None
+        self._stop_at_barrier(is_lacking)
+
     def _stop_at_barrier(self, is_lacking: bool) -> None:
-        if self._is_deciding and is_lacking:
+        """Stop a step that depends on lacking results, or remember that they are lacking."""
+        if self._postponed is not None:
+            self._postponed |= is_lacking
+        elif self._is_deciding and is_lacking:
             raise Barrier
 
 
