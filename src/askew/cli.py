@@ -49,6 +49,8 @@ COMMANDS: Mapping[str, str] = {
     "study serve": "askew.people.command:study_serve",
     "study links": "askew.people.command:study_links",
     "study results": "askew.people.command:study_results",
+    "study export": "askew.people.command:study_export",
+    "study import": "askew.people.command:study_import",
     "studio path": "askew.commands:studio_path",
     "studio truth": "askew.commands:studio_truth",
 }

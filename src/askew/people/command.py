@@ -10,7 +10,15 @@ from cyclopts import Parameter
 from askew.console import write
 from askew.errors import MissingPackage, UsageError
 from askew.options import Flag, NamesOption, names
+from askew.pages.words import plural
 from askew.people.assignment import with_new_links
+from askew.people.exchange import (
+    COLUMNS,
+    Columns,
+    ExchangeFormat,
+    export_study,
+    import_answers,
+)
 from askew.people.folder import StudyFolder
 from askew.people.new import StudyDesign
 from askew.people.new_label import LabelStudy, new_label_study
@@ -281,3 +289,97 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
         If the folder has no study, or nobody answered.
     """
     return results_of(StudyFolder.opened(study)).write()
+
+
+def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", output: Path) -> str:
+    """Write the questions and answers of a study for other programs.
+
+    label-studio writes a folder with tasks, annotations and the labeling interface. csv and jsonl
+    contain all answers. mturk and prolific contain the questions, as the input of a batch.
+
+    Examples
+    --------
+    `askew study export study --format label-studio --output tasks`
+
+    `askew study export study --format csv --output answers.csv`
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    format
+        Format of the output.
+    output
+        File, or a folder for label-studio.
+
+    Returns
+    -------
+    str
+        The written files.
+
+    Raises
+    ------
+    UsageError
+        If the folder has no study.
+    """
+    files = export_study(StudyFolder.opened(study), format, output)
+    return "\n".join(map(str, files))
+
+
+def study_import(
+    study: StudyArgument,
+    file: Path,
+    /,
+    *,
+    format: ExchangeFormat = "csv",
+    rater_column: str | None = None,
+    item_column: str | None = None,
+    answer_column: str | None = None,
+) -> str:
+    """Add answers from Label Studio, MTurk, Prolific, CSV or JSON Lines to a study.
+
+    Raters who are new to the study get ids that do not name them. Rejected assignments do not count.
+
+    Examples
+    --------
+    `askew study import study tasks/tasks.json --format label-studio`
+
+    `askew study import study Batch_1.csv --format mturk`
+
+    `askew study import study answers.csv --rater-column "Participant id"`
+
+    Parameters
+    ----------
+    study
+        Folder of the study.
+    file
+        The file with the answers.
+    format
+        Format of the file.
+    rater_column
+        Column of the rater. [default: rater; WorkerId with mturk, PROLIFIC_PID with prolific]
+    item_column
+        Column of the item. [default: item; Input.item with mturk]
+    answer_column
+        Column of the answer. [default: answer; Answer.answer with mturk]
+
+    Returns
+    -------
+    str
+        Number of answers and raters.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or contains unknown items or answers.
+    """
+    usual = COLUMNS.get(format, Columns())
+    columns = Columns(
+        rater=rater_column or usual.rater,
+        item=item_column or usual.item,
+        answer=answer_column or usual.answer,
+        seconds=usual.seconds,
+    )
+    answers = import_answers(StudyFolder.opened(study), format, file, columns)
+    raters = len({answer.rater for answer in answers})
+    return f"imported {plural(len(answers), 'answer')} of {plural(raters, 'rater')} into {study}"

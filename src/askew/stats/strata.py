@@ -214,7 +214,7 @@ def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
     return np.minimum(most, sizes)
 
 
-def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: float = 0.05) -> Floats:
+def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: float = 0.1) -> Floats:
     """Return the expected shares of values among images with these labels by instruments.
 
     By Bayes' rule with equal shares of all values before, and instruments that err independently

@@ -1,0 +1,359 @@
+"""Exchange of questions and answers with Label Studio, CSV, JSON Lines, Prolific and MTurk."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+from askew.errors import UsageError
+from askew.people.folder import IMAGES, StudyFolder, line_of
+from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
+from askew.store.files import read_text, sha256, write_file
+from askew.store.foreign import json_value
+
+ExchangeFormat = Literal["label-studio", "csv", "jsonl", "mturk", "prolific"]
+
+JOINT = "|"
+"""Separator of several options in a cell."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Characters with which a spreadsheet starts a formula."""
+
+CONTROL = "answer"
+OBJECT = "image"
+TASKS_FILE = "tasks.json"
+CONFIG_FILE = "config.xml"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table of answers.
+
+    Attributes
+    ----------
+    rater, item, answer
+        Columns of the rater, the item and the answer.
+    seconds
+        Column of the seconds per answer; empty if there is none.
+    """
+
+    rater: str = "rater"
+    item: str = "item"
+    answer: str = "answer"
+    seconds: str = "seconds"
+
+
+COLUMNS: Mapping[ExchangeFormat, Columns] = {
+    "csv": Columns(),
+    "mturk": Columns(
+        rater="WorkerId", item="Input.item", answer="Answer.answer", seconds="WorkTimeInSeconds"
+    ),
+    "prolific": Columns(rater="PROLIFIC_PID"),
+}
+"""Usual columns by format."""
+
+REJECTED = ("rejected", "returned", "timed-out")
+"""States of assignments that do not count, in the columns AssignmentStatus and Status."""
+
+
+def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:
+    """Write questions and answers, and return the files.
+
+    Parameters
+    ----------
+    folder
+        The study.
+    to
+        The format. mturk and prolific give the questions as the input of a batch.
+    output
+        A folder for Label Studio, else a file.
+    """
+    if to == "label-studio":
+        tasks = json.dumps(label_studio_tasks(folder), indent=1, ensure_ascii=False)
+        return [
+            write_file(output / TASKS_FILE, tasks.encode()),
+            write_file(output / CONFIG_FILE, label_studio_config(folder).encode()),
+        ]
+    if to == "jsonl":
+        lines = [line_of(answer) + b"\n" for answer in folder.answers().values()]
+        return [write_file(output, b"".join(lines))]
+    text = _answer_table(folder) if to == "csv" else _question_table(folder)
+    return [write_file(output, text.encode())]
+
+
+def import_answers(
+    folder: StudyFolder, source: ExchangeFormat, file: Path, columns: Columns | None = None
+) -> list[AnswerRecord]:
+    """Add the answers in a file to a study, and return them.
+
+    A rater who is not in the study gets an id that does not name the rater.
+
+    Parameters
+    ----------
+    folder
+        The study.
+    source
+        Format of the file.
+    file
+        The file.
+    columns
+        Columns of a table, instead of the usual columns.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read, or contains unknown items or answers.
+    """
+    if source == "label-studio":
+        answers = _from_label_studio(folder, file)
+    elif source == "jsonl":
+        answers = _from_lines(file)
+    else:
+        answers = _from_table(file, columns or COLUMNS[source])
+    for answer in answers:
+        _check(folder, answer, file)
+    renamed = _with_known_raters(folder, answers)
+    earlier = [answer for answer in folder.all_answers() if answer not in renamed]
+    folder.write_answers([*earlier, *renamed])
+    return renamed
+
+
+def label_studio_config(folder: StudyFolder) -> str:
+    """Return the labeling interface of a study for Label Studio."""
+    item = next(item for item in folder.items.values() if item.role == "item")
+    options = [*item.options, *item.special]
+    choices = Markup("").join(
+        Markup('<Choice value="{}" alias="{}"/>').format(SPECIAL_ANSWERS.get(name, name), name)
+        for name in options
+    )
+    kind = "multiple" if item.multiple else "single"
+    return (
+        "<View>"
+        '<Header value="$question"/>'
+        f'<Image name="{OBJECT}" value="$image"/>'
+        f'<Choices name="{CONTROL}" toName="{OBJECT}" choice="{kind}" showInLine="true">'
+        f"{choices}</Choices></View>"
+    )
+
+
+def label_studio_tasks(folder: StudyFolder) -> list[dict[str, Any]]:
+    """Return a task per item, with an annotation per answer."""
+    numbers = {rater.id: rater.number + 1 for rater in folder.raters()}
+    by_item: dict[str, list[AnswerRecord]] = {}
+    for (_, name), answer in folder.answers().items():
+        by_item.setdefault(name, []).append(answer)
+    tasks = []
+    for number, item in enumerate(folder.items.values(), 1):
+        annotations = []
+        for answer in by_item.get(item.id, ()):
+            annotations.append(_annotation(answer, numbers[answer.rater]))
+        image = f"{IMAGES}/{item.images[0]}.png" if item.images else ""
+        data = {"item": item.id, "question": item.question, OBJECT: image, "axis": item.axis or ""}
+        tasks.append({"id": number, "data": data, "annotations": annotations})
+    return tasks
+
+
+def _annotation(answer: AnswerRecord, number: int) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "id": sha256(f"{answer.rater} {answer.item}".encode())[:10],
+        "from_name": CONTROL,
+        "to_name": OBJECT,
+        "type": "choices",
+        "value": {"choices": list(answer.answer)},
+    }
+    if answer.text:
+        result["meta"] = {"text": [answer.text]}
+    annotation: dict[str, Any] = {"completed_by": number, "result": [result]}
+    if answer.seconds is not None:
+        annotation["lead_time"] = answer.seconds
+    return annotation
+
+
+def _from_label_studio(folder: StudyFolder, file: Path) -> list[AnswerRecord]:
+    """Return the answers in tasks of Label Studio, also in its export JSON."""
+    path = file / TASKS_FILE if file.is_dir() else file
+    raters = {rater.number + 1: rater.id for rater in folder.raters()}
+    answers = []
+    try:
+        tasks = json_value(read_text(path, "the tasks of Label Studio"))
+        for task in tasks:
+            for annotation in task.get("annotations", ()):
+                if not annotation.get("was_cancelled"):
+                    answers.append(_annotated(folder, task, annotation, raters))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} does not contain tasks of Label Studio: {error!r}") from error
+    return answers
+
+
+def _annotated(
+    folder: StudyFolder,
+    task: Mapping[str, Any],
+    annotation: Mapping[str, Any],
+    raters: Mapping[int, str],
+) -> AnswerRecord:
+    """Return the answer of an annotation."""
+    result = next(each for each in annotation["result"] if each["from_name"] == CONTROL)
+    by = annotation["completed_by"]
+    number = by["id"] if isinstance(by, Mapping) else by
+    names = {text: name for name, text in SPECIAL_ANSWERS.items()}
+    chosen = [names.get(choice, choice) for choice in result["value"]["choices"]]
+    seconds = annotation.get("lead_time")
+    return AnswerRecord(
+        rater=raters.get(number, f"label-studio {number}"),
+        item=str(task["data"]["item"]),
+        version=folder.plan.version,
+        answer=tuple(chosen),
+        text="\n".join(result.get("meta", {}).get("text", [])),
+        seconds=None if seconds is None else float(seconds),
+    )
+
+
+def _from_lines(file: Path) -> list[AnswerRecord]:
+    answers = []
+    for number, line in enumerate(read_text(file, "the answers").split("\n"), 1):
+        if line.strip():
+            try:
+                content = json_value(line)
+                answers.append(AnswerRecord(**{**content, "answer": tuple(content["answer"])}))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UsageError(f"{file}, line {number}: not an answer ({error!r})") from error
+    return answers
+
+
+def _from_table(file: Path, columns: Columns) -> list[AnswerRecord]:
+    """Return the answers in a CSV file."""
+    reader = csv.DictReader(io.StringIO(read_text(file, "the answers"), newline=""))
+    names = reader.fieldnames or ()
+    for option, name in (
+        ("--rater-column", columns.rater),
+        ("--item-column", columns.item),
+        ("--answer-column", columns.answer),
+    ):
+        if name not in names:
+            raise UsageError(
+                f"{file} has no column {name!r}. Name the column with {option}. Its columns are: "
+                f"{', '.join(names)}"
+            )
+    rows = [row for row in reader if not _is_rejected(row)]
+    return [_from_row(row, columns) for row in rows]
+
+
+def _is_rejected(row: Mapping[str, str]) -> bool:
+    states = (row.get("AssignmentStatus") or "", row.get("Status") or "")
+    return any(state.strip().lower() in REJECTED for state in states)
+
+
+def _from_row(row: Mapping[str, str], columns: Columns) -> AnswerRecord:
+    cell = row[columns.answer]
+    seconds = (row.get(columns.seconds) or "").strip()
+    return AnswerRecord(
+        rater=row[columns.rater].strip(),
+        item=row[columns.item].strip(),
+        version=int(row.get("version") or 1),
+        answer=tuple(part.removeprefix("'") for part in cell.split(JOINT) if part),
+        text=(row.get("text") or "").removeprefix("'"),
+        seconds=float(seconds) if seconds else None,
+    )
+
+
+def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> list[AnswerRecord]:
+    """Return the answers by raters of the study. Raters who are new are added to it."""
+    raters = folder.raters()
+    ids = {rater.id: rater.id for rater in raters}
+    items: dict[str, list[str]] = {}
+    for answer in answers:
+        if answer.rater not in ids:
+            ids[answer.rater] = f"x{sha256(answer.rater.encode())[:10]}"
+        items.setdefault(ids[answer.rater], []).append(answer.item)
+    known = {rater.id for rater in raters}
+    for name, of_rater in items.items():
+        if name not in known:
+            raters.append(
+                RaterRecord(
+                    id=name,
+                    number=len(raters),
+                    token="",
+                    items=tuple(dict.fromkeys(of_rater)),
+                    consented=True,
+                )
+            )
+    folder.write_raters([*raters, *folder.withdrawn_lines()])
+    renamed = []
+    for answer in answers:
+        renamed.append(
+            AnswerRecord(
+                rater=ids[answer.rater],
+                item=answer.item,
+                version=answer.version,
+                answer=answer.answer,
+                text=answer.text,
+                seconds=answer.seconds,
+            )
+        )
+    return renamed
+
+
+def _check(folder: StudyFolder, answer: AnswerRecord, file: Path) -> None:
+    """Raise UsageError for an item or an option that the study does not have."""
+    item: Item | None = folder.items.get(answer.item)
+    if item is None:
+        raise UsageError(f"{file} contains an answer to {answer.item!r}, which is no item")
+    for name in answer.answer:
+        if name not in (*item.options, *item.special):
+            known = ", ".join((*item.options, *item.special))
+            raise UsageError(
+                f"{file}: the answer {name!r} to {answer.item} is not an option. Options: {known}"
+            )
+
+
+def _answer_table(folder: StudyFolder) -> str:
+    rows = []
+    for answer in folder.answers().values():
+        item = folder.items[answer.item]
+        rows.append(
+            {
+                "rater": answer.rater,
+                "item": answer.item,
+                "answer": JOINT.join(answer.answer),
+                "text": answer.text,
+                "seconds": "" if answer.seconds is None else repr(answer.seconds),
+                "version": str(answer.version),
+                "axis": item.axis or "",
+                "image": item.images[0] if item.images else "",
+                "role": item.role,
+            }
+        )
+    names = "rater item answer text seconds version axis image role".split()
+    return _table(names, rows)
+
+
+def _question_table(folder: StudyFolder) -> str:
+    rows = []
+    for item in folder.items.values():
+        rows.append(
+            {
+                "item": item.id,
+                "question": item.question,
+                "image": f"{IMAGES}/{item.images[0]}.png" if item.images else "",
+                "options": JOINT.join((*item.options, *item.special)),
+            }
+        )
+    return _table(["item", "question", "image", "options"], rows)
+
+
+def _table(names: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _without_formula(cell) for name, cell in row.items()})
+    return text.getvalue()
+
+
+def _without_formula(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
