@@ -7,6 +7,7 @@ This is the table of docs/reference/language-models.md:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from askew.errors import LanguageModelError
+from askew.errors import LanguageModelError, UsageError
 from askew.prompts.acceptance import requested_content
+from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.llm import CachingLLM, Completion, Message, Schema
 from askew.prompts.llm_writer import LLMWriter
 
@@ -151,6 +153,57 @@ def published(figure: str) -> list[Verdict]:
     return verdicts
 
 
+@dataclass(frozen=True)
+class ProposedAxes:
+    """Axes that the lexicon proposes for some prompts.
+
+    Attributes
+    ----------
+    prompts
+        Number of prompts.
+    axes
+        Pairs of a prompt and an axis.
+    refused
+        Prompts that the lexicon refuses.
+    texts
+        All counterfactual prompts.
+    """
+
+    prompts: int
+    axes: list[tuple[str, str]]
+    refused: list[str]
+    texts: list[str]
+
+    def wrong(self) -> list[tuple[str, str]]:
+        """Return the axes that a person judged as wrong."""
+        judged = [tuple(pair) for pair in _read("prompts.toml")["wrong"]]
+        return [pair for pair in self.axes if pair in judged]
+
+
+def propose(name: str) -> ProposedAxes:
+    """Return the lexicon's axes for a list of prompts in data/prompts.toml."""
+    prompts = _read("prompts.toml")[name]
+    axes = []
+    refused = []
+    texts: list[str] = []
+    for prompt in prompts:
+        try:
+            proposals = LexiconWriter().propose(prompt, None, 0)
+        except UsageError:
+            refused.append(prompt)
+            continue
+        for proposal in proposals:
+            axes.append((prompt, proposal.axis.name))
+            texts += proposal.counterfactuals.values()
+    return ProposedAxes(prompts=len(prompts), axes=axes, refused=refused, texts=texts)
+
+
+def digest() -> str:
+    """Return the digest of all counterfactual prompts of the lexicon for data/prompts.toml."""
+    texts = [*propose("given").texts, *propose("further").texts]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((DATA / name).read_text(encoding="utf-8"))
 
@@ -164,6 +217,7 @@ def main() -> None:
         "TIBET, figure 20": published("figure_20"),
         "TIBET, figure 23": published("figure_23"),
     }
+    _print_axes()
     print("| texts | number | accepted | rejected |\n|---|--:|--:|--:|")
     for name, verdicts in sets.items():
         accepted = sum(verdict.fault is None for verdict in verdicts)
@@ -171,6 +225,22 @@ def main() -> None:
     for verdict in [verdict for verdicts in sets.values() for verdict in verdicts]:
         if verdict.is_good != (verdict.fault is None):
             print(f"- {verdict.axis} {verdict.value!r}: {verdict.text!r}: {verdict.fault}")
+
+
+def _print_axes() -> None:
+    """Print the table of the lexicon's axes."""
+    print("| prompts | number | refused | axes | wrong axes |\n|---|--:|--:|--:|--:|")
+    for name in ("given", "further"):
+        proposed = propose(name)
+        wrong = proposed.wrong()
+        share = len(wrong) / len(proposed.axes)
+        print(
+            f"| {name} | {proposed.prompts} | {len(proposed.refused)} | {len(proposed.axes)} | "
+            f"{len(wrong)} ({share:.1%}) |"
+        )
+    if digest() != _read("prompts.toml")["judged"]:
+        print(f"The texts have changed: judge them, and write judged = {digest()!r}")
+    print()
 
 
 if __name__ == "__main__":

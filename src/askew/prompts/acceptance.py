@@ -256,6 +256,12 @@ def stated_value(axis: str, text: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
+def settles(axis: str, text: str) -> bool:
+    """Check whether a text states or denies a value of a catalogue's axis about its subject."""
+    stated = _stated_values(axis, text, ())
+    return bool(stated.accepted or stated.denied)
+
+
 def _similarity_fault(prompt: str, text: str) -> str | None:
     """Return the fault of a text that shares too little with a prompt of any language."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)

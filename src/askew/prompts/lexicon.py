@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from askew.errors import UsageError
 from askew.prompts import open_details as d
-from askew.prompts.axes import BIASCONNECT, catalogue, find_axis, find_catalogue_axis
+from askew.prompts.axes import BIASCONNECT, find_axis, find_catalogue_axis
 from askew.prompts.base import (
     AxesOn,
     AxisProposal,
@@ -29,6 +29,7 @@ from askew.prompts.base import (
     simplify,
 )
 from askew.prompts.counterfactuals import clause_end, counterfactuals
+from askew.prompts.fitting import COLLECTIVES, check_people, fitting_axes, is_stated
 from askew.prompts.languages import find_language
 from askew.prompts.llm import CompletionCache
 from askew.prompts.statements import (
@@ -37,7 +38,6 @@ from askew.prompts.statements import (
     find_statements,
     has_known_word,
     parse_prompt,
-    states,
 )
 from askew.prompts.vocabulary import adjectives, article, nouns, replace
 from askew.types import grouped
@@ -104,16 +104,15 @@ class LexiconWriter:
         check_alternatives(text)
         if axes is None:
             check_spelling(text)
+            check_people(text)
         names = self._fitting_axes(text) if axes is None else axes
         return [AxisProposal(find_axis(name), counterfactuals(prompt, name)) for name in names]
 
     def _fitting_axes(self, text: str) -> list[str]:
         """Return the names of the axes that fit a prompt."""
-        phrases = parse_prompt(text).phrases
-        kinds = [phrase.noun.kind if phrase.noun else "any" for phrase in phrases]
-        has_people = "person" in kinds
-        fitting = _axes_of_kind("person" if has_people else next(iter(kinds), "any"))
-        stated = [name for name in fitting if states(text, name)]
+        fitting = fitting_axes(text)
+        has_people = not set(BIASCONNECT).isdisjoint(fitting)
+        stated = [name for name in fitting if is_stated(text, name)]
         unstated = [name for name in fitting if name not in stated]
         if self.axes is None and has_people:
             unstated = [name for name in unstated if name in BIASCONNECT]
@@ -216,7 +215,8 @@ def check_spelling(prompt: str) -> None:
     if subject is None or subject.noun is not None:
         return
     word = parsed.lower_text(subject.noun_start, subject.end)
-    if len(word) < _LEAST_MISSPELLED or word in adjectives():
+    is_short = len(word) < _LEAST_MISSPELLED
+    if is_short or word in adjectives() or word in COLLECTIVES:
         return
     similar = [
         known
@@ -229,15 +229,6 @@ def check_spelling(prompt: str) -> None:
             f"{similar[0]!r}? If the word is right, name the axes, such as --axes gender,age, or "
             "let a language model propose axes with --llm openai/MODEL"
         )
-
-
-def _axes_of_kind(kind: str) -> list[str]:
-    """Return the names of the axes that apply to nouns of a kind."""
-    return [
-        name
-        for name, entry in catalogue().items()
-        if not entry.subject_kinds.isdisjoint({"any", kind})
-    ]
 
 
 def create(

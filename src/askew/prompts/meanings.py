@@ -19,6 +19,9 @@ _ARTICLES = frozenset("a an the".split())
 _MAX_NOUN_WORDS = 3
 """Greatest number of words of a noun that can be a value."""
 
+_AXES_OF_NOUNS = ("gender", "age")
+"""Axes whose values nouns of people state: "woman", "child"."""
+
 _MEANINGS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "meanings.toml").read_text(encoding="utf-8")
 )
@@ -201,7 +204,7 @@ def _worded_values(axis: str, entry: CatalogueAxis) -> Iterator[tuple[str, str]]
     yield from ((words, words) for words in entry.synonyms.get(OTHER, ()))
     if meaning.get("by_nation"):
         yield from ((nation, nation) for nation in _MEANINGS["nations"]["demonyms"].split())
-    for form, noun in nouns().items():
-        value = noun.implies.get(axis, "")
-        if value in entry.axis.values:
-            yield form, value
+    if axis in _AXES_OF_NOUNS:
+        for form, noun in nouns().items():
+            if axis in noun.implies:
+                yield form, noun.implies[axis]

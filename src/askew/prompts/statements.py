@@ -47,9 +47,7 @@ FUNCTION_WORDS = frozenset(
 _ADJECTIVE_ENDING = re.compile(
     r"(?:ful|less|ous|ish|ive|able|ible|ic|ed|ing|looking|esque|like)$|^(?:non|un)-?\w+ed$"
 )
-_DOER_ENDING = re.compile(
-    r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)s?$|(?:men|people)$"
-)
+DOER_ENDING = re.compile(r"(?:[^e]er|or|ist|ian|man|woman|ess|eer|smith|person)s?$|(?:men|people)$")
 _WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
 
 
@@ -322,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 def _person_by_ending(word: str) -> Noun | None:
     """Return the noun of a person that the ending of an unknown word implies: "falconer"."""
-    if len(word) < 5 or not _DOER_ENDING.search(word):
+    if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")
     singular = word[:-1] if is_plural else word
