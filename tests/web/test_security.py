@@ -114,7 +114,7 @@ def test_the_owner_reads_every_route(browser: Browser, route: str) -> None:
     assert answer.status == 200
     assert answer.headers["Content-Security-Policy"] == POLICY
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Referrer-Policy"] == "same-origin"
     assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert "<script" not in answer.body.decode("latin-1")
 

@@ -22,7 +22,7 @@ from askew.web.filters import (
 )
 from askew.web.marks_page import mark_form
 from askew.web.opened import OpenedRun
-from askew.web.shell import choice, page, sheet, table
+from askew.web.shell import choice, page, page_number, pager, sheet, table
 from askew.web.site import Site
 
 ON_A_PAGE = 96
@@ -37,8 +37,9 @@ def images_page(site: Site, request: HTTPRequest) -> Response:
     chosen = ImageFilter.of(request.query_params)
     marks = marks_of(run)
     images = list(selected(run.sets, chosen, marks))
-    number = _page_number(request.query_params.get("page", ""), len(images))
+    number = page_number(request.query_params.get("page", ""), len(images), ON_A_PAGE)
     base = f"/runs/{run.facts.id}/images"
+    last = -(-len(images) // ON_A_PAGE)
     start = (number - 1) * ON_A_PAGE
     shown = images[start : start + ON_A_PAGE]
     content = (
@@ -46,7 +47,7 @@ def images_page(site: Site, request: HTTPRequest) -> Response:
         _filter_form(run, chosen, base),
         tag("p", f"{words.plural(len(images), 'image')}.", class_="note"),
         _gallery(shown, chosen, marks, base),
-        _pages(chosen, base, number, len(images)),
+        pager(number, last, lambda target: chosen.address(base, page=str(target))),
     )
     title = chosen.sentence(run.sets)
     return page(title, sheet(title, *content), area="runs")
@@ -56,13 +57,6 @@ def marks_of(run: OpenedRun) -> HandMarks:
     """Return the marks by hand of a run."""
     annotations = run.annotations
     return HandMarks(corrected=annotations.labels, flagged=frozenset(annotations.flags))
-
-
-def _page_number(text: str, count: int) -> int:
-    last = max(1, -(-count // ON_A_PAGE))
-    return (
-        min(max(int(text), 1), last) if text.isascii() and text.isdigit() and len(text) < 7 else 1
-    )
 
 
 def _filter_form(run: OpenedRun, chosen: ImageFilter, base: str) -> Markup:
@@ -119,17 +113,6 @@ def _labels_in_brief(image: LabeledImage, axis: str) -> str:
             if wanted and isinstance(label, str):
                 texts.append(label)
     return words.shorten(", ".join(dict.fromkeys(texts)), 80) or "no label"
-
-
-def _pages(chosen: ImageFilter, base: str, number: int, count: int) -> Markup | None:
-    last = -(-count // ON_A_PAGE)
-    if last < 2:
-        return None
-    links = []
-    for text, target in (("Previous page", number - 1), ("Next page", number + 1)):
-        if 1 <= target <= last:
-            links.append(tag("a", text, href=chosen.address(base, page=str(target))))
-    return tag("p", f"Page {number} of {last}", *links, class_="pages")
 
 
 def image_page(site: Site, request: HTTPRequest) -> Response:

@@ -116,14 +116,14 @@ class RunIndex:
 
     def scan(self) -> list[Path]:
         """Look for new, changed and removed run folders, and return the folders to read."""
-        with self._transaction():
+        with self.transaction():
             known = dict(self._connection.execute("SELECT folder, stamp FROM runs"))
             present = {str(folder): stamp_of(folder) for folder in self.folders()}
             for folder in known.keys() - present.keys():
                 self._remove(run_id(Path(folder)))
             changed = [folder for folder, stamp in present.items() if known.get(folder) != stamp]
             for folder in changed:
-                self._put(_unread(Path(folder)), present[folder], ())
+                self.put(_unread(Path(folder)), present[folder], ())
             rows = self._connection.execute("SELECT folder FROM runs WHERE state = 'unread'")
             return [Path(folder) for (folder,) in rows]
 
@@ -131,8 +131,8 @@ class RunIndex:
         """Read the results of a run folder into the index, and return its facts."""
         stamp = stamp_of(folder)
         facts, images = read_run(folder)
-        with self._transaction():
-            self._put(facts, stamp, images)
+        with self.transaction():
+            self.put(facts, stamp, images)
         return facts
 
     def folders(self) -> Iterator[Path]:
@@ -180,7 +180,8 @@ class RunIndex:
         with self._lock:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
-    def _put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
+    def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
+        """Write a run and its images. A transaction must be open."""
         self._remove(facts.id)
         values = (
             facts.id,
@@ -206,7 +207,8 @@ class RunIndex:
         self._connection.execute("DELETE FROM images WHERE run = ?", (identity,))
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """Open a write transaction. It is carried out completely or not at all."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:

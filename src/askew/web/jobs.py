@@ -307,7 +307,8 @@ def new_identity() -> str:
 
 def heed_interrupts() -> None:
     """Let jobs be stopped, even if the app was started where Ctrl-C is ignored."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

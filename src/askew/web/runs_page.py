@@ -1,6 +1,7 @@
 """The list of runs: search, order, state and headline."""
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 from rich.filesize import decimal
@@ -10,11 +11,11 @@ from starlette.responses import Response
 from askew.pages import words
 from askew.pages.elements import bdi, tag
 from askew.web.index import ORDERS, RunFacts
-from askew.web.shell import choice, date_of, page, sheet, table
+from askew.web.shell import choice, date_of, page, page_number, pager, sheet, table
 from askew.web.site import Site
 
-MOST_ROWS = 500
-"""Largest number of runs that the list shows. A search shortens the list."""
+ON_A_PAGE = 100
+"""Number of runs on a page of the list."""
 
 SHOWN_PROMPTS = 2
 """Number of prompts of a run in its row."""
@@ -41,10 +42,17 @@ def runs_page(site: Site, request: HTTPRequest) -> Response:
     if order not in ORDERS:
         order = "changed"
     runs = site.index.runs(query, order)
+    number = page_number(request.query_params.get("page", ""), len(runs), ON_A_PAGE)
+    start = (number - 1) * ON_A_PAGE
+
+    def address(target: int) -> str:
+        return f"/?{urlencode({'q': query, 'sort': order, 'page': target})}"
+
     content = (
         _search(query, order),
         tag("p", _count(len(runs), unread, query), class_="note"),
-        _list(runs[:MOST_ROWS]) if runs else _nothing(site, query),
+        _list(runs[start : start + ON_A_PAGE]) if runs else _nothing(site, query),
+        pager(number, -(-len(runs) // ON_A_PAGE), address),
     )
     refresh = REFRESH if unread else None
     return page("Runs", sheet("Runs", *content), area="runs", refresh=refresh)
@@ -70,8 +78,6 @@ def _count(count: int, unread: int, query: str) -> str:
     text = words.plural(count, "run")
     if query:
         text += f" with “{words.shorten(query, 60)}”"
-    if count > MOST_ROWS:
-        text += f"; the first {MOST_ROWS} are listed"
     if unread:
         text += f". askew is reading {words.plural(unread, 'run')}"
     return f"{text}."

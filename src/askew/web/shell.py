@@ -1,6 +1,6 @@
 """The frame of all pages of the app: head, bar, forms and small elements."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from importlib import resources
@@ -170,6 +170,34 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> 
         ]
         body.append(tag("tr", tag("th", first, scope="row"), *cells))
     return tag("table", tag("thead", head), tag("tbody", *body), class_=f"records {kind}")
+
+
+def page_number(text: str, count: int, on_a_page: int) -> int:
+    """Return the number of a page of a list, from the query of an address.
+
+    Parameters
+    ----------
+    text
+        The number in the query. Any other text is the first page.
+    count
+        Number of entries of the list.
+    on_a_page
+        Number of entries of a page.
+    """
+    last = max(1, -(-count // on_a_page))
+    is_number = text.isascii() and text.isdigit() and len(text) < 7
+    return min(max(int(text), 1), last) if is_number else 1
+
+
+def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | None:
+    """Return links to the pages before and after a page of a list; None for a single page."""
+    if last < 2:
+        return None
+    links = []
+    for text, target in (("Previous page", number - 1), ("Next page", number + 1)):
+        if 1 <= target <= last:
+            links.append(tag("a", text, href=address(target)))
+    return tag("p", f"Page {number} of {last}", *links, class_="pages")
 
 
 def date_of(seconds: float) -> str:
