@@ -149,7 +149,7 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
     killed: list[int] = []
 
     def kill(engine: RayEngine) -> None:
-        while not ended.wait(rng.uniform(0.2, 1.0)) and len(killed) < 20:
+        while not ended.wait(rng.uniform(0.5, 2.0)) and len(killed) < 20:
             processes = engine.processes
             if processes:
                 killed.append(rng.choice(processes))
@@ -157,9 +157,7 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
 
     def audit(**shared: Any) -> Any:
         prompts = [f"a photo of a {word}" for word in "nurse doctor chef pilot".split()]
-        return askew.audit(
-            prompts, axes=["gender", "age"], model="studio/planted", images=64, **shared
-        )
+        return askew.audit(prompts, axes=["gender"], model="studio/planted", images=64, **shared)
 
     with RayEngine(2) as engine:
         killer = threading.Thread(target=kill, args=(engine,))
