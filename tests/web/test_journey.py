@@ -85,7 +85,7 @@ def test_an_owner_starts_looks_corrects_and_compares(
         assert int(re.sub(r"\D", "", after)) < int(re.sub(r"\D", "", before))
         page.click("text=All runs")
         for name in ("own", "nurse-again"):
-            page.locator("tr", has=page.locator(f"a:text-is('{name}')")).locator("input").check()
+            page.locator("tr", has=page.locator(f"bdi:text-is('{name}')")).locator("input").check()
         page.click("text=Compare the selected runs")
         assert "askew compare" in page.locator(".kicker").inner_text()
         assert messages == []
