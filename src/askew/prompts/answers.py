@@ -33,7 +33,6 @@ REMARK = re.compile(
 )
 """Beginning of an answer that refuses, or that talks about itself."""
 
-_OPEN_END = re.compile(r"[\[{][^\]}]*\Z")
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
 _STRAY = re.compile('[,;"“”„«»()\\[\\]{}<>`*]')
@@ -132,7 +131,7 @@ def _reason_without_value(text: str, answer: Completion) -> str:
         return "it contains only reasoning" if answer.text.strip() else "it was empty"
     if REMARK.match(text):
         return f"it is a remark, not JSON: {_quote(text)}"
-    if _OPEN_END.search(text):
+    if max(map(text.rfind, "[{")) > max(map(text.rfind, "]}")):
         return "its JSON ends before its last bracket"
     return f"it is not valid JSON: {_quote(text)}"
 
