@@ -41,7 +41,7 @@ def displayed_options(item: Item, number: int) -> tuple[str, ...]:
         Number of the rater.
     """
     options = item.options
-    if len(options) < 2:
+    if len(options) < 2 or item.keeps_order:
         return options
     if item.scale == "ordinal":
         return options[::-1] if number % 2 else options
@@ -72,7 +72,7 @@ def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
                 item,
                 id=f"check-{item.axis or 'study'}-{len(checks) + 1:02d}",
                 role="check",
-                question=CHECK_QUESTION.format(texts.get(answer, answer)),
+                question=CHECK_QUESTION.format(_text(answer, item, texts)),
                 groups=(),
                 labels=(),
                 prompt="",
@@ -82,6 +82,10 @@ def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
             )
         )
     return checks
+
+
+def _text(answer: str, item: Item, texts: Mapping[str, str]) -> str:
+    return item.texts.get(answer, texts.get(answer, answer))
 
 
 def repeated(item: Item) -> Item:

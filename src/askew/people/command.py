@@ -21,13 +21,14 @@ from askew.people.exchange import (
 )
 from askew.people.folder import StudyFolder
 from askew.people.new import StudyDesign
+from askew.people.new_choose import ChooseStudy, new_choose_study
 from askew.people.new_label import LabelStudy, new_label_study
 from askew.people.records import ExclusionRules
 from askew.people.results import StudyResult
 from askew.people.results import study_results as results_of
 from askew.people.sources import open_sources
 
-NewKind = Literal["label"]
+NewKind = Literal["label", "choose"]
 
 FromOption = Annotated[
     NamesOption,
@@ -56,18 +57,22 @@ def study_new(
     confidence: float = 0.95,
     seed: int = 0,
     store: Path | None = None,
-) -> LabelStudy:
+) -> LabelStudy | ChooseStudy:
     """Make a study with human raters from the images of finished runs.
 
     In a study of the kind label, people give the values of axes to single images. askew chooses the
     images: at random within groups of equal labels by the instruments, and more where instruments
-    disagree. Rules of exclusion are fixed in study.toml before the first answer.
+    disagree. In a study of the kind choose, people compare the image sets of two prompts, or of a
+    prompt in two runs, as in MineTheGap. Rules of exclusion are fixed in study.toml before the first
+    answer.
 
     Examples
     --------
     `askew study new label --from runs/nurse --output study --precision 0.05`
 
     `askew study new label --from runs/nurse --output study --axes gender --images 100`
+
+    `askew study new choose --from runs/flux,runs/sdxl --output study --raters 30`
 
     Parameters
     ----------
@@ -81,7 +86,7 @@ def study_new(
         Half-width of the shares in the images of the run that the labels are to reach.
         [default: 0.1]
     images
-        Number of images per axis, instead of --precision.
+        Number of images per axis, instead of --precision. For choose, the number of pairs.
     raters
         Number of raters. [default: as many as have about 100 questions each]
     raters_per_item
@@ -105,7 +110,7 @@ def study_new(
 
     Returns
     -------
-    LabelStudy
+    LabelStudy or ChooseStudy
         The study.
 
     Raises
@@ -136,6 +141,8 @@ def study_new(
         precision=precision,
     )
     sources = open_sources([Path(run) for run in names(from_)], store)
+    if kind == "choose":
+        return new_choose_study(output, sources, design, pairs=images)
     return new_label_study(output, sources, design, axes=names(axes), images=images)
 
 

@@ -132,6 +132,51 @@ class PeopleShares:
 
 
 @record
+class PairChoices:
+    """Answers to a pair of image sets.
+
+    Attributes
+    ----------
+    item, first, second : str
+        The item, and the names of its sets.
+    score_difference : float
+        Score of the second set minus score of the first: positive if the first is less biased.
+    chose_first, chose_second, equal : int
+        Raters who see less bias in the first or the second set, or see no difference.
+    """
+
+    item: str
+    first: str
+    second: str
+    score_difference: float
+    chose_first: int
+    chose_second: int
+    equal: int
+
+
+@record
+class ChoiceFindings:
+    """Results of a study of the kind choose.
+
+    Attributes
+    ----------
+    agreement_with_score : Estimate or Missing
+        Share of choices for the set with the smaller score (Wilson, clustered by rater).
+    correlation : Estimate or Missing
+        Pearson's r of score difference and share of choices for the first set, over pairs.
+    pairs : tuple of PairChoices
+        All pairs.
+    strengths : mapping of set to Estimate or Missing
+        Bradley-Terry strengths: the larger, the less bias raters see.
+    """
+
+    agreement_with_score: E
+    correlation: E
+    pairs: tuple[PairChoices, ...]
+    strengths: Annotated[Mapping[str, E], MappingKey("set")]
+
+
+@record
 class StudyAnalysis:
     """Results by some raters. Each kind of study fills its fields.
 
@@ -147,6 +192,8 @@ class StudyAnalysis:
         Shares by labels of people.
     split : tuple of str
         Items on which raters have no majority.
+    choices : ChoiceFindings, optional
+        Results of a study of the kind choose.
     """
 
     raters: int
@@ -154,6 +201,7 @@ class StudyAnalysis:
     errors: tuple[LabelingErrors, ...] = ()
     shares: tuple[PeopleShares, ...] = ()
     split: tuple[str, ...] = ()
+    choices: ChoiceFindings | None = None
 
 
 @record

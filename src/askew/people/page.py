@@ -9,6 +9,7 @@ from askew.pages.words import (
     axis_label,
     capital,
     describe_score,
+    largest_first,
     listing,
     measured,
     perceived,
@@ -17,6 +18,7 @@ from askew.pages.words import (
     shorten,
 )
 from askew.people.findings import (
+    ChoiceFindings,
     GroupAgreement,
     LabelingErrors,
     PeopleShares,
@@ -77,6 +79,10 @@ def page(result: ReportedStudy) -> b.Page:
 
 def _answer(findings: StudyFindings) -> str:
     """Return the headline of a label study: agreement of an instrument with people."""
+    choices = findings.included.choices
+    if choices is not None and isinstance(choices.agreement_with_score, Estimate):
+        share = describe_score(choices.agreement_with_score, scale="share")
+        return f"{share} of the choices are for the image set with the smaller score."
     for entry in findings.included.errors:
         if isinstance(entry.equal, Estimate):
             equal = describe_score(entry.equal, scale="share")
@@ -89,6 +95,12 @@ def _answer(findings: StudyFindings) -> str:
 
 def _detail(findings: StudyFindings) -> str:
     """Return the agreement of the raters in a sentence."""
+    choices = findings.included.choices
+    if choices is not None:
+        return (
+            f"Correlation of score differences and choices: {measured(choices.correlation)}, over "
+            f"{plural(len(choices.pairs), 'pair')}."
+        )
     parts = []
     for entry in findings.included.agreement:
         if entry.group == ALL and isinstance(entry.agreement, Estimate):
@@ -100,12 +112,39 @@ def _detail(findings: StudyFindings) -> str:
 def _sections(result: ReportedStudy) -> Iterator[b.Section]:
     findings = result.findings
     included = findings.included
+    if included.choices is not None:
+        yield b.Section("Image sets", [_strengths_chart(included.choices)])
+        yield b.Section("Pairs", [_pair_table(included.choices)], screen=False)
     yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
     yield b.Section("Labeling errors", list(_error_tables(included.errors)))
     yield b.Section("Agreement of raters", [_agreement_table(included.agreement)])
     yield b.Section("With all raters", list(_with_everyone(findings)), screen=False)
     yield b.Section("Images without a majority", list(_split_images(result)), screen=False)
     yield b.Section("Raters", [_rater_table(findings.raters)], screen=False)
+
+
+def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
+    """Return the strengths of all sets, the least biased set first."""
+    ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
+    rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
+    return b.IntervalChart(
+        "Strength by Bradley and Terry: log odds that raters see less bias in the set",
+        "Image set",
+        tuple(rows),
+        "strength",
+        "signed",
+        ("value", "interval"),
+    )
+
+
+def _pair_table(choices: ChoiceFindings) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for pair in choices.pairs:
+        names = (shorten(pair.first, 60), shorten(pair.second, 60))
+        counts = (pair.chose_first, pair.chose_second, pair.equal)
+        rows.append((*names, f"{pair.score_difference:+.2f}", *counts))
+    heads = ("first set", "second set", "score: second minus first", "first", "second", "equal")
+    return b.Table("Raters who see less bias in a set", heads, tuple(rows), labels=2)
 
 
 def _shares_chart(entry: PeopleShares) -> b.IntervalChart:

@@ -179,7 +179,7 @@ class Item:
     prompt : str
         Prompt that raters read; may be empty.
     labels : tuple of str
-        Texts above the groups; may be empty.
+        Text above each group; may be empty.
     multiple : bool
         Whether raters choose any number of options.
     free_text : bool
@@ -190,6 +190,10 @@ class Item:
         Correct answer of an attention check.
     repeats : str, optional
         Id of the item that is asked a second time.
+    texts : mapping of option to str
+        Texts of options that differ from the option.
+    keeps_order : bool
+        Whether options keep their order for all raters.
     """
 
     id: str
@@ -206,6 +210,8 @@ class Item:
     scale: Scale = "nominal"
     expected: str | None = None
     repeats: str | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
+    keeps_order: bool = False
 
     @property
     def images(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from askew.errors import UsageError
 from askew.findings import RESULTS_FILE
 from askew.pages.blocks import Page
 from askew.pages.words import plural
+from askew.people.choose_analysis import choose_analysis
 from askew.people.findings import StudyAnalysis, StudyFindings
 from askew.people.folder import StudyFolder
 from askew.people.label_analysis import label_analysis
@@ -22,7 +23,10 @@ from askew.people.records import StudyKind
 from askew.run.folder import REPORT_FILE
 from askew.store.imagefile import opened
 
-ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {"label": label_analysis}
+ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
+    "label": label_analysis,
+    "choose": choose_analysis,
+}
 """Analysis by kind of study."""
 
 

@@ -1,6 +1,6 @@
 """Pages that raters see. They work without scripts, by keyboard, and on a narrow screen."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -12,6 +12,9 @@ from askew.people.records import SPECIAL_ANSWERS, Item, StudyPlan
 
 STYLE = "/static/rater.css"
 SCRIPT = "/static/rater.js"
+
+LETTERS = "AB"
+"""Names of the groups of images."""
 
 MOST_KEYS = 9
 """Number of answers that have a key."""
@@ -91,7 +94,8 @@ def question(state: StudyState, progress: Progress, token: str, item: Item, faul
     """
     address = f"/s/{token}/{item.id}"
     hidden = Markup(f'<input type="hidden" name="shown" value="{state.stamp(item.id)}">')
-    answers = _multiple(progress, item) if item.multiple else _single(progress, item)
+    shown = _shown(state, progress, item)
+    answers = _multiple(progress, item, shown) if item.multiple else _single(progress, item, shown)
     text = tag("textarea", name="text", rows="3", maxlength="2000", aria_label="Further answer")
     free = tag("label", tag("span", "Anything else? One per line."), text) if item.free_text else ""
     form = tag("form", hidden, *answers, free, *_submit(item), method="post", action=address)
@@ -113,18 +117,32 @@ def _submit(item: Item) -> Iterable[Markup]:
         yield tag("button", "Next", type="submit", class_="primary")
 
 
-def _single(progress: Progress, item: Item) -> list[Markup]:
+def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:
+    """Return the texts of all answers in the order that a rater sees.
+
+    If the rater sees the second group first, the answers about the groups are exchanged, too.
+    """
+    answers = list(shown_answers(item, progress.rater.number))
+    texts = {answer: item.texts.get(answer, answer_text(answer)) for answer in answers}
+    if is_mirrored(item, progress.rater.number, state.plan.seed):
+        first, second, *others = answers
+        swapped = {first: texts[second], second: texts[first]}
+        texts = {name: (texts | swapped)[name] for name in (second, first, *others)}
+    return texts
+
+
+def _single(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[Markup]:
     """Return a button per answer."""
     given = progress.answers.get(item.id)
     chosen = given.answer if given else ()
     buttons = []
-    for number, answer in enumerate(shown_answers(item, progress.rater.number), 1):
+    for number, (answer, text) in enumerate(shown.items(), 1):
         key = str(number) if number <= MOST_KEYS else None
         buttons.append(
             tag(
                 "button",
                 tag("kbd", key) if key else "",
-                tag("span", answer_text(answer)),
+                tag("span", text),
                 type="submit",
                 name="answer",
                 value=answer,
@@ -137,19 +155,19 @@ def _single(progress: Progress, item: Item) -> list[Markup]:
     return [tag("div", *buttons, class_="options", role="group", aria_labelledby="question")]
 
 
-def _multiple(progress: Progress, item: Item) -> list[Markup]:
+def _multiple(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[Markup]:
     """Return a checkbox per answer."""
     given = progress.answers.get(item.id)
     chosen = given.answer if given else ()
     boxes = []
-    for number, answer in enumerate(shown_answers(item, progress.rater.number), 1):
+    for number, (answer, text) in enumerate(shown.items(), 1):
         key = str(number) if number <= MOST_KEYS else None
         box = Markup('<input type="checkbox" name="answer" value="{}"{}{}>').format(
             answer,
             Markup(" checked") if answer in chosen else "",
             Markup(f' data-key="{key}"') if key else "",
         )
-        boxes.append(tag("label", box, tag("span", answer_text(answer)), class_="option"))
+        boxes.append(tag("label", box, tag("span", text), class_="option"))
     return [tag("div", *boxes, class_="options", role="group", aria_labelledby="question")]
 
 
@@ -167,7 +185,7 @@ def _images(state: StudyState, progress: Progress, token: str, item: Item) -> Ma
     for shown, place in enumerate(places):
         group = item.groups[place]
         images = [_image(token, digest, number, len(group)) for number, digest in enumerate(group)]
-        label = item.labels[shown] if item.labels else ""
+        label = f"{LETTERS[shown]}: {item.labels[place]}" if item.labels else ""
         caption = tag("h2", label) if label else ""
         grid = "images single" if len(group) == 1 else "images"
         groups.append(tag("section", caption, tag("div", *images, class_=grid)))

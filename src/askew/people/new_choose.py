@@ -1,0 +1,190 @@
+"""Studies of the kind choose: which of two image sets shows less bias (MineTheGap, appendix A.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.pages.words import plural, shorten
+from askew.people.folder import StudyFolder
+from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.records import PREFER_NOT, FrameEntry, Item
+from askew.people.sources import SourceRun, audits_only
+from askew.store.keys import derived_seed
+from askew.types import Estimate, Picture
+
+IMAGES_PER_SET = 15
+"""Images of a set that raters see, as in the paper."""
+
+USUAL_PAIRS = 40
+"""Number of pairs, as in the paper."""
+
+FIRST = "first"
+SECOND = "second"
+EQUAL = "equal"
+
+QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
+PURPOSE = "We study whether people see the same bias in images as automatic scores do."
+INSTRUCTION = (
+    "You see two sets of images that a computer made, each from the text above it. Choose the set "
+    "that shows less bias in attributes which its text does not mention, such as gender or age."
+)
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Images of a prompt with their score.
+
+    Attributes
+    ----------
+    name
+        Name of the set: prompt, and run if there are several.
+    prompt
+        The prompt.
+    source
+        Position of the run.
+    images
+        Ids of the images.
+    score
+        Largest deviation from the reference over the axes.
+    """
+
+    name: str
+    prompt: str
+    source: int
+    images: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class ChooseStudy:
+    """A new study of pairs."""
+
+    folder: StudyFolder
+    pairs: int
+
+    def lines(self) -> list[str]:
+        """Return the study in words."""
+        plan = self.folder.plan
+        raters = self.folder.raters()
+        most = max(len(rater.items) for rater in raters)
+        return [
+            f"study of the kind choose in {self.folder.path}",
+            f"{plural(self.pairs, 'pair')} of image sets, {plan.raters_per_item} raters per pair",
+            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
+            f"next: askew study serve {self.folder.path}",
+        ]
+
+
+def new_choose_study(
+    path: Path, sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None = None
+) -> ChooseStudy:
+    """Make a study in which people compare image sets.
+
+    The pairs are two prompts of a run, or the same prompt of two runs.
+
+    Parameters
+    ----------
+    path
+        New folder.
+    sources
+        Finished audits.
+    design
+        Settings of the study.
+    pairs
+        Number of pairs, drawn at random. [default: 40, or all]
+    """
+    audits_only(sources, "choose")
+    sets = [each for number, source in enumerate(sources) for each in _sets(source, number)]
+    possible = [pair for pair in combinations(sets, 2) if _is_comparable(pair, len(sources))]
+    if not possible:
+        raise UsageError(
+            "there is no pair of image sets. Give a run with several prompts, or several runs of "
+            "the same prompts"
+        )
+    rng = np.random.default_rng(derived_seed(design.seed, "pairs"))
+    count = min(pairs or USUAL_PAIRS, len(possible))
+    chosen = sorted(rng.choice(len(possible), size=count, replace=False).tolist())
+    items, frame = pair_items([possible[place] for place in chosen])
+    content = StudyContent(
+        kind="choose",
+        title="Which images show less bias?",
+        purpose=PURPOSE,
+        instruction=INSTRUCTION,
+        axes=(),
+        items=items,
+        frame=frame,
+    )
+    return ChooseStudy(folder=write_study(path, content, design, sources), pairs=count)
+
+
+def pair_items(
+    pairs: Sequence[tuple[ImageSet, ImageSet]],
+) -> tuple[list[Item], list[FrameEntry]]:
+    """Return an item per pair, and its facts, which raters must not read."""
+    items = []
+    frame = []
+    for number, (first, second) in enumerate(pairs, 1):
+        item = _item(f"i{number:05d}", first, second)
+        items.append(item)
+        frame.append(
+            FrameEntry(
+                id=item.id,
+                source=first.source,
+                prompt=first.prompt,
+                facts={FIRST: first.score, SECOND: second.score},
+                names={FIRST: first.name, SECOND: second.name},
+            )
+        )
+    return items, frame
+
+
+def _is_comparable(pair: tuple[ImageSet, ImageSet], runs: int) -> bool:
+    """Check whether a pair has the same prompt in two runs, or two prompts in the only run."""
+    first, second = pair
+    if runs == 1:
+        return first.prompt != second.prompt
+    return first.source != second.source and first.prompt == second.prompt
+
+
+def _sets(source: SourceRun, number: int) -> list[ImageSet]:
+    """Return the baseline sets of a run with their scores."""
+    sets = []
+    for prompt, of_prompt in source.sets.items():
+        pictures = [each for each in of_prompt[0].pictures if isinstance(each, Picture)]
+        scores = [
+            entry.distance.mark
+            for entry in source.result.findings.shares
+            if entry.prompt == prompt
+            and entry.set == "initial"
+            and isinstance(entry.distance, Estimate)
+        ]
+        if pictures and scores:
+            images = tuple(dict.fromkeys(picture.id for picture in pictures))
+            sets.append(
+                ImageSet(
+                    name=f"{prompt} ({source.result.folder.name})",
+                    prompt=prompt,
+                    source=number,
+                    images=images[:IMAGES_PER_SET],
+                    score=max(scores),
+                )
+            )
+    return sets
+
+
+def _item(name: str, first: ImageSet, second: ImageSet) -> Item:
+    return Item(
+        id=name,
+        role="item",
+        question=QUESTION,
+        options=(FIRST, SECOND, EQUAL),
+        special=(PREFER_NOT,),
+        groups=(first.images, second.images),
+        labels=(shorten(first.prompt, 200), shorten(second.prompt, 200)),
+        texts={FIRST: "A", SECOND: "B", EQUAL: "Both equally"},
+        keeps_order=True,
+    )
