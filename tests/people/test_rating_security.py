@@ -115,6 +115,14 @@ def test_a_script_that_sends_too_many_requests_is_refused(study: StudyFolder) ->
     assert not state.is_busy("another token")
 
 
+def test_all_images_of_a_question_are_sent_at_once(
+    client: RaterClient, study: StudyFolder, token: str
+) -> None:
+    address = f"/s/{token}/image/{image_of(study)}"
+    statuses = [client.get(address).status for _ in range(2 * MOST_REQUESTS)]
+    assert set(statuses) == {200}
+
+
 def test_secrets_are_not_stored(study: StudyFolder) -> None:
     tokens = links_of(study)
     content = b"".join(file.read_bytes() for file in study.path.glob("*.*l"))

@@ -78,7 +78,8 @@ class RaterApp:
             progress = await run_in_threadpool(self._state.progress, token)
             if progress is None:
                 return self._message(404, "Unknown link", UNKNOWN)
-            if self._state.is_busy(token):
+            # a question may show dozens of images, which a browser loads at once
+            if "digest" not in request.path_params and self._state.is_busy(token):
                 return self._message(429, "Too many requests", BUSY)
             try:
                 return await page(request, progress, token)
