@@ -106,7 +106,7 @@ PLANNED = ("audit", "interact", "map", "mine", "edit", "classify", "mitigate", "
 """Commands that have a dry run."""
 
 ELSEWHERE = re.compile(
-    r"(diffusers|folder|transformers|clip|openai)/|--(preset|masks)|"
+    r"(diffusers|folder|transformers|clip|openai|study)/|--(preset|masks)|"
     r"--(mined|baseline-run|reference|mitigated|mitigation) \S*runs/"
 )
 """Names in commands that are not available here: weights, a server, foreign images, long runs."""

@@ -173,7 +173,7 @@ def test_an_amplification_that_is_not_significant_is_reported_as_such() -> None:
     assert sum_text == "0.89 [0.06, 3.20], not significantly above chance (p = 0.080)"
 
 
-def test_robustness_states_the_number_of_simulations_and_explains_a_dash() -> None:
+def test_robustness_states_the_number_of_simulations_and_leaves_absent_scores_out() -> None:
     absent = Missing("not_asked", "no edge")
     moved = replace(estimate(0.1, 0.0, 0.2, 3), interval="t over simulations")
     console = Console(width=200, file=StringIO(), record=True)
@@ -182,7 +182,8 @@ def test_robustness_states_the_number_of_simulations_and_explains_a_dash() -> No
     )
     text = " ".join(console.export_text().split())
     assert "mean of 3 simulations, with interval" in text
-    assert "–: no edge, or no such pair" in text
+    assert "The graph has no edge that could be lost." in text
+    assert "–" not in text
 
 
 def test_a_share_of_kept_edges_states_the_number_of_edges() -> None:
