@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 from askew.cli import run
-from askew.people.exchange import import_answers, label_studio_tasks
+from askew.people.exchange import import_answers, label_studio_config, label_studio_tasks
 from askew.people.folder import StudyFolder
+from askew.people.records import CANNOT_TELL
 from askew.people.results import study_results
 from planted_raters import answers, planted_study
 
@@ -23,7 +25,8 @@ def study(tmp_path: Path) -> StudyFolder:
     folder, truth = planted_study(tmp_path / "study", rng, images=40, labeled=24, raters=4)
     empty = copytree(folder.path, tmp_path / "empty")
     assert empty.is_dir()
-    folder.write_answers(answers(folder, truth, rng))
+    first, *others = answers(folder, truth, rng)
+    folder.write_answers([replace(first, answer=(CANNOT_TELL,)), *others])
     return StudyFolder.opened(folder.path)
 
 
@@ -104,3 +107,13 @@ def test_label_studio_gets_no_label_of_an_instrument(study: StudyFolder) -> None
     text = json.dumps(label_studio_tasks(study))
     assert "planted" not in text
     assert "stratum" not in text
+
+
+def test_all_choices_of_the_tasks_are_in_the_interface(study: StudyFolder) -> None:
+    config = label_studio_config(study)
+    chosen = set()
+    for task in label_studio_tasks(study):
+        for annotation in task["annotations"]:
+            chosen.update(annotation["result"][0]["value"]["choices"])
+    assert "I cannot tell" in chosen
+    assert [choice for choice in chosen if f'<Choice value="{choice}"/>' not in config] == []

@@ -124,17 +124,17 @@ def import_answers(
 
 
 def label_studio_config(folder: StudyFolder) -> str:
-    """Return the labeling interface of a study for Label Studio."""
-    item = next(item for item in folder.items.values() if item.role == "item")
-    options = [*item.options, *item.special]
+    """Return the labeling interface of a study for Label Studio, with the options of all items."""
+    items = folder.items.values()
+    options = dict.fromkeys(name for item in items for name in (*item.options, *item.special))
+    is_multiple = any(item.multiple for item in items)
     choices = Markup("").join(
-        Markup('<Choice value="{}" alias="{}"/>').format(SPECIAL_ANSWERS.get(name, name), name)
-        for name in options
+        Markup('<Choice value="{}"/>').format(SPECIAL_ANSWERS.get(name, name)) for name in options
     )
-    kind = "multiple" if item.multiple else "single"
+    kind = "multiple" if is_multiple else "single"
     return (
         "<View>"
-        '<Header value="$question"/>'
+        '<Header name="question" value="$question"/>'
         f'<Image name="{OBJECT}" value="$image"/>'
         f'<Choices name="{CONTROL}" toName="{OBJECT}" choice="{kind}" showInLine="true">'
         f"{choices}</Choices></View>"
@@ -164,7 +164,7 @@ def _annotation(answer: AnswerRecord, number: int) -> dict[str, Any]:
         "from_name": CONTROL,
         "to_name": OBJECT,
         "type": "choices",
-        "value": {"choices": list(answer.answer)},
+        "value": {"choices": [SPECIAL_ANSWERS.get(name, name) for name in answer.answer]},
     }
     if answer.text:
         result["meta"] = {"text": [answer.text]}
