@@ -18,7 +18,7 @@ from askew import registry
 ROOT = Path(askew.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "types", "environment", "console", "addresses", "messages"),
+    ("errors", "types", "environment", "console", "addresses", "messages", "listening"),
     ("stats",),
     ("store.entries", "store.files", "store.foreign", "store.imagefile", "prompts.base", "hosted"),
     ("prompts",),

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from askew.console import write
-from askew.errors import MissingPackage, UsageError
+from askew.errors import UsageError
+from askew.listening import check_packages
 from askew.options import Flag, NamesOption, names
 from askew.pages.words import plural
 from askew.people.assignment import with_new_links
@@ -199,8 +200,7 @@ def study_serve(
     MissingPackage
         If the packages of the extra `web` are not installed.
     """
-    for package in ("starlette", "uvicorn"):
-        MissingPackage.unless_installed(package, "web", "`askew study serve`")
+    check_packages("askew study serve")
     from askew.people.rating.server import Address, StudyServer
 
     folder = StudyFolder.opened(study)

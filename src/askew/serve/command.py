@@ -7,12 +7,12 @@ from cyclopts import Parameter
 
 from askew import registry
 from askew.console import write
-from askew.errors import MissingPackage, UsageError
+from askew.errors import UsageError
+from askew.listening import HOST, Listener, check_packages, listen
 from askew.models.base import Model
 from askew.options import SettingsOption, TextsOption, key_values, several
 from askew.serve.faults import FAULTS, Fault
 
-HOST = "127.0.0.1"
 """The server is reachable from this machine only."""
 
 PORT = 8787
@@ -59,8 +59,7 @@ def serve_model(
         If the packages of the extra `web` are not installed.
     """
     faults = [Fault.parse(text) for text in several(fault)]
-    for package in ("starlette", "uvicorn"):
-        MissingPackage.unless_installed(package, "web", "`askew serve-model`")
+    check_packages("askew serve-model")
     chosen = registry.model(model, **key_values(model_args or {}, "-M"))
     if not isinstance(chosen, Model):
         raise UsageError(
@@ -74,22 +73,7 @@ def serve_model(
 
 def _run(app: object, port: int, name: str) -> None:
     """Serve an application until Ctrl-C."""
-    import socket
-
-    import uvicorn
-
-    try:
-        listener = socket.create_server((HOST, port))
-    except OSError as error:
-        raise UsageError(
-            f"the port {port} cannot be used ({error.strerror}). Choose another port: --port 0 "
-            "takes a free one"
-        ) from error
-    url = f"http://{HOST}:{listener.getsockname()[1]}/v1"
-    write(f"serving {name} at {url}. Press Ctrl-C to stop\n")
+    listener = Listener(app, listen(HOST, port))
+    write(f"serving {name} at http://{HOST}:{listener.port}/v1. Press Ctrl-C to stop\n")
     sys.stdout.flush()
-    config = uvicorn.Config(app, log_level="warning", server_header=False)  # type: ignore[arg-type]
-    try:
-        uvicorn.Server(config).run(sockets=[listener])
-    except KeyboardInterrupt:
-        return
+    listener.run()

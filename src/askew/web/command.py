@@ -7,7 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from askew.console import write
-from askew.errors import MissingPackage, UsageError
+from askew.errors import UsageError
+from askew.listening import check_packages
 from askew.options import Flag
 
 PORT = 8765
@@ -55,8 +56,7 @@ def serve(
     MissingPackage
         If the packages of the extra `web` are not installed.
     """
-    for package in ("starlette", "uvicorn"):
-        MissingPackage.unless_installed(package, "web", "`askew serve`")
+    check_packages("askew serve")
     folders = [Path(run) for run in runs] or [Path("runs")]
     for folder in folders:
         if runs and not folder.is_dir():

@@ -13,6 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, unquote_to_bytes
 
+from askew.listening import HOST
 from askew.web.session import Session
 
 Scope = MutableMapping[str, Any]
@@ -20,9 +21,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-HOST = "127.0.0.1"
-"""The app is reachable from this machine only."""
 
 MOST_ADDRESS = 4096
 """Largest number of bytes of a path with its query."""
@@ -33,14 +31,21 @@ POLICY = (
 )
 """Content security policy of all answers. Nothing may run."""
 
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
+Headers = tuple[tuple[bytes, bytes], ...]
+
+ISOLATING_HEADERS: Headers = (
     (b"x-content-type-options", b"nosniff"),
-    # with no-referrer, browsers would send forms with the origin "null"
-    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
+)
+"""Headers by which a browser keeps other pages away from an answer."""
+
+HEADERS: Headers = (
+    (b"content-security-policy", POLICY.encode()),
+    # with no-referrer, browsers would send forms with the origin "null"
+    (b"referrer-policy", b"same-origin"),
+    *ISOLATING_HEADERS,
 )
 
 FORBIDDEN = re.compile("[\x00-\x1f\x7f\\\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -106,7 +111,7 @@ class Gate:
             reason = "open the address that `askew serve` printed. It works once"
             await _reply(send, 401, f"askew: {reason}\n".encode(), "text/plain")
             return
-        await self._app(scope, receive, _with_headers(send))
+        await self._app(scope, receive, with_headers(send, HEADERS))
 
     def refusal(self, scope: Scope) -> Refusal | None:
         """Return why a request is refused; None if it may be answered.
@@ -234,13 +239,23 @@ def _user() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
-def _with_headers(send: Send) -> Send:
-    """Return a sender that adds the headers of all answers."""
+def with_headers(send: Send, added: Headers) -> Send:
+    """Return a sender that adds headers to all answers, and lets no browser store them.
+
+    An answer with a cache policy keeps it.
+
+    Parameters
+    ----------
+    send
+        The server's sender.
+    added
+        Headers of all answers.
+    """
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             names = {name for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *HEADERS]
+            message["headers"] = [*message["headers"], *added]
             if b"cache-control" not in names:
                 message["headers"].append((b"cache-control", b"no-store"))
         await send(message)
@@ -253,7 +268,7 @@ async def _reply(
     status: int,
     body: bytes,
     kind: str,
-    extra: tuple[tuple[bytes, bytes], ...] = (),
+    extra: Headers = (),
 ) -> None:
     """Send a complete answer."""
     headers = [

@@ -1,7 +1,6 @@
 """The server of the app: its socket, its index, and the browser that it opens."""
 
 import os
-import socket
 import tempfile
 import webbrowser
 from collections.abc import Sequence
@@ -9,12 +8,10 @@ from contextlib import suppress
 from html import escape
 from pathlib import Path
 
-import uvicorn
-
-from askew.errors import UsageError
+from askew.listening import HOST, Listener, listen
 from askew.plan import PLAN_FILE
 from askew.web.app import application
-from askew.web.gate import HOST, Gate
+from askew.web.gate import Gate
 from askew.web.index import INDEX_FILE, RunIndex
 from askew.web.indexer import Indexer
 from askew.web.jobs import Jobs, heed_interrupts
@@ -26,9 +23,6 @@ APP_FOLDER = ".web"
 """Folder beside the runs for the index of the app and for its jobs."""
 
 JOBS_FOLDER = "jobs"
-
-IDLE_SECONDS = 15
-"""Seconds after which an idle connection is closed."""
 
 
 class WebServer:
@@ -50,15 +44,8 @@ class WebServer:
     """
 
     def __init__(self, folders: Sequence[Path], *, port: int, is_read_only: bool = False) -> None:
-        try:
-            self._listener = socket.create_server((HOST, port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(
-                f"the port {port} cannot be used ({reason}). Choose another port: --port 0 takes a "
-                "free port"
-            ) from error
-        self.port = int(self._listener.getsockname()[1])
+        listening = listen(HOST, port)
+        self.port = int(listening.getsockname()[1])
         home = home_of(folders)
         index = RunIndex(folders, None if is_read_only else home / APP_FOLDER / INDEX_FILE)
         self.site = Site(
@@ -71,15 +58,7 @@ class WebServer:
             is_read_only=is_read_only,
         )
         self.gate = Gate(application(self.site), self.site.session, self.port)
-        config = uvicorn.Config(
-            self.gate,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_keep_alive=IDLE_SECONDS,
-        )
-        self._server = uvicorn.Server(config)
+        self._listener = Listener(self.gate, listening)
 
     @property
     def address(self) -> str:
@@ -96,9 +75,7 @@ class WebServer:
         if open_browser:
             show_in_browser(self.address)
         try:
-            self._server.run(sockets=[self._listener])
-        except KeyboardInterrupt:
-            return
+            self._listener.run()
         finally:
             self.site.jobs.stop()
             self.site.indexer.stop()
@@ -106,8 +83,7 @@ class WebServer:
 
     def stop(self) -> None:
         """End a server that runs in another thread."""
-        self._server.should_exit = True
-        self._server.force_exit = True
+        self._listener.stop()
 
 
 def home_of(folders: Sequence[Path]) -> Path:

@@ -4,21 +4,28 @@ from collections.abc import MutableMapping
 
 from starlette.responses import PlainTextResponse
 
-from askew.web.gate import SAFE_SITES, App, Message, Receive, Scope, Send, address_refusal
+from askew.web.gate import (
+    ISOLATING_HEADERS,
+    SAFE_SITES,
+    App,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    address_refusal,
+    with_headers,
+)
 
 POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 
-HEADERS = (
+HEADERS: Headers = (
     (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"x-frame-options", b"DENY"),
     (b"x-robots-tag", b"noindex"),
+    *ISOLATING_HEADERS,
 )
 
 WRONG_HOST = "This server does not answer for this address."
@@ -47,7 +54,7 @@ class RaterGate:
             return
         if scope["type"] != "http":
             return
-        send_safely = _with_headers(send)
+        send_safely = with_headers(send, HEADERS)
         status, reason = self._refusal(scope)
         if status:
             await PlainTextResponse(reason, status)(scope, receive, send_safely)
@@ -75,17 +82,3 @@ def _is_foreign(headers: MutableMapping[bytes, bytes], hosts: frozenset[str]) ->
         return True
     site = headers.get(b"sec-fetch-site", b"same-origin").decode("latin-1")
     return site not in SAFE_SITES or (origin == "null" and b"sec-fetch-site" not in headers)
-
-
-def _with_headers(send: Send) -> Send:
-    """Return a sender that adds the headers of all answers."""
-
-    async def send_with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            names = {name for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *HEADERS]
-            if b"cache-control" not in names:
-                message["headers"].append((b"cache-control", b"no-store"))
-        await send(message)
-
-    return send_with_headers

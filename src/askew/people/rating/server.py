@@ -1,20 +1,16 @@
 """The server of a study: its address, its encryption, and the links of the raters."""
 
 import ipaddress
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import uvicorn
-
 from askew.errors import UsageError
+from askew.listening import HOST, Listener, listen
 from askew.people.folder import StudyFolder
 from askew.people.rating.app import RaterApp
 from askew.people.rating.state import StudyState
-
-IDLE_SECONDS = 15
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Address:
         Whether the owner accepts unencrypted connections in a private network.
     """
 
-    host: str = "127.0.0.1"
+    host: str = HOST
     port: int = 8788
     url: str = ""
     certificate: Path | None = None
@@ -85,15 +81,8 @@ class StudyServer:
 
     def __init__(self, folder: StudyFolder, address: Address) -> None:
         address.check()
-        try:
-            self._listener = socket.create_server((address.host, address.port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(
-                f"the port {address.port} of {address.host} cannot be used ({reason}). Choose "
-                "another port: --port 0 takes a free port"
-            ) from error
-        port = int(self._listener.getsockname()[1])
+        listening = listen(address.host, address.port)
+        port = int(listening.getsockname()[1])
         scheme = "http" if address.certificate is None else "https"
         own_hosts = [f"{address.host}:{port}"]
         if ipaddress.ip_address(address.host).is_loopback:
@@ -104,16 +93,7 @@ class StudyServer:
         files: Mapping[str, str] = {}
         if address.certificate is not None and address.key is not None:
             files = {"ssl_certfile": str(address.certificate), "ssl_keyfile": str(address.key)}
-        config = uvicorn.Config(
-            self.app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_keep_alive=IDLE_SECONDS,
-            **files,  # type: ignore[arg-type]
-        )
-        self._server = uvicorn.Server(config)
+        self._listener = Listener(self.app, listening, **files)
 
     def link(self, token: str) -> str:
         """Return the link of a rater."""
@@ -121,12 +101,8 @@ class StudyServer:
 
     def run(self) -> None:
         """Serve until Ctrl-C."""
-        try:
-            self._server.run(sockets=[self._listener])
-        except KeyboardInterrupt:
-            return
+        self._listener.run()
 
     def stop(self) -> None:
         """End a server that runs in another thread."""
-        self._server.should_exit = True
-        self._server.force_exit = True
+        self._listener.stop()

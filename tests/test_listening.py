@@ -1,0 +1,34 @@
+"""Ports that cannot be used are errors of one sentence, for every command that serves."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from askew.cli import run
+from askew.errors import UsageError
+from askew.listening import HOST, listen
+
+
+@pytest.mark.parametrize("port", [70_000, -1])
+def test_a_number_that_is_no_port_is_refused(port: int) -> None:
+    with pytest.raises(UsageError, match=f"the port {port} of 127.0.0.1 cannot be used.*--port 0"):
+        listen(HOST, port)
+
+
+def test_a_port_that_is_taken_is_refused() -> None:
+    with listen(HOST, 0) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(UsageError, match=f"the port {port} of 127.0.0.1 cannot be used"):
+            listen(HOST, port)
+
+
+def test_serve_model_refuses_a_number_that_is_no_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve-model", "studio/planted", "--port", "70000"]) == 2
+    assert "the port 70000 of 127.0.0.1 cannot be used" in capsys.readouterr().err
+
+
+def test_a_free_port_listens() -> None:
+    with listen(HOST, 0) as listening, socket.create_connection(listening.getsockname()[:2]):
+        pass
