@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
+import raw_requests
 from askew.people.assignment import assign, checks_for, repeated, with_new_links
 from askew.people.folder import IMAGES, StudyFolder
 from askew.people.rating.server import Address, StudyServer
@@ -26,6 +26,7 @@ from askew.people.records import (
 from askew.store.files import sha256
 from askew.store.imagefile import EncodedPicture, encode
 from image_collections import noise_image
+from raw_requests import Answer
 
 GENDER = StudyAxis("gender", ("male", "female"), "nominal", "How do viewers describe the person?")
 
@@ -118,23 +119,6 @@ def links_of(folder: StudyFolder) -> dict[str, str]:
 
 
 @dataclass
-class Answer:
-    """An answer of the server."""
-
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
-
-    @property
-    def place(self) -> str:
-        return str(self.headers["Location"])
-
-
-@dataclass
 class RaterClient:
     """A client of a served study."""
 
@@ -146,24 +130,10 @@ class RaterClient:
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
         """Send a request. A header that is None is left out."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
         usual: dict[str, str | None] = {"Sec-Fetch-Site": "same-origin"}
         if method == "POST":
-            usual |= {
-                "Origin": "null",
-                "Content-Type": "application/x-www-form-urlencoded",
-                "Content-Length": str(len(body)),
-            }
-        usual |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.putrequest(method, path, skip_host="Host" in headers)
-        for name, value in usual.items():
-            if value is not None:
-                connection.putheader(name, value)
-        connection.endheaders(body or None)
-        response = connection.getresponse()
-        answer = Answer(response.status, response.headers, response.read())
-        connection.close()
-        return answer
+            usual["Origin"] = "null"
+        return raw_requests.send(self.host, method, path, body, usual, headers)
 
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.send("GET", path, **headers)

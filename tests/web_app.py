@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import http.client
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 import askew
+import raw_requests
 from askew.web.server import WebServer
+from raw_requests import Answer
 
 PLANTED: dict[str, Any] = {
     "model": "studio/planted",
@@ -23,19 +24,6 @@ PLANTED: dict[str, Any] = {
     "embedder": "none",
     "bootstrap_samples": 100,
 }
-
-
-@dataclass
-class Answer:
-    """An answer of the server."""
-
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
 
 
 @dataclass
@@ -52,25 +40,12 @@ class Browser:
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
         """Send a request. A header that is None is left out."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         usual: dict[str, str | None] = {"Cookie": self.cookie, "Sec-Fetch-Site": "same-origin"}
         if method == "POST":
-            usual |= {
-                "Origin": self.origin,
-                "Content-Type": "application/x-www-form-urlencoded",
-                "Content-Length": str(len(body)),
-            }
-        for name, value in headers.items():
-            usual[name.replace("_", "-")] = value
-        connection.putrequest(method, path, skip_host="Host" in headers)
-        for name, value in usual.items():
-            if value is not None:
-                connection.putheader(name, value)
-        connection.endheaders(body or None)
-        response = connection.getresponse()
-        answer = Answer(response.status, response.headers, response.read())
-        connection.close()
-        return answer
+            usual["Origin"] = self.origin
+        return raw_requests.send(
+            f"127.0.0.1:{self.server.port}", method, path, body, usual, headers
+        )
 
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.send("GET", path, **headers)
