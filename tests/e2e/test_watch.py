@@ -69,6 +69,19 @@ def test_only_the_biased_checkpoint_raises_an_alarm(
     assert "askew: 1.0 differs from 0.0" in shown.err
 
 
+def test_checkpoints_that_a_training_deletes_stay_in_the_series(tmp_path: Path) -> None:
+    """Audits that are finished are loaded, not repeated."""
+    add(tmp_path / "checkpoints", "0.0")
+    watch(tmp_path)
+    (tmp_path / "checkpoints" / "0.0").unlink()
+    add(tmp_path / "checkpoints", "1.0")
+    with pytest.raises(CheckFailed, match=r"^1\.0 differs from 0\.0"):
+        watch(tmp_path, model_args={"bias": 1.0})
+    (tmp_path / "checkpoints" / "1.0").unlink()
+    with pytest.raises(CheckFailed, match=r"^1\.0 differs from 0\.0"):
+        watch(tmp_path, model="diffusers/{checkpoint}", model_args={})
+
+
 def test_levels_get_smaller_so_that_watching_may_go_on(series: Path) -> None:
     with pytest.raises(CheckFailed) as failed:
         watch(series)

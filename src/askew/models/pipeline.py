@@ -17,7 +17,7 @@ from askew.environment import package_versions
 from askew.models.base import EditRequest, Request, Setting
 from askew.models.facts import remembered_facts
 from askew.models.hub import file_state
-from askew.models.pipeline_constants import CAPTION_CLEANING, SHORT_PROMPT
+from askew.models.pipeline_constants import CAPTION_CLEANING, FILE_SETTINGS, SHORT_PROMPT
 from askew.store.files import digest_of
 from askew.types import Missing
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
 """Facts of a pipeline that are stored with a run."""
-
-FILE_SETTINGS = ("config", "lora", "textual_inversion")
-"""Settings that name files or folders, which change a pipeline."""
 
 
 def _states(text: str) -> list[object]:

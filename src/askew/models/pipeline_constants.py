@@ -11,3 +11,8 @@ A prompt has no more tokens than characters, and text encoders read at least 77 
 
 CAPTION_CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
 """Modules, and their packages, without which some pipelines skip the cleaning of captions."""
+
+LORA = "lora"
+LEARNED_WORDS = "textual_inversion"
+FILE_SETTINGS = ("config", LORA, LEARNED_WORDS)
+"""Settings of a pipeline that name files or folders, which change its images."""

@@ -13,10 +13,7 @@ from askew.errors import MissingPackage, UsageError
 from askew.models.diffusers.repository import LIBRARY, quiet
 from askew.models.diffusers.weights import weights_header
 from askew.models.hub import NO_SAFETENSORS, WEIGHTS, digest_of_file, explain_errors
-
-LORA = "lora"
-WORDS = "textual_inversion"
-"""Names of the settings."""
+from askew.models.pipeline_constants import LEARNED_WORDS, LORA
 
 LORA_MARKS = ("lora_down", "lora_up", "lora_a.", "lora_b.", "lora.down", "lora.up", "lora_linear")
 """Parts of the names of LoRA weights in the layouts that diffusers reads, in lower case."""
@@ -105,11 +102,11 @@ class Adapters:
         UsageError
             If a file is absent, is of another kind, or cannot be used by the pipeline.
         """
-        _check_family(family, name, {LORA: lora, WORDS: words})
+        _check_family(family, name, {LORA: lora, LEARNED_WORDS: words})
         loras = tuple(_lora_file(part) for part in _parts(lora, LORA))
-        learned = tuple(_word_file(part) for part in _parts(words, WORDS))
+        learned = tuple(_word_file(part) for part in _parts(words, LEARNED_WORDS))
         _check_distinct([str(file.path.resolve()) for file in loras], LORA, "file")
-        _check_distinct([file.word for file in learned], WORDS, "word")
+        _check_distinct([file.word for file in learned], LEARNED_WORDS, "word")
         return cls(loras=loras, words=learned)
 
     @property
@@ -117,7 +114,7 @@ class Adapters:
         """Settings that name the files by content, without their folders."""
         identities = {
             LORA: [file.identity for file in self.loras],
-            WORDS: [file.identity for file in self.words],
+            LEARNED_WORDS: [file.identity for file in self.words],
         }
         return {setting: ",".join(names) for setting, names in identities.items() if names}
 
@@ -139,7 +136,7 @@ class Adapters:
 
 def _check_family(family: type, name: str, given: Mapping[str, str]) -> None:
     """Raise UsageError for adapters of a kind that the pipeline's class does not take."""
-    methods = {LORA: "load_lora_weights", WORDS: "load_textual_inversion"}
+    methods = {LORA: "load_lora_weights", LEARNED_WORDS: "load_textual_inversion"}
     for setting, method in methods.items():
         if given[setting] and not hasattr(family, method):
             raise UsageError(
@@ -201,7 +198,7 @@ def _word_file(text: str) -> WordFile:
         address, _, word = text.rpartition(":")
         path = _existing_file(address)
     if path is None:
-        raise _absent(text, WORDS, "<nurse-style>")
+        raise _absent(text, LEARNED_WORDS, "<nurse-style>")
     word = word or _word_of(path, list(weights_header(path)))
     return WordFile(path, word, f"{word}@{digest_of_file(path)}")
 
@@ -285,7 +282,7 @@ def _learn(pipeline: Any, file: WordFile, name: str) -> None:
     except (ValueError, AttributeError, RuntimeError, KeyError) as error:
         if "already in" in str(error):
             raise UsageError(
-                f"-M {WORDS}: the word {file.word!r} is known to {name} already; choose another, "
-                f"as in -M {WORDS}={file.path}:<{file.path.stem}>"
+                f"-M {LEARNED_WORDS}: the word {file.word!r} is known to {name} already; choose another, "
+                f"as in -M {LEARNED_WORDS}={file.path}:<{file.path.stem}>"
             ) from error
-        raise _unfit(WORDS, file.path, name) from error
+        raise _unfit(LEARNED_WORDS, file.path, name) from error

@@ -15,7 +15,6 @@ from PIL import Image
 from askew.errors import UsageError
 from askew.models.base import EditRequest, Setting, report_images
 from askew.models.device import overflow_safe
-from askew.models.diffusers.adapters import LORA, WORDS
 from askew.models.diffusers.model import (
     CallInput,
     DiffusersModel,
@@ -24,6 +23,7 @@ from askew.models.diffusers.model import (
 )
 from askew.models.diffusers.repository import quiet
 from askew.models.diffusers.settings import ChosenSettings, call_settings, parameters
+from askew.models.pipeline_constants import LEARNED_WORDS, LORA
 from askew.store.imagefile import as_rgb
 from askew.types import grouped
 
@@ -95,7 +95,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         effects.check_effects(settings, name)
         all_settings = dict(self._call_settings)
         for setting, value in model.settings.items():
-            if setting in ("scheduler", "variant", LORA, WORDS):
+            if setting in ("scheduler", "variant", LORA, LEARNED_WORDS):
                 all_settings[setting] = value
         self.settings: Mapping[str, Setting] = all_settings
 

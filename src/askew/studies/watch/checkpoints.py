@@ -7,11 +7,10 @@ from pathlib import Path
 
 from askew.errors import UsageError
 from askew.findings import read_records, write
-from askew.models.hub import file_state
+from askew.models.hub import WEIGHTS, file_state
 from askew.models.pipeline_constants import INDEX
 from askew.store.files import digest_of
 
-WEIGHTS = ".safetensors"
 HISTORY_FILE = "watch.json"
 
 

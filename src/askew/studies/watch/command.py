@@ -16,7 +16,7 @@ from askew.pages.blocks import Table
 from askew.pages.terminal import FittedTable, UnbrokenText
 from askew.pages.words import percent, plural, shorten
 from askew.stats.watching import spent_level
-from askew.studies.compare.runs import is_generated
+from askew.studies.compare.runs import finished_run, is_generated
 from askew.studies.watch.changes import CheckpointChange, axis_changes
 from askew.studies.watch.checkpoints import (
     Checkpoint,
@@ -256,43 +256,43 @@ class _Series:
     settings: dict[str, object]
 
     def look_until_an_alarm(self, interval: float | None) -> Watch:
-        """Look once, or again and again. Raises CheckFailed after an alarm."""
-        unfinished = {entry.name for entry in self._new()} if interval else set()
+        """Look once, or again and again. Raises CheckFailed after an alarm.
+
+        With an interval, a checkpoint is audited once its files are the same at two looks.
+        """
+        history = read_history(self.folder)
+        audits = {entry.name: self._finished(entry.name) for entry in history}
+        watched = self._watch(audits)
+        before: list[Checkpoint] = []
         while True:
-            watched = self._look(unfinished)
-            if watched is not None and watched.alarms:
+            present = new_checkpoints(history, checkpoints_in(self.checkpoints, self.pattern))
+            ready = [entry for entry in present if interval is None or entry in before]
+            for entry in ready:
+                audits[entry.name] = self._audit(entry.name)
+                history.append(entry)
+                write_history(self.folder, history)
+            if ready:
+                watched = self._watch(audits)
+            if watched.alarms:
                 raise CheckFailed("; ".join(watched.alarms), watched)
             if interval is None:
                 break
-            before = {entry.name: entry.state for entry in self._new()}
+            before = present
             time.sleep(interval)
-            unfinished = {
-                entry.name for entry in self._new() if before.get(entry.name) != entry.state
-            }
-        if watched is None:
+        if not watched.checkpoints:
             raise UsageError(
                 f"the folder {str(self.checkpoints)!r} contains no checkpoint: no pipeline of "
                 'diffusers and no safetensors file. Name others with --pattern, as in "step-*"'
             )
         return watched
 
-    def _new(self) -> list[Checkpoint]:
-        present = checkpoints_in(self.checkpoints, self.pattern)
-        return new_checkpoints(read_history(self.folder), present)
-
-    def _look(self, unfinished: set[str]) -> Watch | None:
-        """Audit the checkpoints that are new, but not those that are still being written."""
-        history = read_history(self.folder)
-        fresh = [entry for entry in self._new() if entry.name not in unfinished]
-        audits = {entry.name: self._audit(entry.name) for entry in history}
-        for entry in fresh:
-            audits[entry.name] = self._audit(entry.name)
-            history.append(entry)
-            write_history(self.folder, history)
-        return self._watch(audits) if audits else None
+    def _finished(self, name: str) -> AuditResult:
+        """Load the audit of a checkpoint, whose files may be gone."""
+        store = self.settings.get("store")
+        return finished_run(self.folder / name, None if store is None else Path(str(store)))
 
     def _audit(self, name: str) -> AuditResult:
-        """Audit a checkpoint, or load its finished audit."""
+        """Audit a checkpoint."""
         path = self.checkpoints / name
         arguments = {key: filled(value, path) for key, value in self.settings.items()}
         result = audit(
@@ -308,10 +308,13 @@ class _Series:
         return result
 
     def _watch(self, audits: dict[str, AuditResult]) -> Watch:
-        names = list(audits)
-        watched = [WatchedCheckpoint(name=names[0], level=0.0, changes=())]
-        for number, name in enumerate(names[1:], start=1):
-            changes = axis_changes(audits[names[0]], audits[name])
-            level = spent_level(self.alpha, number) / max(len(changes), 1)
+        """Compare all checkpoints with the first."""
+        watched = []
+        for number, (name, result) in enumerate(audits.items()):
+            level = 0.0
+            changes: list[CheckpointChange] = []
+            if number:
+                changes = axis_changes(next(iter(audits.values())), result)
+                level = spent_level(self.alpha, number) / max(len(changes), 1)
             watched.append(WatchedCheckpoint(name=name, level=level, changes=tuple(changes)))
         return Watch(folder=self.folder, checkpoints=tuple(watched))
