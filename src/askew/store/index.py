@@ -147,14 +147,8 @@ class Index:
         if self._connection.in_transaction:
             yield
             return
-        with faults(self.where, self.timeout):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+        with faults(self.where, self.timeout), write_transaction(self._connection):
+            yield
 
     def put(self, table: str, rows: Iterable[IndexRow], replace: bool = True) -> None:
         """Write rows into the index only. A transaction must be open.
@@ -517,6 +511,18 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
         copy.backup(memory)
         copy.close()
     return memory
+
+
+@contextmanager
+def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Open a write transaction. It is carried out completely or not at all."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from askew.pages.words import clean
 from askew.plan import PLAN_FILE, plan_head
 from askew.run.folder import HASH_FILE, run_files
 from askew.store.files import SUMS_FILE, sha256
+from askew.store.index import write_transaction
 from askew.store.rows import is_image_id
 from askew.studies.labeled_sets import AnyResult
 
@@ -209,14 +210,8 @@ class RunIndex:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Open a write transaction. It is carried out completely or not at all."""
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+        with self._lock, write_transaction(self._connection):
+            yield
 
 
 _COLUMNS = "id, folder, state, method, model, prompts, headline, fault, images, size, changed"

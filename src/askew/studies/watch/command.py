@@ -140,7 +140,13 @@ class Watch:
             labels=2,
             note="The clearest change of each axis. An alarm needs a p of at most the level.",
         )
-        return Group(FittedTable(table), UnbrokenText(plural(len(self.alarms), "alarm")))
+        answer = plural(len(self.alarms), "alarm")
+        if not self.alarms:
+            answer = (
+                f"No checkpoint differs significantly from {first.name}. More --images per prompt "
+                "detect smaller changes"
+            )
+        return Group(FittedTable(table), UnbrokenText(answer))
 
 
 def watch(
