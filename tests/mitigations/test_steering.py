@@ -31,6 +31,10 @@ HOW = {"num_inference_steps": 6, "guidance_scale": 5.0, "output_type": "latent"}
 
 @pytest.fixture(scope="module")
 def pipeline() -> Any:
+    return ddim_pipeline()
+
+
+def ddim_pipeline() -> Any:
     tiny = tiny_pipelines.stable_diffusion()
     tiny.scheduler = DDIMScheduler.from_config(tiny.scheduler.config)
     tiny.set_progress_bar_config(disable=True)
@@ -48,7 +52,9 @@ def latents(
     return np.asarray(output)
 
 
-def test_fair_diffusion_equals_the_semantic_guidance_of_diffusers(pipeline: Any) -> None:
+def test_fair_diffusion_equals_the_semantic_guidance_of_diffusers() -> None:
+    # a pixel that reaches the quantile by less than the rounding errors is edited or not by chance
+    pipeline = ddim_pipeline().to(torch.float64)
     steering = FairDiffusion(targets=EVEN, warm_up=1 / 3)
     request = Request(PROMPT, 7, 0)
     asked = steering.requested_values(request)["gender"]
@@ -71,7 +77,7 @@ def test_fair_diffusion_equals_the_semantic_guidance_of_diffusers(pipeline: Any)
         edit_mom_beta=0.6,
     ).images
     edited = latents(pipeline, steering, [request])
-    assert np.abs(edited - np.asarray(expected)).max() < 1e-5
+    assert np.abs(edited - np.asarray(expected)).max() < 1e-12
     assert np.abs(edited - latents(pipeline, None, [request])).max() > 1e-3
 
 
