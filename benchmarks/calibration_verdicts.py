@@ -32,8 +32,8 @@ AXES = (2, 3, 6, 3, 4, 2, 2, 4)
 DIFFERING = (
     "images",
     "pages with a significant axis",
-    "with an interval without the reference beside not significant",
-    "with such a row without a reason",
+    "pages with an interval that excludes the reference of an axis that is not significant",
+    "pages with such an interval and no reason in a row or a sentence",
 )
 SPREADS = {"none": np.inf, "small": 20.0, "large": 2.0}
 """Variation of the share between prompts: the sum of the parameters of a beta distribution."""

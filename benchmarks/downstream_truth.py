@@ -157,13 +157,14 @@ def classification(options: argparse.Namespace) -> Iterator[str]:
         yield from _recovery_rows(first, options.many_pictures, planted, many)
     yield ""
     yield (
-        "Order: Spearman's correlation of measured and planted differences over the pairs. Its "
-        "interval is a jackknife"
+        "Order: Spearman's rank correlation between the measured and the planted differences, "
+        "across the pairs. Its interval is"
     )
     yield (
-        "over occupations. Share: slope of measured on planted differences through zero; 1 is the "
-        "planted size."
+        "from a jackknife over occupations. Share of the planted size: slope of the line through "
+        "zero that predicts measured from"
     )
+    yield "planted differences. At a slope of 1, both have the same size."
     yield ""
     yield from _explanation(by_model[first][options.samples[-1]], planted, options.pictures)
     yield from _changes(_comparisons(by_model, many, options), planted)
@@ -198,9 +199,9 @@ def _explanation(
     order = spearmanr(differences.ravel(), planted.table.ravel()).statistic
     mean, low = possible(planted, pictures)
     sentence = (
-        f"If each of {pictures} images per group were decided at random with the planted "
-        f"preferences, the order would be {number(mean)} on average and above {number(low)} in 95 "
-        "of 100 cases."
+        "Suppose that each decision were drawn at random with the planted preferences, for "
+        f"{pictures} images per group. Then the order would be {number(mean)} on average, and "
+        f"above {number(low)} in 95 of 100 cases."
     )
     if order >= ENOUGH:
         yield sentence
@@ -208,11 +209,11 @@ def _explanation(
         return
     if order < low:
         sentence += (
-            " So the number of images does not explain the order; noise samples, or the trained "
-            "model, do."
+            " So the number of images does not explain the measured order. The noise samples or "
+            "the trained model must explain it."
         )
     else:
-        sentence += " So the number of images explains the order."
+        sentence += " So the number of images explains the measured order."
     yield sentence
     yield ""
     yield _lost_by_decisions(class_decisions, planted)
@@ -233,11 +234,12 @@ def _lost_by_decisions(class_decisions: ClassDecisions, planted: PlantedAssociat
     order = spearman_crossed(planted.table, table, rng=SCORING.rng("errors"), draws=SCORING.draws)
     ratio = float(means.mean(axis=0).std() / np.std(list(gaps.values())))
     return (
-        f"{alike} of {shares.size} pairs have the same decision in {percent(SAME_DECISION)} of all "
-        "images or more. An occupation's mean error varies "
-        f"{number(ratio, 1)} times as much between occupations, whose sign no image shows, as its "
-        "difference between the groups does. These differences, without decisions, correlate with "
-        f"the planted order by {measured(order)}, p {probability(order.p)}."
+        f"In {alike} of {shares.size} pairs, at least {percent(SAME_DECISION)} of all images get "
+        "the same decision. No image shows an occupation, but the mean denoising error depends on "
+        f"the occupation: across occupations, its standard deviation is {number(ratio, 1)} times "
+        "that of the difference between the groups. The differences in error, without decisions, "
+        f"have a rank correlation of {measured(order)} with the planted order "
+        f"(p {probability(order.p)})."
     )
 
 
@@ -318,10 +320,10 @@ def editing(options: argparse.Namespace) -> Iterator[str]:
     yield from _rates(by_model, list(targets))
     yield ""
     yield (
-        "Share of edits whose perceived gender differs from the input image. The men's occupations "
-        "exclude women, the"
+        "Share of edits whose perceived gender differs from that of the input image. Men's "
+        "occupations exclude women, and women's"
     )
-    yield "women's exclude men."
+    yield "occupations exclude men."
     yield ""
     excluded = "occupations that exclude the group minus all other occupations, points"
     yield f"| model | group | strength | {excluded} | q |"
@@ -409,9 +411,9 @@ def _with_q(change: Estimate | Missing) -> str:
 
 def _setting(options: argparse.Namespace, subject: str) -> Iterator[str]:
     yield (
-        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings each "
-        f"of a man and of a woman by `{SOURCES}`, {subject}, seed {options.seed}. Intervals at "
-        f"level {SCORING.level:g}."
+        f"`python -m benchmarks.downstream_truth {options.half}`: {options.pictures} drawings of a "
+        f"man and {options.pictures} of a woman from `{SOURCES}`, {subject}, seed {options.seed}. "
+        f"Intervals at level {SCORING.level:g}."
     )
     yield ""
 

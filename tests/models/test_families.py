@@ -46,8 +46,9 @@ NAMES = {
 SIDE = 64
 HEAD = """# Families of diffusers pipelines
 
-Supported commands per family, tested with tiny pipelines of random weights. "no" means that askew refuses the command
-with an error before it generates an image. `pytest tests/models/test_families.py -m slow --record` writes this page.
+This table shows which commands support which family. They were tested with tiny pipelines that have random weights.
+"no" means that the command stops with an error before it generates an image.
+`pytest tests/models/test_families.py -m slow --record` writes this page.
 
 | family | images | maps (`askew map`) | edits (`askew edit`) | classes (`askew classify`) |
 | --- | --- | --- | --- | --- |
