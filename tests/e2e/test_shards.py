@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ LONG = {
     "audit of the studio": ["audit", NURSE, "--images", "2", "--axes", "gender", *DRAWS],
     "edit resized": [*COMMANDS["edit"], "--resize", "64"],
     "mitigate by images": [*COMMANDS["mitigate"], "--technique", "prompts,intermit"],
+    "mine skew": [*COMMANDS["mine"], "--objective", "skew", "--axes", "gender,age"],
+    "rank": ["rank", NURSE, DOCTOR, *PLANTED, "--images", "4", "--axes", "gender", *DRAWS],
 }
 
 
@@ -44,12 +47,17 @@ def sharded(
 ) -> dict[str, Any]:
     """Return the results of a command whose images are made by jobs in rounds."""
     packs = str(folder / "packs")
+    rounds: list[int] = []
     for _ in range(MOST_ROUNDS):
         for number in range(JOBS):
-            capsys.readouterr()
             assert run([*command, "--shard", f"{number + 1}/{JOBS}", "--packs", packs]) == 0
-        if "Next: askew merge" in capsys.readouterr().out.replace("\n", " "):
+            output = capsys.readouterr().out.replace("\n", " ")
+            for words in re.findall(r"round (\d+) of at most (\d+)", output):
+                rounds += map(int, words)
+                assert rounds[-2] <= rounds[-1]
+        if "Next: askew merge" in output:
             break
+    assert len(set(rounds[1::2])) <= 1, rounds
     assert run(["merge", packs, "--store", str(folder / ".askew")]) == 0
     capsys.readouterr()
     assert run([*command, "--run", str(folder / "run")]) == 0

@@ -219,13 +219,13 @@ def rounds(run: Run) -> object:
         return text
 
     gather(run)
-    return run.decide("the search", further, Work(pictures=8), None)
+    return run.decide("the search", further, Work(pictures=8), None, rounds=2)
 
 
 def test_rounds_follow_each_other(tmp_path: Path) -> None:
     packs = tmp_path / "packs"
     first = share(packs, "1/2", rounds)
-    assert first.lines()[0].startswith("shard 1/2, round 1: ")
+    assert first.lines()[0].startswith("shard 1/2, round 1 of at most 3: ")
     assert "start them again for the next round" in first.lines()[1]
     # the job of the last share of a round goes on with the next round
     reports = [share(packs, f"{number}/2", rounds) for number in (2, 1, 2, 1)]

@@ -66,6 +66,18 @@ COMMANDS: dict[str, Callable[..., Any]] = {
         variations=4,
         **shared,
     ),
+    "mitigate": lambda **shared: askew.mitigate(
+        "a photo of a nurse",
+        axes="gender",
+        technique="prompts,intermit",
+        model="studio/planted",
+        images=6,
+        eval_images=8,
+        **shared,
+    ),
+    "rank": lambda **shared: askew.rank(
+        "a photo of a nurse", "a photo of a doctor", axes=["gender"], **PLANTED, **shared
+    ),
     "edit": lambda **shared: askew.edit(
         "caucasian man, african-american woman",
         model="studio",
@@ -89,7 +101,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 }
 
 
-LONG = {"classify", "edit", "map", "mine"}
+LONG = {"classify", "edit", "map", "mine", "mitigate", "rank"}
 
 
 @pytest.mark.parametrize(

@@ -296,11 +296,33 @@ class Run(Protocol):
         A missing item stays missing.
         """
 
-    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(
+        self,
+        task: str,
+        flow: Callable[[], T],
+        at_most: Work,
+        otherwise: T,
+        *,
+        rounds: int = 1,
+    ) -> T:
         """Return the result of `flow`, work that depends on earlier answers.
 
         A run that only counts adds `at_most` as a bound of the work of `task`, and returns
         `otherwise`.
+
+        Parameters
+        ----------
+        task
+            Name of the work.
+        flow
+            Function that carries it out.
+        at_most
+            Bound of the work.
+        otherwise
+            Result in a run that only counts.
+        rounds
+            Largest number of times that `flow` asks for images, answers or vectors which depend on
+            earlier results of `flow`, plus 1.
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:

@@ -37,6 +37,8 @@ class CountingRun(Run):
         The exact size of the work that is known.
     bounds
         Bounds of work that depends on earlier results, by name.
+    later_rounds
+        Largest number of rounds of this work, one after another.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class CountingRun(Run):
         self._measures: dict[str, ImageMeasure | None] = {}
         self.work = Work()
         self.bounds: dict[str, Work] = {}
+        self.later_rounds = 0
         self.warnings: list[str] = []
         self._explanations: list[str] = []
         self._prompts = set[str]()
@@ -182,10 +185,19 @@ class CountingRun(Run):
         """Return Missing for each item."""
         return [NOT_YET for _ in items]
 
-    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(
+        self,
+        task: str,
+        flow: Callable[[], T],
+        at_most: Work,
+        otherwise: T,
+        *,
+        rounds: int = 1,
+    ) -> T:
         """Add the bound, if there is one, and return `otherwise`."""
         if at_most != Work():
             self.bounds[task] = self.bounds.get(task, Work()) + at_most
+            self.later_rounds += rounds
         return otherwise
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:

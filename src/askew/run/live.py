@@ -370,7 +370,15 @@ class LiveRun(Run):
             if not isinstance(item, Missing):
                 yield Job(number, item)
 
-    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(
+        self,
+        task: str,
+        flow: Callable[[], T],
+        at_most: Work,
+        otherwise: T,
+        *,
+        rounds: int = 1,
+    ) -> T:
         """Return the result of `flow`."""
         return flow()
 

@@ -157,7 +157,7 @@ class RecordingRun(CountingRun):
         self._wanted_slices: dict[str, _WantedSlice] = {}
         self._tasks = _Tasks()
         self._is_deciding = False
-        self._has_premature = False
+        self._depths: dict[str, int] = {}
         self._postponed: bool | None = None
 
     @property
@@ -168,7 +168,12 @@ class RecordingRun(CountingRun):
     @property
     def has_barrier(self) -> bool:
         """Check whether more images may be wanted when the results of this round are there."""
-        return bool(self.bounds) or self._has_premature
+        return bool(self.bounds) or bool(self._depths)
+
+    @property
+    def most_further_rounds(self) -> int:
+        """Return an upper bound of the number of rounds after this round."""
+        return self.later_rounds + max(self._depths.values(), default=0)
 
     def slices(self) -> Iterator[ImageSlice]:
         """Yield the wanted slices in order."""
@@ -186,12 +191,20 @@ class RecordingRun(CountingRun):
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
         """Return stored images, and representatives of all other images."""
         outcomes = super().make(maker, wanted)
-        if any(_is_premature(request) for request in wanted):
-            self._has_premature = True
+        premature = [request for request in wanted if _is_premature(request)]
+        if premature:
+            self._note_depths(premature)
             return outcomes
         for part in slices(wanted, maker.batch_size):
             self._add_slice(maker, part, [], [outcomes[request.key] for request in part])
         return outcomes
+
+    def _note_depths(self, requests: Sequence[PictureRequest]) -> None:
+        """Note after how many further rounds these images can be made."""
+        for request in requests:
+            sources = [getattr(request, entry.name) for entry in fields(request)]
+            depths = [self._depths.get(item.id, 0) for item in sources if isinstance(item, Picture)]
+            self._depths[request.key] = 1 + max(depths)
 
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
@@ -270,10 +283,18 @@ class RecordingRun(CountingRun):
         self._stop_at_barrier(not all(_is_here(item) for item in items))
         return [item if isinstance(item, Missing) else lens(item) for item in items]
 
-    def decide(self, task: str, flow: Callable[[], T], at_most: Work, otherwise: T) -> T:
+    def decide(
+        self,
+        task: str,
+        flow: Callable[[], T],
+        at_most: Work,
+        otherwise: T,
+        *,
+        rounds: int = 1,
+    ) -> T:
         """Return the result of `flow` if all results that it needs are there, else `otherwise`."""
         if not self.has_all:
-            return super().decide(task, flow, at_most, otherwise)
+            return super().decide(task, flow, at_most, otherwise, rounds=rounds)
         was_deciding = self._is_deciding
         self._is_deciding = True
         try:
@@ -281,7 +302,8 @@ class RecordingRun(CountingRun):
         except Barrier:
             if was_deciding:
                 raise
-            return super().decide(task, flow, at_most, otherwise)
+            # the results that the flow needs are made in this round
+            return super().decide(task, flow, at_most, otherwise, rounds=rounds - 1)
         finally:
             self._is_deciding = was_deciding
 

@@ -97,6 +97,8 @@ class ShareReport:
         Number of images of the round, and of those that belong to the job.
     has_further_round
         True if more images may be wanted when the results of this round are there.
+    most_rounds
+        Largest number of rounds.
     note
         A sentence about the place of the packs; empty for none.
     is_planned
@@ -114,6 +116,7 @@ class ShareReport:
     images: int
     assigned_images: int
     has_further_round: bool
+    most_rounds: int
     note: str = ""
     is_planned: bool = False
 
@@ -123,7 +126,7 @@ class ShareReport:
         if self.round > 1 and not self.wanted:
             return [f"{name}: all rounds are complete", self._next_step()]
         if self.round > 1 or self.has_further_round:
-            name += f", round {self.round}"
+            name += f", round {self.round} of at most {self.most_rounds}"
         if self.is_planned:
             first = (
                 f"{name}: {self.assigned} of {plural(self.wanted, 'pack')} belong to this job, with "
@@ -210,18 +213,21 @@ class _Job:
         """Carry out the first round whose packs do not all exist."""
         taken = set[str]()
         number = 1
+        most_rounds = 1
         new = 0
         with PackingStore(self._folder / "store", self._packs) as store:
             while True:
                 recording = RecordingRun(store)
                 self._gather(recording)
+                if number == 1:
+                    most_rounds += recording.most_further_rounds
                 wanted = [part for part in recording.slices() if not part.is_known]
                 report = self._round(number, store, recording, wanted)
                 new += report.new
                 paths = {path for part in wanted for path in part.paths} - taken
                 is_last = not recording.has_barrier or not paths
                 if report.absent or is_last or report.is_planned:
-                    return replace(report, new=new)
+                    return replace(report, new=new, most_rounds=max(number, most_rounds))
                 damaged = merge(self._packs, paths, store).damaged
                 for path in damaged:
                     self._packs.set_aside(path)
@@ -259,6 +265,7 @@ class _Job:
             images=sum(len(part.requests) for part in wanted),
             assigned_images=sum(len(part.requests) for part in assigned),
             has_further_round=recording.has_barrier,
+            most_rounds=number,
             note=self._packs.note,
             is_planned=is_planned,
         )

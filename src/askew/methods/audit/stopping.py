@@ -56,7 +56,8 @@ def observed_until_decided(
             observed[prompt.text] = sets
         if not reader.run.has_all:
             further = [reader.unmade(model, prompt, sizes[-1] - size) for prompt in undecided]
-            reader.run.decide("further images", dict, sum(further, Work()), {})
+            left = len(sizes) - 1 - sizes.index(size)
+            reader.run.decide("further images", dict, sum(further, Work()), {}, rounds=left)
             break
         decided = decided_prompts(plan, observed, errors)
         undecided = [prompt for prompt in undecided if prompt.text not in decided]

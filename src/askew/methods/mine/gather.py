@@ -21,7 +21,7 @@ from askew.methods.mine.evidence import (
 )
 from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
-from askew.methods.mine.size import search_work
+from askew.methods.mine.size import search_rounds, search_work
 from askew.models.base import Model
 from askew.pages import words
 from askew.parts.survey.instruments import (
@@ -128,7 +128,11 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     try:
         with message_listener(run.tell):
             results = run.decide(
-                "the search", miner.search, search_work(plan, model), SearchResults()
+                "the search",
+                miner.search,
+                search_work(plan, model),
+                SearchResults(),
+                rounds=search_rounds(plan),
             )
     finally:
         report_usage(miner.writer, run.tell)

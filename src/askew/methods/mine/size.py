@@ -66,6 +66,28 @@ def search_work(plan: MinePlan, model: Model) -> Work:
     )
 
 
+def search_rounds(plan: MinePlan) -> int:
+    """Return an upper bound of the number of rounds of jobs that a search needs.
+
+    The images of an iteration depend on the scores of earlier iterations. Held-out images depend on
+    the selected prompts, and images of variations on their labels.
+    """
+    per_population = 1
+    held_out = 1
+    details = 0
+    if plan.objective == SKEW:
+        held_out = min(
+            plan.top, len(plan.axes) + 1
+        )  # prompts with the same axes are labeled at once
+    elif plan.is_eq1:
+        per_population = 2 if plan.objective == EQ1_CORRECTED else 1
+        held_out = 2
+        details = len(catalogue())
+    searches = 2 if plan.random_search else 1
+    rounds_per_search = plan.iterations * per_population + held_out
+    return plan.runs * (searches * rounds_per_search + details) + 1
+
+
 def _picture_sets(plan: MinePlan) -> tuple[_PictureSets, _PictureSets, _PictureSets]:
     """Return the sets of a search, of held-out images, and of images of variations."""
     mutated = (plan.iterations - 1) * plan.selected * plan.mutations

@@ -18,7 +18,13 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.base import VQA, Embedder
 from askew.methods.mitigate.axis_choice import AxisSelection, DeviationModel, Prediction
 from askew.methods.mitigate.plan import FROM_IMAGES, INTERMIT, PROMPTS, TOKENS, MitigationPlan
-from askew.methods.mitigate.policy import PolicyTables, SolvedPolicy, choose, most_drawn
+from askew.methods.mitigate.policy import (
+    MOST_ROUNDS,
+    PolicyTables,
+    SolvedPolicy,
+    choose,
+    most_drawn,
+)
 from askew.methods.mitigate.selection import (
     intermit_mitigation,
     intermit_predictions,
@@ -334,7 +340,8 @@ def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy
         return policies
 
     work = _unknown(workshop, partial(most_drawn, plan))
-    return workshop.run.decide("the policy", solve, work, {})
+    rounds = MOST_ROUNDS * len(plan.prompts)
+    return workshop.run.decide("the policy", solve, work, {}, rounds=rounds)
 
 
 def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:

@@ -245,7 +245,9 @@ def _draw_extra(
     unlabeled = any(pool.shows(picture) is None for pool in stating for picture in pool.pictures)
     if unlabeled:
         # A counting run does not know what images show: it counts the largest possible number.
-        run.decide("further sources", draw, _most_work(source, stating, labelers, axes), None)
+        most = _most_work(source, stating, labelers, axes)
+        rounds = most.pictures * len(labelers)
+        run.decide("further sources", draw, most, None, rounds=rounds)
     else:
         draw()
 
