@@ -270,9 +270,9 @@ def faithfulness_lines(read: Mapping[str, LabelingRates]) -> Iterator[str]:
     )
     for attribute, scores in read.items():
         yield (
-            f"**{attribute}**: labeled correctly in {_short(scores.whole)} of the complete "
-            f"drawings, {_short(scores.region)} with only the true region, "
-            f"{_short(scores.without)} with only the true region covered. "
+            f"**{attribute}**: share of correct labels {_short(scores.whole)} for complete "
+            f"drawings, {_short(scores.region)} if only the true region is visible, and "
+            f"{_short(scores.without)} if only the true region is covered. "
             f"The most common value has share {scores.guess:.2f}."
         )
         yield ""
@@ -344,16 +344,16 @@ def _sentences(located: Mapping[str, LocationScores]) -> Iterator[str]:
         if scores.beyond is not None and _beats(scores.beyond, 0.0):
             words.append(name)
     yield (
-        f"- The maximum of the map lies in the region more often than its area predicts for "
-        f"{_listed(area, total)}."
+        f"- For {_listed(area, total)}, the maximum of the map lies in the region more often than "
+        "the region's area predicts."
     )
     yield (
-        f"- The map overlaps its region more than it overlaps regions of other drawings for "
-        f"{_listed(place, total)}."
+        f"- For {_listed(place, total)}, the map overlaps its region more than it overlaps the "
+        "regions of other drawings."
     )
     yield (
-        f"- It overlaps the region more than the maps of other words in the same drawing for "
-        f"{_listed(words, total)}."
+        f"- For {_listed(words, total)}, the map overlaps the region more than the maps of other "
+        "words in the same drawing do."
     )
 
 
@@ -363,7 +363,7 @@ def _beats(e: Estimate, null: float) -> bool:
 
 def _listed(names: Sequence[str], total: int) -> str:
     listed = f" ({', '.join(name.replace('_', ' ') for name in names)})" if names else ""
-    return f"{len(names)} of {total}{listed}"
+    return f"{len(names)} of {total} attributes{listed}"
 
 
 def _row(name: str, scores: LocationScores) -> list[str]:

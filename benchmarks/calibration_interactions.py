@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -58,17 +57,6 @@ CHOSEN = {
 OCCUPATION = "nurse"
 FAIR_GRAPHS = 500
 Rows = Iterator[Sequence[object]]
-
-HEAD = """# Calibration of interactions
-
-How well does `interact` recover what is planted? Counts are drawn from the exact distributions of `studio/planted`. No
-instrument errs, except in the section that simulates errors.
-
-    python -m benchmarks.calibration_interactions
-
-prints all cases (seeded).
-"""
-
 
 STRENGTHS = (
     ("none", -1, 1e-6),
@@ -445,8 +433,8 @@ class Part:
 
     Attributes
     ----------
-    title, text
-        Title and introduction.
+    title
+        Title.
     header
         Columns of the table.
     rows
@@ -454,7 +442,6 @@ class Part:
     """
 
     title: str
-    text: str
     header: Sequence[str]
     rows: Callable[[argparse.Namespace], Rows]
 
@@ -463,11 +450,6 @@ SIMULATED = ("bias", "coverage", "truth below", "truth above", "width", "p < .05
 PARTS = {
     "edges": Part(
         title="Edges",
-        text="Bias 0: false edges per graph of 56 ordered pairs of different axes, in 500 fair graphs. "
-        "Bias 1: share of pairs that are edges, by the true strength of the association (Cramér's V), "
-        "26 occupations. The default rule is q < .05 by Benjamini and Hochberg's method over the "
-        "pairs of a graph, the paper's p < 1e-4. With few images only strong associations become "
-        "edges: the absence of an edge does not mean the absence of an influence.",
         header=(
             "rule",
             "images per set",
@@ -482,28 +464,11 @@ PARTS = {
     ),
     "sensitivity": Part(
         title="Intersectional Sensitivity",
-        text="Nurse, uniform reference, 95 % confidence intervals. `plug-in bias` is the bias of the "
-        "paper's uncorrected number, and `bias` the bias of askew's estimate. At bias setting 0 "
-        "nothing happens. There the plug-in finds an effect, and askew next to none. An "
-        "intervention on the axis itself looks smaller than it is: its distribution afterward is "
-        "known exactly, and askew blurs it to match the baseline images. Intervals do not depend "
-        "on that value. In fair worlds intervals cover more than 95 %, because both distances are"
-        " 0, their minimum. The next section shows why narrower intervals would be wrong.",
         header=("bias setting", "pair", "images per set", "truth", "plug-in bias", *SIMULATED),
         rows=sensitivity_rows,
     ),
     "equal": Part(
         title="High coverage in a fair world",
-        text="48 baseline images and three counterfactual sets of 48 come from the same population, so"
-        " IS is 0. `distance of both` is the distance of this population from equal shares (total"
-        " variation). `interval of the distance` is the interval of the distance of the baseline "
-        "images. At distance 0 it can miss on one side only. It then excludes 0 in a few percent "
-        "of the cases. The interval of IS excludes 0 more rarely, since the interval of the "
-        "second distance is as long. The larger the distance, the more both sides miss, and the "
-        "coverage approaches 95 %. `coverage if narrowed` shows why narrower intervals are wrong."
-        " These intervals are narrowed around their midpoints by the factor that gives 95 % "
-        "coverage at distance 0. At other distances they cover too rarely, and the true distance "
-        "is unknown.",
         header=(
             "values",
             "distance of both",
@@ -518,13 +483,6 @@ PARTS = {
     ),
     "amplification": Part(
         title="Amplification",
-        text="Sum of |IS| over the 20 pairs of gender, age, clothing, emotion and environment, nurse, "
-        "200 graphs by default. `p < .05` at bias setting 0 is the rate of false positives. The null draws "
-        "each image set independently, and the pairs of a target share the baseline images. An "
-        "earlier null let sets of equal size share their draws. With it, none of 100 fair graphs was "
-        "significant, power at bias setting 1 was .03 (48 images) and .42 (200), and intervals were "
-        "2.3 and 1.2 wide. The interval covers more than 95 %, since many small effects and no effect "
-        "give the same values.",
         header=(
             "bias setting",
             "images per set",
@@ -537,22 +495,12 @@ PARTS = {
         rows=amplification_rows,
     ),
     "instrument": Part(
-        title="An instrument that errs",
-        text="48 images per set. The instrument labels an image correctly with the given probability, "
-        "and otherwise with any other value. 100 labeled images of each value estimate its "
-        "errors. Uncorrected errors make every effect look smaller. The correction removes half "
-        "to all of this bias, and its interval covers. It mostly covers more than 95 %: the error"
-        " of the confusion matrix is common to both distributions, but the interval treats it as "
-        "independent.",
+        title="An instrument that makes errors",
         header=("pair", "right", "sensitivity", "truth", *SIMULATED),
         rows=instrument_rows,
     ),
     "validation": Part(
         title="Prediction against an exact intervention",
-        text="Eq. 7-8: correlation of IS predicted from counterfactual images and IS measured on as "
-        "many held-out images of the equal mixture. It covers the edges of each of 26 "
-        "occupations, including direct effects. Both share the baseline images, as in the paper, "
-        "which by itself causes a small correlation.",
         header=("images per set", "edges per prompt", "mean over prompts", "all edges together"),
         rows=validation_rows,
     ),
@@ -561,10 +509,10 @@ PARTS = {
 
 def write_page(options: argparse.Namespace) -> None:
     """Compute and print the parts, and write the page after each part."""
-    page = HEAD
+    page = "# Calibration of interactions\n"
     for name in options.parts or PARTS:
         part = PARTS[name]
-        page += f"\n## {part.title}\n\n{textwrap.fill(part.text, 120)}\n\n"
+        page += f"\n## {part.title}\n\n"
         page += f"{table_row(*part.header)}\n|{'---|' * len(part.header)}\n"
         for row in part.rows(options):
             line = table_row(*map(str, row)) + "\n"
