@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -62,6 +63,11 @@ OF_STATS = {
 }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def modules() -> list[Path]:
     return sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
@@ -81,7 +87,7 @@ def layer_of(name: str) -> int:
 
 
 def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -95,12 +101,8 @@ def imports(path: Path) -> Iterator[str]:
 
 def imported_modules(path: Path, names: set[str]) -> set[str]:
     """Return the modules of askew that a file imports, also in functions, except for types only."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            node.body = []
     imported = set()
-    for node in ast.walk(tree):
+    for node in statements(parsed(path), for_types=False):
         if isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -112,6 +114,19 @@ def imported_modules(path: Path, names: set[str]) -> set[str]:
     return {name.removeprefix("askew.") for name in imported} & names - {name_of(path)}
 
 
+def statements(tree: ast.AST, for_types: bool = True) -> Iterator[ast.AST]:
+    """Yield all statements, without those of `if TYPE_CHECKING` unless `for_types`."""
+    skipped = isinstance(tree, ast.If) and ast.unparse(tree.test).endswith("TYPE_CHECKING")
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        if part == "body" and skipped and not for_types:
+            continue
+        nodes = getattr(tree, part, [])
+        for node in nodes if isinstance(nodes, list) else []:
+            yield node
+            yield from statements(node, for_types)
+
+
+@cache
 def is_module(package: str, name: str) -> bool:
     home = ROOT.parent / package.replace(".", "/") / name
     return home.is_dir() or home.with_suffix(".py").exists()
@@ -149,18 +164,19 @@ def public_hints(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     yield where, ast.unparse(hint).replace("np.floating[Any]", "np.floating")
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_imports_point_downwards(path: Path) -> None:
+def faulty_imports(path: Path) -> Iterator[str]:
+    """Yield a sentence for each import of a higher layer or of code that is not installed."""
     layer = layer_of(name_of(path))
     for imported in imports(path):
         package, _, name = imported.partition(".")
-        assert package not in {"training", "benchmarks"}, (
-            f"askew.{name_of(path)} imports what is not installed"
-        )
-        if package == "askew" and name:
-            assert layer_of(name) <= layer, (
-                f"askew.{name_of(path)} imports askew.{name}, which lies above it"
-            )
+        if package in {"training", "benchmarks"}:
+            yield f"askew.{name_of(path)} imports {package}, which is not installed"
+        if package == "askew" and name and layer_of(name) > layer:
+            yield f"askew.{name_of(path)} imports askew.{name}, which lies above it"
+
+
+def test_imports_point_downwards() -> None:
+    assert [fault for path in modules() for fault in faulty_imports(path)] == []
 
 
 def test_no_imports_form_a_cycle() -> None:
@@ -177,21 +193,22 @@ def test_layers_name_modules_that_exist() -> None:
     assert [name for name in listed if not is_module("askew", name.replace(".", "/"))] == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "stats").glob("*.py")), ids=name_of)
-def test_statistics_import_only_array_packages(path: Path) -> None:
-    for imported in imports(path):
-        allowed = imported.startswith(("askew.stats", "askew.types", "askew.errors"))
-        assert allowed or imported.partition(".")[0] in OF_STATS, f"{imported} in {path.name}"
+def test_statistics_import_only_array_packages() -> None:
+    for path in sorted((ROOT / "stats").glob("*.py")):
+        for imported in imports(path):
+            allowed = imported.startswith(("askew.stats", "askew.types", "askew.errors"))
+            assert allowed or imported.partition(".")[0] in OF_STATS, f"{imported} in {path.name}"
 
 
-@pytest.mark.parametrize(
-    "path", [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))], ids=name_of
-)
-def test_public_functions_have_precise_types(path: Path) -> None:
-    for where, hint in public_hints(ast.parse(path.read_text(encoding="utf-8"))):
-        assert not re.search(r"\bAny\b|\b(dict|Mapping)\b(?!\[)", hint), (
-            f"{where} of {name_of(path)} is {hint}"
-        )
+def vague_types(path: Path) -> Iterator[str]:
+    for where, hint in public_hints(parsed(path)):
+        if re.search(r"\bAny\b|\b(dict|Mapping)\b(?!\[)", hint):
+            yield f"{where} of {name_of(path)} is {hint}"
+
+
+def test_public_functions_have_precise_types() -> None:
+    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+    assert [vague for path in paths for vague in vague_types(path)] == []
 
 
 @pytest.mark.parametrize("statement", ["import askew", "import askew.cli"])
@@ -221,6 +238,7 @@ WITH_NETWORKS = (
 """Modules that are imported only if a network is needed."""
 
 
+@pytest.mark.slow
 def test_other_modules_work_without_the_packages_of_networks() -> None:
     names = [f"askew.{name_of(path)}" for path in modules() if path.stem != "__main__"]
     heavy = tuple(f"askew.{name}" for name in WITH_NETWORKS)
