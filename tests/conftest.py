@@ -15,7 +15,7 @@ for name, value in {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}.i
     os.environ.setdefault(name, value)
 
 # no deadline: a slow machine is not an error
-settings.register_profile("askew", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("askew", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("askew")
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -125,6 +126,7 @@ def overview() -> RenderableType:
     return Group(usage, Panel(rows, title="Commands", title_align="left"))
 
 
+@cache
 def application() -> "App":
     """Return the commands. Each is imported when it is called."""
     from cyclopts import App, Parameter

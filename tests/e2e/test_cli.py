@@ -85,6 +85,7 @@ def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     assert without_environment(tmp_path / "other") == without_environment(finished)
 
 
+@pytest.mark.slow
 def test_scores_do_not_depend_on_the_hash_seed(finished: Path, tmp_path: Path) -> None:
     """`test_recorded.py` checks images and answers, as each of its runs has another hash seed."""
     command = [

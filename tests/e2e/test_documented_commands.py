@@ -105,6 +105,8 @@ def test_commands_are_valid(page: Path, tmp_path: Path) -> None:
 PLANNED = ("audit", "interact", "map", "mine", "edit", "classify", "mitigate", "rank")
 """Commands that have a dry run."""
 
+QUICK = {"README.md", "tutorial.md"}
+"""Pages whose commands are counted by the quick suite. Every page is parsed."""
 ELSEWHERE = re.compile(
     r"(diffusers|folder|transformers|clip|openai|study)/|--(preset|masks)|"
     r"--(mined|baseline-run|reference|mitigated|mitigation) \S*runs/"
@@ -122,10 +124,7 @@ FILES = {
 
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(path, marks=pytest.mark.slow if path.name == "interactions.md" else ())
-        for path in PAGES
-    ],
+    [pytest.param(path, marks=() if path.name in QUICK else pytest.mark.slow) for path in PAGES],
     ids=lambda page: page.name,
 )
 def test_commands_that_can_run_here_are_counted(

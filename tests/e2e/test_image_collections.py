@@ -224,7 +224,7 @@ def test_sets_of_two_images_are_not_corrected_for_tests(
 def damage(folder: Path) -> dict[str, str]:
     """Replace the images 0 to 6 of a collection, and return a part of the reason of each."""
     (folder / "0.png").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n")
-    Image.new("RGB", (9000, 9000), "red").save(folder / "1.png")
+    Image.new("1", (9000, 9000)).save(folder / "1.png")
     noise_image(1).save(folder / "2.png", "AVIF")
     (folder / "3.png").write_text("<!DOCTYPE html><title>Not found</title>")
     (folder / "4.png").write_bytes(b"")

@@ -66,7 +66,7 @@ ROWS = st.lists(PATHS, min_size=1, max_size=5)
 
 
 @given(st.integers(0, 2**32 - 1), ROWS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_likeliest_option_is_that_of_an_exhaustive_search(
     seed: int, rows: list[list[list[int]]]
 ) -> None:

@@ -27,10 +27,9 @@ from benchmarks.heard import worded
 from benchmarks.studio_vqa import SEED, accuracy, chance, confusion, covered, person_accuracy
 from training.drawings import render, uniform_scenes
 
-COUNT = 300
+COUNT = 200
 LEAST = {"disability": 0.95}
-QUICKLY_COVERED = {"gender", "emotion", "environment"}
-"""The person, a detail of the face, and the background."""
+QUICKLY_COVERED = {"gender"}
 
 NURSE = Scene(
     gender="male",
@@ -84,8 +83,8 @@ def test_new_drawings_are_labeled_correctly(
 def test_a_covered_attribute_is_not_labeled(
     vqa: StudioVQA, drawings: Drawings, attribute: str
 ) -> None:
-    scenes = drawings[0][:40]
-    pixels = drawings[1][:40]
+    scenes = drawings[0][:24]
+    pixels = drawings[1][:24]
     counts = confusion(
         vqa, scenes, vqa.embedder.embed_pixels(covered(scenes, pixels, attribute)), attribute
     )

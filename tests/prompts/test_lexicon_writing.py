@@ -47,7 +47,9 @@ def test_all_lexicons_are_writers_of_prompts() -> None:
     assert WRITER.fingerprint != STUDIO.fingerprint
 
 
-@pytest.mark.parametrize("words", [(3, 8), (2, 4), (5, 5), (16, 30)])
+@pytest.mark.parametrize(
+    "words", [(3, 8), (2, 4), (5, 5), pytest.param((16, 30), marks=pytest.mark.slow)]
+)
 def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, int]) -> None:
     texts = WRITER.write("random prompts", "", 60, seed=1, words=words)
     assert len(texts) == len({simplify(prompt) for prompt in texts}) == 60
@@ -56,9 +58,9 @@ def test_random_prompts_have_the_length_and_are_all_different(words: tuple[int, 
 
 
 def test_random_prompts_cover_the_three_areas_evenly() -> None:
-    counts = Counter(area(prompt) for prompt in WRITER.write("random prompts", "", 300, seed=2))
+    counts = Counter(area(prompt) for prompt in WRITER.write("random prompts", "", 120, seed=2))
     assert set(counts) == {"objects", "people", "nature"}
-    assert min(counts.values()) > 70
+    assert min(counts.values()) > 28
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_the_studio_knows_all_words_that_are_written_for_it(seed: int, topic: st
     sample(parse(STUDIO.write("variations", prompts[0], 1, seed=seed)[0]), 1.0, 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.text(max_size=60).filter(str.strip), st.integers(0, 100))
 def test_any_text_can_be_mutated_and_varied(prompt: str, seed: int) -> None:
     for text in [
@@ -243,7 +245,7 @@ def test_prompts_depend_on_the_seed_only() -> None:
 
 
 def test_fewer_prompts_are_returned_if_there_are_no_more() -> None:
-    assert 0 < len(STUDIO.write("mutations", "a doctor", 100, seed=0, words=(2, 2))) < 100
+    assert 0 < len(STUDIO.write("mutations", "a doctor", 60, seed=0, words=(2, 2))) < 60
     assert WRITER.write("variations", "a photo of a doctor", 5, seed=0, words=(3, 5)) == []
 
 

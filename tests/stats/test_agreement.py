@@ -81,7 +81,7 @@ def test_kappa_equals_statsmodels(scale: Scale, kind: str | None, ratings: np.nd
     assert cohen_kappa(ratings, VALUES, scale) == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(ratings=tables, seed=st.integers(0, 9))
 def test_order_of_raters_and_items_does_not_matter(ratings: np.ndarray, seed: int) -> None:
     rng = np.random.default_rng(seed)

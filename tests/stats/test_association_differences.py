@@ -143,7 +143,7 @@ def check_turned(estimate: Estimate, other: Estimate) -> None:
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(CODES)
 def test_a_run_does_not_differ_from_itself(pairs: list[tuple[int, int]]) -> None:
     codes = [a for a, _ in pairs]
@@ -153,7 +153,7 @@ def test_a_run_does_not_differ_from_itself(pairs: list[tuple[int, int]]) -> None
     check_nothing(distance_difference(sets, [1, 1, 1], rng=np.random.default_rng(0), draws=50))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(CODES)
 def test_swapped_runs_give_the_same_with_the_other_sign(pairs: list[tuple[int, int]]) -> None:
     first, second = zip(*pairs, strict=True)
@@ -220,6 +220,7 @@ def test_pairing_narrows_the_interval_and_sharpens_the_test() -> None:
     assert near.high - near.low < 0.75 * (far.high - far.low)
 
 
+@pytest.mark.slow
 def test_differences_are_covered() -> None:
     share, distance = calibration_comparison.share_and_distance(".85; .2, mirrored", 60, draws=80)
     assert min(share.coverage, distance.coverage) >= 0.87

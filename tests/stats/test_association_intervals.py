@@ -175,6 +175,7 @@ def test_embedding_values_and_coverage() -> None:
     assert 0.88 <= np.mean(hits) <= 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("repeats", "slack"), [(40, 0.06), pytest.param(2000, 0.0, marks=pytest.mark.slow)]
 )

@@ -20,7 +20,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(COUNTS, COUNTS, COUNTS)
 def test_the_contrast_is_the_difference_and_changes_sign_when_swapped(
     a: np.ndarray, b: np.ndarray, c: np.ndarray
@@ -42,6 +42,7 @@ def test_the_contrast_is_the_difference_and_changes_sign_when_swapped(
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("share", "repeats", "least"),
     [(0.5, 50, 42), *(pytest.param(share, 120, 106, marks=SLOW) for share in (0.2, 0.5, 0.8))],
@@ -61,6 +62,7 @@ def test_intervals_cover_the_population_difference(share: float, repeats: int, l
     assert covered >= least
 
 
+@pytest.mark.slow
 def test_contrasts_of_few_images_are_marked_near_those_of_the_population() -> None:
     """Concepts that differ only by chance shrink the plug-in difference, but not its bias-corrected
     value.

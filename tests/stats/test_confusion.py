@@ -40,7 +40,7 @@ def test_rows_are_distributions() -> None:
     np.testing.assert_allclose(ReadingErrors.of([[3, 1], [0, 5]]).rates, [[0.75, 0.25], [0, 1]])
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(problems())
 def test_it_is_the_least_squares_solution_on_the_simplex(
     problem: tuple[np.ndarray, np.ndarray],
@@ -186,6 +186,7 @@ def test_correction_comes_closer_to_the_truth_and_covers_it() -> None:
     assert {e.interval for e in known} == {CORRECTED_INTERVAL}
 
 
+@pytest.mark.slow
 def test_errors_create_no_sensitivity() -> None:
     rng = np.random.default_rng(1)
     still = np.array([0.8, 0.2])

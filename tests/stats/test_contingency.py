@@ -147,6 +147,7 @@ def test_what_is_not_a_table_of_counts_is_refused(table: list[object]) -> None:
         chi_square(table, rng=np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_a_change_of_association_is_rejected_at_its_level_and_found() -> None:
     """Tables of 24 and 60 images per row: V is larger with few images if nothing differs."""
     rng = np.random.default_rng(0)

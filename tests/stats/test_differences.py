@@ -52,6 +52,7 @@ def test_p_of_a_share_difference_is_near_other_exact_and_asymptotic_tests() -> N
     assert share_difference(PairedSets.of_counts([0, 5], [0, 9]), 0).p == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second", "reference"),
     [
@@ -84,7 +85,7 @@ def test_type_one_error_of_the_share_difference() -> None:
     assert np.mean(np.array(p) <= 0.05) <= 0.08
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.lists(st.integers(0, 20), min_size=3, max_size=3).filter(any), st.integers(0, 5))
 def test_a_set_does_not_differ_from_itself(counts: list[int], seed: int) -> None:
     estimate = distance_difference(
@@ -95,6 +96,7 @@ def test_a_set_does_not_differ_from_itself(counts: list[int], seed: int) -> None
     assert estimate.p > 0.5
 
 
+@pytest.mark.slow
 def test_different_numbers_of_images_are_not_a_difference() -> None:
     rng = np.random.default_rng(1)
     pairs = [(rng.multinomial(24, FAIR), rng.multinomial(192, FAIR)) for _ in range(80)]

@@ -104,7 +104,7 @@ def test_changes_of_dependence(images: int) -> None:
 
 
 @given(number=st.floats(-1, 1), copies=st.integers(1, 2))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_one_number_and_equal_numbers_have_no_interval(number: float, copies: int) -> None:
     mean = student_mean([number] * copies, null=0.0)
     assert mean.interval is None

@@ -88,6 +88,7 @@ def test_exact_labels_change_nothing() -> None:
     assert reference_test([31, 17], [0.5, 0.5], errors=errors).p == pytest.approx(plain.p, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "images",
     [48, pytest.param(96, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)],

@@ -57,7 +57,7 @@ def test_sequential_p_equals_a_sum_over_all_paths(smallest_p: float) -> None:
     assert sequential_p(smallest_p, sizes, EVEN) == pytest.approx(exact, abs=0.006)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(p=st.floats(1e-4, 0.5), more=st.floats(1e-4, 0.5))
 def test_a_sequential_p_is_larger_and_rises_with_the_smallest_p(p: float, more: float) -> None:
     low, high = sorted((p, more))

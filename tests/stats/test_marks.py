@@ -92,12 +92,12 @@ def of_comparisons(rng: np.random.Generator) -> list[Estimate]:
 
 
 FEW = {
-    of_shares: 50,
-    of_differences: 60,
-    of_interactions: 50,
-    of_embeddings: 50,
-    of_concepts: 30,
-    of_comparisons: 10,
+    of_shares: 15,
+    of_differences: 20,
+    of_interactions: 15,
+    of_embeddings: 15,
+    of_concepts: 10,
+    of_comparisons: 4,
 }
 """Number of tables of each score in the suite; the slow tests use all."""
 

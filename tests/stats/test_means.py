@@ -158,6 +158,7 @@ def test_a_mean_cas_includes_the_shared_uncertainty_of_its_scores() -> None:
     assert mean_cas(scores, np.ones(4)).high == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [pytest.param(0.0, marks=pytest.mark.slow), 0.3])
 def test_a_mean_cas_covers_the_mean_of_its_population(elsewhere: float) -> None:
     """Twenty prompts of 24 images, sixty times; Student's interval covers half where sets differ in

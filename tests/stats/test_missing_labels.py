@@ -19,7 +19,7 @@ COUNTS = st.lists(st.integers(0, 20), min_size=2, max_size=4).filter(sum)
 
 
 @given(counts=COUNTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_without_missing_labels_the_interval_is_that_of_a_share(counts: list[int]) -> None:
     lows, highs = worst_case_intervals(counts, 0)
     estimates = share_intervals(counts)
@@ -28,7 +28,7 @@ def test_without_missing_labels_the_interval_is_that_of_a_share(counts: list[int
 
 
 @given(counts=COUNTS, missing=st.integers(1, 20), level=st.sampled_from([0.9, 0.95]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_interval_contains_all_possible_shares_of_the_images(
     counts: list[int], missing: int, level: float
 ) -> None:
@@ -69,6 +69,7 @@ def test_with_many_images_the_ends_are_those_of_the_paper() -> None:
         assert highs[place] == pytest.approx(high + z * np.sqrt(high * (1 - high) / n), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unlabeled", [(0.4, 0.0), pytest.param((0.0, 0.4), marks=pytest.mark.slow)]
 )
@@ -94,7 +95,7 @@ def test_the_interval_covers_the_planted_share(unlabeled: tuple[float, float]) -
     missing=st.integers(0, 6),
     weights=st.lists(st.integers(1, 5), min_size=3, max_size=3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_labels_are_closer_to_the_reference(
     counts: list[int], missing: int, weights: list[int]
 ) -> None:

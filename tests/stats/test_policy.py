@@ -45,7 +45,7 @@ def test_the_policy_is_the_optimum_of_a_linear_program(seed: int) -> None:
     assert goal.distance_of(weights) == pytest.approx(plain.fun, abs=1e-5)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_excess_over_a_bound_counts_as_a_distance_and_few_prompts_remain(seed: int) -> None:
     rng = np.random.default_rng(seed)

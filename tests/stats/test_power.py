@@ -40,7 +40,7 @@ CENSUS = (0.88, 0.12)
         (48, HALVES, 0.2, 0.05 / 8),
         (30, THIRDS, 0.3, 0.05),
         (40, CENSUS, 0.15, 0.05),
-        (40, (0.2,) * 5, 0.25, 0.05),
+        pytest.param(40, (0.2,) * 5, 0.25, 0.05, marks=pytest.mark.slow),
     ],
 )
 def test_the_power_is_that_of_simulated_verdicts(
@@ -102,7 +102,7 @@ def test_reports_and_planning_state_the_same_detectable_deviation(distance: str)
 @pytest.mark.parametrize(
     ("images", "reference", "deviation"),
     [
-        (24, HALVES, 0.3),
+        pytest.param(24, HALVES, 0.3, marks=pytest.mark.slow),
         (60, CENSUS, 0.2),
         pytest.param(40, THIRDS, 0.3, marks=pytest.mark.slow),
     ],

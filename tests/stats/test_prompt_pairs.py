@@ -175,6 +175,7 @@ def rejections(
     return significant / runs, covered / runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prompts", "images"),
     [
@@ -198,6 +199,7 @@ def test_a_difference_in_all_prompts_is_found() -> None:
     assert covered > 0.9
 
 
+@pytest.mark.slow
 def test_prompts_that_differ_in_both_directions_are_no_difference_of_all_prompts() -> None:
     """An exchange of images would call the mean of opposite differences significant."""
     rng = np.random.default_rng(2)

@@ -76,6 +76,7 @@ def cells(values: np.ndarray) -> np.ndarray:
     return np.eye(4)[values]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", quick_only([0.8], [0.0, 0.8]))
 def test_only_a_true_rise_of_dependence_is_significant(share: float) -> None:
     """A `share` of the images is the same before and after."""

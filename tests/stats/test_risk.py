@@ -38,7 +38,7 @@ def test_two_counts_of_zero_do_not_differ() -> None:
 def test_the_interval_covers(p: float, q: float) -> None:
     rng = np.random.default_rng(0)
     counts, times = np.unique(
-        rng.multinomial(48, [p, q, 1 - p - q], size=1000), axis=0, return_counts=True
+        rng.multinomial(48, [p, q, 1 - p - q], size=400), axis=0, return_counts=True
     )
     covered = []
     for a, b, _ in counts:

@@ -107,7 +107,7 @@ def test_p_and_interval_agree_and_the_value_lies_within() -> None:
         assert estimate.low <= estimate.value <= estimate.high
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(
     st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4)
 )
@@ -144,7 +144,7 @@ def test_pure_noise_has_a_size() -> None:
     assert np.mean([*sizes.values()]) == pytest.approx(seen, rel=0.15)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=3).filter(any), st.integers(1, 40))
 def test_an_axis_whose_counterfactuals_are_followed_has_no_negative_effect_on_itself(
     initial: list[int], images: int

@@ -17,7 +17,7 @@ from askew.types import Estimate
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6).filter(any)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(COUNTS)
 def test_share_intervals_contain_the_share_and_lie_within_clopper_pearson(
     counts: list[int],
@@ -62,7 +62,7 @@ def test_share_intervals_cover_every_share(n: int) -> None:
     assert 0.945 < coverage[(truths > 0.1) & (truths < 0.9)].mean() < 0.97
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(COUNTS, st.sampled_from(sorted(DISTANCES)), st.integers(0, 9))
 def test_distance_estimates_are_consistent(counts: list[int], distance: str, seed: int) -> None:
     reference = np.ones(len(counts))
@@ -140,7 +140,14 @@ FAIR = [1 / 6] * 6
 BIASED = [0.5] + [0.1] * 5
 
 
-@pytest.mark.parametrize(("shares", "n"), [(FAIR, 10), (BIASED, 24), ([0.8, 0.2], 48)])
+@pytest.mark.parametrize(
+    ("shares", "n"),
+    [
+        (FAIR, 10),
+        pytest.param(BIASED, 24, marks=pytest.mark.slow),
+        pytest.param([0.8, 0.2], 48, marks=pytest.mark.slow),
+    ],
+)
 def test_the_population_distance_is_covered(shares: list[float], n: int) -> None:
     # holds in 99 of 100 cases if coverage is .95
     assert covered(shares, n, "total_variation", 100, 100) >= 0.89
@@ -168,6 +175,7 @@ def test_the_population_distance_is_covered_closely(
     assert covered(shares, n, distance, 500, 300) >= 0.91
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "n", "m", "runs"),
     [
@@ -213,6 +221,7 @@ def test_a_reference_counted_on_many_images_is_exact() -> None:
     assert counted.p == pytest.approx(exact.p, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("m", "runs"),
     [

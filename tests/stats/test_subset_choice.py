@@ -23,7 +23,7 @@ def random_cost(number: int, seed: int):
     return cost, table
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(number=st.integers(1, 7), seed=st.integers(0, 1000), data=st.data())
 def test_the_ranked_subsets_are_all_subsets_by_cost(
     number: int, seed: int, data: st.DataObject
@@ -36,7 +36,7 @@ def test_the_ranked_subsets_are_all_subsets_by_cost(
     assert [subset.cost for subset in ranked] == sorted(table[bits] for bits in of_size)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(number=st.integers(1, 7), seed=st.integers(0, 1000), data=st.data())
 def test_each_greedy_step_adds_the_member_with_the_smallest_cost(
     number: int, seed: int, data: st.DataObject

@@ -62,7 +62,7 @@ def test_key_changes_with_each_part() -> None:
     assert picture_key("m", "1", {"b": 2, "a": 1}, "a nurse", 7) in keys
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(), st.text(), st.integers(min_value=0))
 def test_seed_is_a_positive_63_bit_number(run_seed: int, prompt: str, k: int) -> None:
     assert 1 <= picture_seed(run_seed, prompt, k) <= SEEDS

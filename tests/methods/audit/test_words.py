@@ -115,7 +115,7 @@ def test_mad_has_no_part_in_the_verdict(gender: Any, make_mad: Any) -> None:
 
 @given(q=st.floats(0, 1), of_distance=st.floats(0, 1))
 @settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 def test_every_sentence_follows_the_verdict(gender: Any, q: float, of_distance: float) -> None:
     findings = gender(q, of_distance)

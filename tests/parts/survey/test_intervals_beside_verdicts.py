@@ -64,7 +64,7 @@ def differs(entry: SetShares) -> bool:
     weights=st.lists(st.integers(1, 3), min_size=4, max_size=4),
     others=st.integers(0, 9),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_such_row_and_sentence_has_a_reason(
     counts: list[int], weights: list[int], others: int
 ) -> None:
