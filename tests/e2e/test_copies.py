@@ -20,10 +20,10 @@ NURSE = "a photo of a nurse"
 OPTIONS: dict[str, Any] = {
     "model": "studio/planted",
     "axes": ["gender", "age"],
-    "images": 12,
+    "images": 6,
     "bootstrap_samples": 100,
 }
-SAME_IMAGE = "the pipeline gives the same image for every seed: 1 distinct of 12 images of"
+SAME_IMAGE = "the pipeline gives the same image for every seed: 1 distinct of 6 images of"
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def audit(run: Path) -> Any:
 
 def rank(run: Path) -> Any:
     prompts = [NURSE, "a photo of a chef"]
-    return askew.rank(*prompts, model=OPTIONS["model"], images=12, run=run)
+    return askew.rank(*prompts, model=OPTIONS["model"], images=6, run=run)
 
 
 @pytest.mark.parametrize("method", [audit, interact, rank])
@@ -62,7 +62,7 @@ def test_a_model_that_ignores_its_seed_gives_one_image(
     assert any(warning.startswith(SAME_IMAGE) for warning in result.warnings)
     results = in_file(result)
     baseline = [entry for entry in results["sets"] if entry["axis"] is None]
-    assert {(entry["n"], entry["copies"]) for entry in baseline} == {(1, 11)}
+    assert {(entry["n"], entry["copies"]) for entry in baseline} == {(1, 5)}
     for entry in results.get("shares", []):
         assert sum(entry["counts"].values()) <= 1
         assert entry["verdict"] is None or entry["verdict"]["q"] > SIGNIFICANCE_LEVEL
@@ -71,12 +71,12 @@ def test_a_model_that_ignores_its_seed_gives_one_image(
 def test_distinct_images_of_a_model_count_once(
     tmp_path: Path, few_seeds: Callable[[int], None]
 ) -> None:
-    few_seeds(5)
+    few_seeds(4)
     result = audit(tmp_path / "run")
-    assert any("5 distinct of 12 images" in warning for warning in result.warnings)
+    assert any("4 distinct of 6 images" in warning for warning in result.warnings)
     assert not any(SAME_IMAGE in warning for warning in result.warnings)
     genders = [entry for entry in in_file(result)["shares"] if entry["axis"] == "gender"]
-    assert {sum(entry["counts"].values()) for entry in genders} == {5}
+    assert {sum(entry["counts"].values()) for entry in genders} == {4}
 
 
 @pytest.mark.slow

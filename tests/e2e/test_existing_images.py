@@ -47,7 +47,7 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
         "--vqa",
         "labels",
     ]
-    assert run([*command, *OPTIONS, "--run", str(folder), "--bootstrap-samples", "500"]) == 0
+    assert run([*command, *OPTIONS, "--run", str(folder), "--bootstrap-samples", "100"]) == 0
     from askew.method import load
 
     return load(folder)

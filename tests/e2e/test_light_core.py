@@ -6,12 +6,14 @@ Audits by labels, comparisons and exports work. Other commands name the package 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import subprocess
 import sys
 import venv
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -20,6 +22,18 @@ from PIL import Image
 import askew
 
 ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import contextlib, io, json, sys
+from askew.cli import run
+
+outcomes = []
+for command in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(command)
+    outcomes.append({"code": code, "out": out.getvalue(), "err": err.getvalue()})
+print(json.dumps(outcomes))
+"""
 PIP = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--quiet"]
 
 
@@ -91,43 +105,50 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(core: Path, cwd: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
-    """Run the installed command and return its standard output and standard error."""
+def execute(core: Path, cwd: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Execute a program of the environment."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }
-    done = subprocess.run(
-        [str(core / "bin" / "askew"), *arguments],
+    program, *arguments = command
+    return subprocess.run(
+        [str(core / "bin" / program), *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
         env=environment,
     )
-    assert done.returncode == code, done.stderr
-    return done.stdout, done.stderr
+
+
+def run(core: Path, cwd: Path, *commands: list[str]) -> list[dict[str, Any]]:
+    """Run commands in a single interpreter; return the exit code, the output and the errors of each."""
+    done = execute(core, cwd, "python", "-c", SCRIPT, json.dumps(commands))
+    assert done.returncode == 0, done.stderr
+    outcomes: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    return outcomes
 
 
 @pytest.fixture(scope="module")
-def runs(core: Path, pictures: Path) -> Path:
-    """Return the folder of two finished runs, `one` and `two`."""
-    for model in ("one", "two"):
-        shown, _ = run(
-            core,
-            pictures,
-            "audit",
-            "--model",
-            f"folder/{pictures}",
-            "--vqa",
-            "labels",
-            "--where",
-            f"model={model}",
-            "--label",
-            "gender=gender",
-            "--run",
-            model,
-        )
-        assert "report.html" in shown
-    return pictures
+def shown(core: Path, pictures: Path) -> list[str]:
+    """Return the outputs of two audits, of their comparison and of the export of the first."""
+    audit = [
+        "audit",
+        "--model",
+        f"folder/{pictures}",
+        "--vqa",
+        "labels",
+        "--label",
+        "gender=gender",
+    ]
+    outcomes = run(
+        core,
+        pictures,
+        *([*audit, "--where", f"model={model}", "--run", model] for model in ("one", "two")),
+        ["compare", "one", "two"],
+        ["export", "one", "--format", "csv"],
+    )
+    assert [outcome["code"] for outcome in outcomes] == [0, 0, 0, 0], outcomes
+    return [outcome["out"] for outcome in outcomes]
 
 
 def test_packages_of_networks_are_not_installed(core: Path) -> None:
@@ -144,44 +165,43 @@ def test_packages_of_networks_are_not_installed(core: Path) -> None:
 
 
 def test_help_and_lists(core: Path, tmp_path: Path) -> None:
-    assert "audit" in run(core, tmp_path, "--help")[0]
-    shown, _ = run(core, tmp_path, "models")
-    assert "studio/planted" in shown
-    assert "transformers" in shown, "what could be installed is listed too"
+    assert "audit" in execute(core, tmp_path, "askew", "--help").stdout
+    (models,) = run(core, tmp_path, ["models"])
+    assert models["code"] == 0
+    assert "studio/planted" in models["out"]
+    assert "transformers" in models["out"], "what could be installed is listed too"
 
 
-def test_audits_by_labels_are_compared(core: Path, runs: Path) -> None:
-    shown, _ = run(core, runs, "compare", "one", "two")
+def test_audits_by_labels_are_compared(shown: list[str]) -> None:
+    assert "report.html" in shown[0]
+    assert "report.html" in shown[1]
     assert (
-        "two differs significantly from one" in shown
-        or "one differs significantly from two" in shown
+        "two differs significantly from one" in shown[2]
+        or "one differs significantly from two" in shown[2]
     )
-    assert "female" in shown
+    assert "female" in shown[2]
 
 
-def test_estimates_are_exported(core: Path, runs: Path) -> None:
-    shown, _ = run(core, runs, "export", "one", "--format", "csv")
-    rows = list(csv.DictReader(shown.splitlines()))
+def test_estimates_are_exported(shown: list[str]) -> None:
+    rows = list(csv.DictReader(shown[3].splitlines()))
     assert {row["method"] for row in rows} == {"audit"}
     assert {"distance", "shares"} <= {row["score"] for row in rows}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (("--model", "studio"), "the model 'studio'"),
-        (("--model", "diffusers/some/model"), "the model 'diffusers/some/model'"),
-        (("--model", "studio/planted", "--vqa", "studio"), "the vqa 'studio'"),
-    ],
-)
-def test_errors_name_the_extra_to_install(
-    arguments: tuple[str, ...], part: str, core: Path, tmp_path: Path
-) -> None:
-    _, errors = run(
-        core, tmp_path, "audit", "a photo of a nurse", "--images", "2", *arguments, code=2
-    )
-    assert (
-        f"askew: {part} needs the package 'torch'. Install it in a clone of askew's "
-        "repository with: pip install '.[models]'" in errors
-    )
-    assert "Traceback" not in errors
+NEEDS_TORCH = {
+    "the model 'studio'": ["--model", "studio"],
+    "the model 'diffusers/some/model'": ["--model", "diffusers/some/model"],
+    "the vqa 'studio'": ["--model", "studio/planted", "--vqa", "studio"],
+}
+
+
+def test_errors_name_the_extra_to_install(core: Path, tmp_path: Path) -> None:
+    audit = ["audit", "a photo of a nurse", "--images", "2"]
+    outcomes = run(core, tmp_path, *([*audit, *options] for options in NEEDS_TORCH.values()))
+    for part, outcome in zip(NEEDS_TORCH, outcomes, strict=True):
+        assert outcome["code"] == 2
+        assert (
+            f"askew: {part} needs the package 'torch'. Install it in a clone of askew's "
+            "repository with: pip install '.[models]'" in outcome["err"]
+        )
+        assert "Traceback" not in outcome["err"]

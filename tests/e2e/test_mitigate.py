@@ -37,9 +37,9 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
         model="studio/planted",
         axes="gender,clothing",
         monitor=["age"],
-        images=24,
-        eval_images=64,
-        bootstrap_samples=200,
+        images=16,
+        eval_images=32,
+        bootstrap_samples=100,
         run=run,
     )
 
@@ -66,8 +66,8 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
         choose_axes=1,
         techniques="prompts,intermit",
         monitor=["age"],
-        images=24,
-        eval_images=24,
+        images=12,
+        eval_images=12,
         bootstrap_samples=100,
         run=tmp_path_factory.mktemp("choose") / "run",
     )
@@ -160,7 +160,7 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
 def test_evaluation_images_are_not_used_for_planning(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 
-    planned = {picture_seed(0, NURSE, k) for k in range(64)}
+    planned = {picture_seed(0, NURSE, k) for k in range(32)}
     assert planned.isdisjoint(seed for entry in mitigated.findings.sets for seed in entry.seeds)
     before, after = mitigated.findings.sets
     assert before.seeds == after.seeds
@@ -201,11 +201,11 @@ def test_a_dry_run_and_repeating_the_command(
     ]
     options += [
         "--images",
-        "24",
+        "16",
         "--eval-images",
-        "64",
+        "32",
         "--bootstrap-samples",
-        "200",
+        "100",
         "--run",
         str(mitigated.folder),
     ]
@@ -224,8 +224,8 @@ def test_a_run_killed_before_its_evaluation_continues(
         "model": "studio/planted",
         "axes": "gender,clothing",
         "monitor": ["age"],
-        "images": 24,
-        "eval_images": 64,
+        "images": 16,
+        "eval_images": 32,
     }
 
     def killed(*_: object, **__: object) -> None:
@@ -234,8 +234,8 @@ def test_a_run_killed_before_its_evaluation_continues(
     with monkeypatch.context() as patched:
         patched.setattr(sys.modules["askew.methods.mitigate.gather"], "_evaluation_set", killed)
         with pytest.raises(KeyboardInterrupt):
-            askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
-    again = askew.mitigate(NURSE, bootstrap_samples=200, run=tmp_path / "run", **how)
+            askew.mitigate(NURSE, bootstrap_samples=100, run=tmp_path / "run", **how)
+    again = askew.mitigate(NURSE, bootstrap_samples=100, run=tmp_path / "run", **how)
     assert again.findings.techniques == mitigated.findings.techniques
     assert again.findings.mitigations == mitigated.findings.mitigations
 

@@ -15,9 +15,9 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> askew.AuditResult:
     return askew.audit(
         "a photo of a mechanic",
         model="studio/planted",
-        images=24,
+        images=12,
         axes=["gender", "hair"],
-        bootstrap_samples=300,
+        bootstrap_samples=100,
         run=folder / "run",
     )
 
