@@ -111,7 +111,7 @@ def _check_place(condition: Condition, findings: object) -> None:
         names |= {name for kind, name in estimate.names.items() if kind != "prompt" and name}
     known = ", ".join(sorted(names)) or "nothing"
     raise UsageError(
-        f"no score of this run is about {condition.where!r}, which a condition of --fail-if names. "
+        f"a condition of --fail-if names {condition.where!r}, but no score of this run is about it. "
         f"There are scores about: {known}"
     )
 

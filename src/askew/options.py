@@ -443,7 +443,10 @@ class ManifestOptions(TypedDict, total=False):
         Flag, _image_option(help="Find images by name where the manifest's paths do not exist.")
     ]
     allow_outside: Annotated[
-        Flag, _image_option(help="Read images outside the folder, as links may point to.")
+        Flag,
+        _image_option(
+            help="Also read images outside the folder, for example through symbolic links."
+        ),
     ]
 
 

@@ -74,7 +74,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 @contextmanager
 def overflow_safe(vae: Any) -> Iterator[None]:
-    """Let an autoencoder that overflows in half precision work in single precision meanwhile."""
+    """Switch an autoencoder that overflows in half precision to single precision in the block."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:
         vae.to(dtype=torch.float32)

@@ -112,7 +112,7 @@ def figure(page: Page, panels: int = PANELS) -> Figure:
     Returns
     -------
     Figure
-        The plots that a terminal shows as tables, each in a panel.
+        One panel per plot. A terminal shows the same data as tables.
 
     Raises
     ------

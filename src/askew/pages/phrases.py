@@ -55,13 +55,13 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "bias_in_worst_case": Phrase(
         text="{verdict}, also in the worst case of {missing}",
-        condition="the verdict has q < 0.05, and q < 0.05 if missing labels are closest to the "
-        "reference",
+        condition="the verdict has q < 0.05, and would have q < 0.05 even if the missing labels were "
+        "as close as possible to the reference",
     ),
     "no_bias_in_worst_case": Phrase(
         text="{verdict}, but not in the worst case of {missing}",
-        condition="the verdict has q < 0.05, and q of 0.05 or more if missing labels are closest to "
-        "the reference",
+        condition="the verdict has q < 0.05, but q would be 0.05 or more if the missing labels were "
+        "as close as possible to the reference",
     ),
     "worst_case_headline": Phrase(
         text="In the worst case of missing labels, {count} of {biases} would not be significant.",

@@ -139,7 +139,7 @@ def canonical_value(axis: str, value: str) -> str:
 
 
 def is_known_value(axis: str, value: str) -> bool:
-    """Check whether a value belongs to an axis of the catalogue, by its words or its nouns."""
+    """Check whether the words or kinds of nouns of a value belong to an axis of the catalog."""
     if find_mentions(axis, value):
         return True
     kinds = set(_meaning(axis).get("kinds", ()))

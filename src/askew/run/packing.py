@@ -93,7 +93,7 @@ class PackingStore(Store):
         return pack if isinstance(pack, ImagePack) else None
 
     def repack(self, part: ImageSlice) -> None:
-        """Write a pack of images that the store has from other slices."""
+        """Write the pack of a slice whose images the store already has from other slices."""
         keys = [request.key for request in part.requests]
         stored = self.pictures(keys)
         outcomes = [_encoded(stored[key]) for key in keys]

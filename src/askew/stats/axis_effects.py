@@ -181,7 +181,7 @@ class Pooling:
 
 
 def _of_others(effects: AxisEffects) -> NDArray[np.bool_]:
-    """Return True (candidates, axes) where candidate and axis differ."""
+    """Return a mask (candidates, axes) that is True where candidate and axis differ."""
     places = np.array(effects.places)
     return np.asarray(places[:, None] != np.arange(effects.deviations.shape[-1]))
 

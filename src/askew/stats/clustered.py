@@ -89,16 +89,17 @@ def clustered_rate_difference(
     """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
     Interval: both shares' intervals combined (MOVER; Newcombe 1998), with the correlation of paired
-    clusters. p: two-sided, by random exchanges of pairs.
+    clusters. p: two-sided, from random swaps of the two
+    members of each pair.
 
     Parameters
     ----------
     first, second : array, (clusters, members)
         0, 1 or NaN.
     rng
-        Generator of the exchanges.
+        Random generator for the swaps.
     draws
-        Number of exchanges.
+        Number of random swaps.
     level
         Level of the interval, in (0, 1).
     """
@@ -167,9 +168,9 @@ def rate_above_floor(
     floor : array, (clusters, members or 1)
         The same for the same clusters, without an intervention.
     rng
-        Generator of the exchanges.
+        Random generator for the swaps.
     draws
-        Number of exchanges.
+        Number of random swaps.
     level
         Level of the intervals, in (0, 1).
 

@@ -448,7 +448,7 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Pearson's statistic of tables of n images, with weights of 1 / expected count."""
+    """Return Pearson's statistic of tables of n images. Weights are 1 / expected counts."""
     squares = np.square(counts, dtype=float)
     return np.asarray((squares * weights).sum(axis=(-2, -1)) - n)
 

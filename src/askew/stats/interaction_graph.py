@@ -217,7 +217,7 @@ def heterogeneity(effects: Sequence[Estimate]) -> float | None:
     """Test the hypothesis that an effect is the same in all prompts, by Cochran's Q.
 
     Q = sum_i ((e_i - m) / s_i)**2, where m is the mean weighted by 1 / s_i**2, follows χ² with
-    n - 1 degrees of freedom. The standard errors s_i are from the intervals.
+    n - 1 degrees of freedom. The standard errors s_i are computed from the widths of the intervals.
 
     Parameters
     ----------

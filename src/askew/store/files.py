@@ -70,7 +70,7 @@ def explain_os_error(error: OSError) -> str:
 
 
 def write_fault(folder: Path) -> OSError | None:
-    """Return the error of writing a small file into a folder; None if it succeeds."""
+    """Return the error raised by writing a small file into a folder, or None if it succeeds."""
     part = folder / f".{secrets.token_hex(8)}.part"
     try:
         _write(part, bytes(PROBE_BYTES))

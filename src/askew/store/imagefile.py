@@ -124,7 +124,7 @@ def check_size(image: Image.Image) -> None:
 def as_rgb(image: Image.Image) -> Image.Image:
     """Return an image as RGB with 8 bits per channel.
 
-    16-bit grays are scaled, and transparent pixels are shown on white.
+    16-bit grayscale images are scaled to 8 bits. Transparent images are placed on white.
     """
     if image.mode.startswith("I;16"):
         return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8)).convert("RGB")

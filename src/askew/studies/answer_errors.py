@@ -73,7 +73,7 @@ class PossibleAnswers:
         Returns
         -------
         list of array, (runs, concepts)
-            Occurrences per image. The first of several synonyms has the occurrences of all.
+            Occurrences per image. The occurrences of synonyms are counted for the first synonym.
         """
         totals = np.stack([self._occurrences(codes) for codes in sets])
         merged = np.zeros_like(totals)

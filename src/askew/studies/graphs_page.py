@@ -26,11 +26,11 @@ READING = b.Paragraph(
         "Each axis has the same position in all graphs, and equal widths of arrows mean equal sensitivities.",
         "Edges and Cramér's V (V) state whether axes are associated. They do not depend on the "
         "reference. If an edge is in only one of two graphs, the models do not necessarily differ. "
-        "Whether V differs is tested by exchange of images between the runs, and q is p after "
-        "correction for all pairs of the page (Benjamini and Hochberg). V is larger with few images.",
+        "Differences of V are tested by randomly swapping images between the runs. q is p after "
+        "correction for all pairs on this page (Benjamini and Hochberg). V is larger with few images.",
         "Sensitivities depend on the reference. Their differences are relative to the first run, and "
         "their intervals combine the intervals of both runs as in Newcombe's method. They hold "
-        "simultaneously for all pairs of the page. Runs that share seeds are slightly correlated, "
+        "simultaneously for all pairs on this page. Runs that share seeds are slightly correlated, "
         "which these intervals ignore.",
         PERCEIVED,
     )
@@ -73,7 +73,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
         first=first_screen(runs, differences.associations, first, media or {}),
         sections=tuple(sections),
         notes=(
-            "Intervals hold simultaneously for all pairs of the page. Bold: the interval excludes 0. "
+            "The intervals are simultaneous for all pairs on this page. Bold: the interval excludes 0. "
             "Attributes are perceived.",
         ),
         version=runs[first_run].askew,

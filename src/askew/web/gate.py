@@ -147,7 +147,7 @@ class Gate:
         return None
 
     def _peer_refusal(self, scope: Scope) -> Refusal | None:
-        """Return why a request of another user of this machine is refused."""
+        """Return the refusal of a request from another user of this machine, or None."""
         client = scope.get("client")
         user = None if client is None else user_of_connection(int(client[1]), self._port)
         if user is None or user in (0, _user()):

@@ -165,7 +165,7 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
     if state == "done":
         return None
     action = f"/jobs/{job.id}/continue"
-    return form(action, site.session.form_token(action), tag("button", "Go on"))
+    return form(action, site.session.form_token(action), tag("button", "Resume"))
 
 
 def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:

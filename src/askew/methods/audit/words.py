@@ -197,8 +197,16 @@ def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
     headline = format_phrase("bias_headline", where=places)
     others = ""
     if power:
-        others = f"For the others, {power[:1].lower()}{power[1:]}"
+        others = f"For {_others(tested)}, {power[:1].lower()}{power[1:]}"
     return " ".join(filter(None, [headline, _worst_case(tested), others, open_axes(findings)]))
+
+
+def _others(tested: Sequence[SetShares]) -> str:
+    """Return words for the tests that are not significant."""
+    if len({(entry.prompt, entry.set) for entry in tested}) > 1:
+        return "the others"
+    count = sum(not is_biased(entry) for entry in tested)
+    return "the other axis" if count == 1 else "the other axes"
 
 
 def _without_power(findings: AuditFindings) -> str:

@@ -207,7 +207,7 @@ def _paired(
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
-    """Return the mean of scores from 0 to 1, with the mean of their nulls if all have one."""
+    """Return the mean of scores in [0, 1]. Its null is the mean of the nulls if all have one."""
     mean = _combine(estimates, partial(student_mean, level=level, bounds=(0, 1)))
     if isinstance(mean, Missing):
         return mean

@@ -40,7 +40,7 @@ NOTE_ON_MEANS = "Rows of means: q is of a t-test of the corrected overlap over p
 
 
 def page(findings: MapFindings, media: Media) -> b.Page:
-    """Return the page of a run of attention maps."""
+    """Return the report page for a run of `askew map`."""
     plan = findings.plan
     models = [model.name for model in findings.models]
     prompts = [prompt.text for prompt in plan.prompts]

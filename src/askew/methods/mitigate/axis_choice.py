@@ -157,7 +157,7 @@ class DeviationModel:
         return tuple(self.plan.target_axes[member] for member in path[-1].members)
 
     def cost(self, members: tuple[int, ...]) -> float:
-        """Return the predicted mean deviation of all axes that a mitigation leaves.
+        """Return the mean deviation of all axes that is predicted to remain after a mitigation.
 
         Parameters
         ----------

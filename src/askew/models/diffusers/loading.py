@@ -260,7 +260,8 @@ def _from_single_file(
 ) -> Any:
     """Load the pipeline of a single checkpoint file, without a safety checker.
 
-    accelerate leaves absent weights without values. Without it they would be random numbers.
+    With accelerate, weights that are missing from the file stay without values. Without
+    accelerate, they would be random numbers.
     """
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):

@@ -98,7 +98,7 @@ class SetShares:
     verdict : Verdict or None
         None if nothing was tested.
     reference_images : int or None
-        Images in which the reference was counted. None if it is exact.
+        Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
         On an ordinal axis, the deviation that ignores the order of values, which detects a peak in
         the middle.

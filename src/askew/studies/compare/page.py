@@ -121,7 +121,7 @@ class ComparisonView:
 
     @cached_property
     def by_pair(self) -> Mapping[RunPair, list[AxisDifference]]:
-        """Differences of all pairs of runs, see `axis_differences`."""
+        """Differences for each pair of runs. See `axis_differences`."""
         entries = self.comparison.entries
         pairs = dict.fromkeys(entry.runs for entry in entries)
         return {pair: axis_differences(entries, pair) for pair in pairs}

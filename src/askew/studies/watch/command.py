@@ -124,7 +124,7 @@ class Watch:
             for change in checkpoint.changes
         ]
         table = Table(
-            caption=f"Checkpoints compared with {first.name}, on images of equal seeds",
+            caption=f"Checkpoints compared with {first.name}, on images that have the same seed",
             columns=(
                 "checkpoint",
                 "axis",
@@ -166,9 +166,9 @@ def watch(
 ) -> Watch:
     """Audit each new checkpoint of a folder, and raise an alarm if its biases have changed.
 
-    The first checkpoint is the baseline. Images of equal seeds are compared. However many
-    checkpoints follow, the probability of a false alarm is at most --alpha. Repeating the command
-    audits only what is new. The exit code is 3 after an alarm.
+    The first checkpoint is the baseline. askew compares images that have the same seed. However
+    many checkpoints follow, the probability of any false alarm is at most --alpha. If you repeat
+    the command, it audits only new checkpoints. The exit code is 3 after an alarm.
 
     Examples
     --------
