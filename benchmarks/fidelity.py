@@ -89,17 +89,19 @@ class Fidelity:
         yield f"| occupation | mean {mean:.0%}; minimum: {least} |"
         yield ""
         order = (
-            f"Spearman {measured(self.order, '.3f')}, " if isinstance(self.order, Estimate) else ""
+            f"rank correlation {measured(self.order, '.3f')}, "
+            if isinstance(self.order, Estimate)
+            else ""
         )
         yield (
-            f"Share of women in prompts that leave gender open, compared with the planted share: "
-            f"{order}mean absolute error {measured(self.error, '.3f')}. "
-            f"Expected by chance: {self.chance:.3f}."
+            f"Share of women in prompts that do not specify gender, compared with the planted "
+            f"share: {order}mean absolute error {measured(self.error, '.3f')}. By chance, a mean "
+            f"absolute error of {self.chance:.3f} is expected."
         )
         yield ""
         yield (
-            f"{each_value} images of each value, {each} of each occupation for its sign, "
-            f"{open_count} of each of {self.error.n} occupations with open gender. "
+            f"Images: {each_value} per value, {each} per occupation for its sign, and "
+            f"{open_count} for each of {self.error.n} occupations without a stated gender. "
             f"Brackets are confidence intervals at level {LEVEL}."
         )
 

@@ -235,8 +235,8 @@ def lines(labeler: Labeler, count: int, open_count: int) -> Iterator[str]:
         yield _row(kind, prompts_of, shares)
     yield ""
     yield (
-        f"{count} images of each prompt; {MORE * count} of the prompts of the methods, and where "
-        f"not all {count} show it."
+        f"Images: {count} per prompt, and {MORE * count} per prompt of a method and per prompt of "
+        f"which not all {count} images show the word."
     )
     if open_count:
         yield ""
