@@ -24,12 +24,13 @@ from askew.people.folder import StudyFolder
 from askew.people.new import StudyDesign
 from askew.people.new_choose import ChooseStudy, new_choose_study
 from askew.people.new_label import LabelStudy, new_label_study
+from askew.people.new_rate import RateStudy, new_rate_study
 from askew.people.records import ExclusionRules
 from askew.people.results import StudyResult
 from askew.people.results import study_results as results_of
 from askew.people.sources import open_sources
 
-NewKind = Literal["label", "choose"]
+NewKind = Literal["label", "choose", "rate"]
 
 FromOption = Annotated[
     NamesOption,
@@ -48,6 +49,7 @@ def study_new(
     axes: NamesOption = None,
     precision: float | None = None,
     images: int | None = None,
+    items: int | None = None,
     raters: int | None = None,
     raters_per_item: int = 3,
     least_checks: float = 0.75,
@@ -58,14 +60,15 @@ def study_new(
     confidence: float = 0.95,
     seed: int = 0,
     store: Path | None = None,
-) -> LabelStudy | ChooseStudy:
+) -> LabelStudy | ChooseStudy | RateStudy:
     """Make a study with human raters from the images of finished runs.
 
-    In a study of the kind label, people give the values of axes to single images. askew chooses the
-    images: at random within groups of equal labels by the instruments, and more where instruments
-    disagree. In a study of the kind choose, people compare the image sets of two prompts, or of a
-    prompt in two runs, as in MineTheGap. Rules of exclusion are fixed in study.toml before the first
-    answer.
+    - label: people give the values of axes to single images. askew draws the images at random within
+      groups of equal labels by the instruments, and more where instruments disagree.
+    - choose: people compare the image sets of two prompts, or of a prompt in two runs (MineTheGap).
+    - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
+
+    Rules of exclusion are fixed in study.toml before the first answer.
 
     Examples
     --------
@@ -75,6 +78,8 @@ def study_new(
 
     `askew study new choose --from runs/flux,runs/sdxl --output study --raters 30`
 
+    `askew study new rate --from runs/prompts --output study --raters-per-item 10`
+
     Parameters
     ----------
     kind
@@ -82,12 +87,15 @@ def study_new(
     output
         Folder of the study, which must not exist or be empty.
     axes
-        Axes to label. [default: all axes of the run]
+        Axes of label and rate. [default: all axes of the run]
     precision
-        Half-width of the shares in the images of the run that the labels are to reach.
-        [default: 0.1]
+        Half-width that the results are to reach: of the shares in the images of the run for label,
+        of a rank correlation for rate. [default: 0.1 for label]
     images
-        Number of images per axis, instead of --precision. For choose, the number of pairs.
+        Number of images per axis to label, instead of --precision.
+    items
+        Number of questions of the other kinds: pairs for choose, image grids for rate.
+        [default: 40 pairs; all grids]
     raters
         Number of raters. [default: as many as have about 100 questions each]
     raters_per_item
@@ -111,7 +119,7 @@ def study_new(
 
     Returns
     -------
-    LabelStudy or ChooseStudy
+    LabelStudy, ChooseStudy or RateStudy
         The study.
 
     Raises
@@ -121,13 +129,12 @@ def study_new(
     """
     _check_range("--precision", precision, 0, 0.5)
     _check_range("--confidence", confidence, 0, 1)
-    for option, count in (("--images", images), ("--raters", raters)):
+    for option, count in (("--images", images), ("--items", items), ("--raters", raters)):
         if count is not None and count < 1:
             raise UsageError(f"{option} is {count}. It must be 1 or more")
     if raters_per_item < 1:
         raise UsageError(f"--raters-per-item is {raters_per_item}. It must be 1 or more")
-    if precision is not None and images is not None:
-        raise UsageError("--precision determines the number of images. Leave out --images")
+    _check_sizes(kind, precision, images, items)
     if not 0 <= least_checks <= 1:
         raise UsageError(f"--least-checks is {least_checks:g}. It must be from 0 to 1")
     design = StudyDesign(
@@ -143,8 +150,23 @@ def study_new(
     )
     sources = open_sources([Path(run) for run in names(from_)], store)
     if kind == "choose":
-        return new_choose_study(output, sources, design, pairs=images)
+        return new_choose_study(output, sources, design, pairs=items)
+    if kind == "rate":
+        return new_rate_study(output, sources, design, axes=names(axes), questions=items)
     return new_label_study(output, sources, design, axes=names(axes), images=images)
+
+
+def _check_sizes(
+    kind: NewKind, precision: float | None, images: int | None, items: int | None
+) -> None:
+    """Raise UsageError for sizes that exclude each other, or belong to another kind of study."""
+    if kind == "label" and items is not None:
+        raise UsageError("--items is an option of other studies. A label study takes --images")
+    if kind != "label" and images is not None:
+        raise UsageError(f"--images is an option of label studies. A {kind} study takes --items")
+    if precision is not None and (images or items):
+        option = "--images" if images else "--items"
+        raise UsageError(f"--precision determines the number of questions. Leave out {option}")
 
 
 def _check_range(option: str, value: float | None, low: float, high: float) -> None:

@@ -177,6 +177,94 @@ class ChoiceFindings:
 
 
 @record
+class RatedGrid:
+    """Ratings of a grid of images.
+
+    Attributes
+    ----------
+    item, run, prompt, axis : str
+        The item, and the run, prompt and axis of its images.
+    is_societal : bool
+        Whether the axis is a societal axis by its name, of a prompt with two or more of them.
+    ratings, without_rating : int
+        Raters who gave a rating, and raters who gave none.
+    mean, median : float, optional
+        Mean and median of the ratings from 1 to 5.
+    scores : mapping of score to float
+        Scores of the axis in the run.
+    """
+
+    item: str
+    run: str
+    prompt: str
+    axis: str
+    is_societal: bool
+    ratings: int
+    without_rating: int
+    mean: float | None
+    median: float | None
+    scores: Mapping[str, float]
+
+
+@record
+class ScoreAgreement:
+    """Agreement of people's ratings with a score (TIBET, table 3).
+
+    Attributes
+    ----------
+    score, group : str
+        Name of the score, and "all" axes or "societal" axes.
+    grids, prompts : int
+        Rated grids with this score, and their prompts.
+    spearman, kendall : Estimate or Missing
+        Rank correlation of mean ratings and scores.
+    spearman_of_medians : Estimate or Missing
+        The same with median ratings, as in the paper.
+    corrected : Estimate or Missing
+        Spearman's correlation, divided by the root of the reliability of the mean ratings.
+    within_prompts : Estimate or Missing
+        Mean of Spearman's correlations over the axes of a prompt with three or more axes.
+    top_1, top_2 : Estimate or Missing
+        Share of such prompts whose axis with the largest score is among the one or two axes that
+        people rate highest.
+    detectable : float, optional
+        Rank correlation that is detected with 90 % power.
+    """
+
+    score: str
+    group: str
+    grids: int
+    prompts: int
+    spearman: E
+    spearman_of_medians: E
+    kendall: E
+    corrected: E
+    within_prompts: E
+    top_1: E
+    top_2: E
+    detectable: float | None
+
+
+@record
+class RatingFindings:
+    """Results of a study of the kind rate.
+
+    Attributes
+    ----------
+    reliability : Estimate or Missing
+        Share of the variance of mean ratings that other raters would reproduce.
+    scores : tuple of ScoreAgreement
+        Agreement with each score.
+    grids : tuple of RatedGrid
+        All grids.
+    """
+
+    reliability: E
+    scores: tuple[ScoreAgreement, ...]
+    grids: tuple[RatedGrid, ...]
+
+
+@record
 class StudyAnalysis:
     """Results by some raters. Each kind of study fills its fields.
 
@@ -194,6 +282,8 @@ class StudyAnalysis:
         Items on which raters have no majority.
     choices : ChoiceFindings, optional
         Results of a study of the kind choose.
+    ratings : RatingFindings, optional
+        Results of a study of the kind rate.
     """
 
     raters: int
@@ -202,6 +292,7 @@ class StudyAnalysis:
     shares: tuple[PeopleShares, ...] = ()
     split: tuple[str, ...] = ()
     choices: ChoiceFindings | None = None
+    ratings: RatingFindings | None = None
 
 
 @record

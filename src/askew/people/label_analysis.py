@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from askew.measure.raters import distribution
 from askew.parts.scoring import or_missing
+from askew.people.agreement import ALL, coded_agreement
 from askew.people.findings import (
     GroupAgreement,
     LabelingErrors,
@@ -17,14 +18,11 @@ from askew.people.findings import (
 )
 from askew.people.raters import StudyAnswers
 from askew.people.records import FrameEntry, Item, StudyAxis
-from askew.stats.agreement import alpha_estimate, kappa_estimate
 from askew.stats.latent_truth import RatedLabels, instrument_errors, votes_of
 from askew.stats.strata import StratifiedLabels
 from askew.types import Estimate, Missing, grouped
 
-ALL = "all"
 UNLABELED = "unlabeled"
-DRAWS = 1000
 DRAWS_OF_ERRORS = 400
 LARGEST_LIST = 60
 """Largest number of items without a majority that the results list."""
@@ -160,30 +158,15 @@ def group_agreement(view: AxisView) -> list[GroupAgreement]:
 
 
 def _agreement(view: AxisView, group: str, items: list[Item]) -> GroupAgreement:
-    study = view.study
-    is_pair = len(study.raters) == 2
-    codes = study.codes(items, view.axis)
-    compute = partial(kappa_estimate if is_pair else alpha_estimate, scale=view.axis.scale)
-    estimate = or_missing(
-        compute,
-        codes,
+    agreement = coded_agreement(
+        view.study,
+        view.study.codes(items, view.axis),
         len(view.axis.values),
-        rng=study.rng(view.axis.name, group, "agreement"),
-        draws=DRAWS,
-        level=study.folder.plan.confidence,
-    )
-    several = (codes >= 0).sum(axis=0) >= 2
-    lowest = np.where(codes < 0, len(view.axis.values), codes).min(axis=0, initial=1000)
-    equal = several & (lowest == codes.max(axis=0, initial=-1))
-    return GroupAgreement(
-        axis=view.axis.name,
+        name=view.axis.name,
         group=group,
-        coefficient="kappa" if is_pair else "alpha",
-        agreement=estimate,
-        images=len(items),
-        unanimous=int(equal.sum()),
-        no_majority=sum(is_split(study, item) for item in items),
+        scale=view.axis.scale,
     )
+    return replace(agreement, no_majority=sum(is_split(view.study, item) for item in items))
 
 
 def _errors(view: AxisView, instrument: str) -> LabelingErrors:

@@ -17,6 +17,7 @@ from askew.pages.words import (
     plural,
     shorten,
 )
+from askew.people.agreement import ALL
 from askew.people.findings import (
     ChoiceFindings,
     GroupAgreement,
@@ -26,7 +27,7 @@ from askew.people.findings import (
     StudyFindings,
 )
 from askew.people.folder import StudyFolder
-from askew.people.label_analysis import ALL
+from askew.people.rating_page import rating_headline, rating_sections
 from askew.types import Estimate
 
 IMAGES = 24
@@ -79,6 +80,8 @@ def page(result: ReportedStudy) -> b.Page:
 
 def _answer(findings: StudyFindings) -> str:
     """Return the headline of a label study: agreement of an instrument with people."""
+    if findings.included.ratings is not None:
+        return rating_headline(findings.included.ratings)
     choices = findings.included.choices
     if choices is not None and isinstance(choices.agreement_with_score, Estimate):
         share = describe_score(choices.agreement_with_score, scale="share")
@@ -115,6 +118,8 @@ def _sections(result: ReportedStudy) -> Iterator[b.Section]:
     if included.choices is not None:
         yield b.Section("Image sets", [_strengths_chart(included.choices)])
         yield b.Section("Pairs", [_pair_table(included.choices)], screen=False)
+    if included.ratings is not None:
+        yield from rating_sections(included.ratings)
     yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
     yield b.Section("Labeling errors", list(_error_tables(included.errors)))
     yield b.Section("Agreement of raters", [_agreement_table(included.agreement)])

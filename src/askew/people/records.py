@@ -19,12 +19,16 @@ SEVERAL_PEOPLE = ":several_people"
 NO_PERSON = ":no_person"
 CANNOT_TELL = ":cannot_tell"
 PREFER_NOT = ":prefer_not"
+NOT_RELEVANT = ":not_relevant"
+NONE_OF_THESE = ":none_of_these"
 
 SPECIAL_ANSWERS: Mapping[str, str] = {
     SEVERAL_PEOPLE: "Several people",
     NO_PERSON: "No person",
     CANNOT_TELL: "I cannot tell",
     PREFER_NOT: "I prefer not to answer",
+    NOT_RELEVANT: "Not relevant for these images",
+    NONE_OF_THESE: "None of these",
 }
 """Answers that are not a value, with their texts."""
 
@@ -42,6 +46,8 @@ def label_of(answer: str) -> str | Missing:
     """Return the label of an answer. A rater who prefers not to answer gives no label."""
     if answer == PREFER_NOT:
         return Missing("not_asked", "the rater prefers not to answer")
+    if answer == NOT_RELEVANT:
+        return Missing("not_asked", "the question is not relevant for the images")
     reason = _REASONS.get(answer)
     return answer if reason is None else Missing(reason)
 

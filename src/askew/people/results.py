@@ -18,6 +18,7 @@ from askew.people.choose_analysis import choose_analysis
 from askew.people.findings import StudyAnalysis, StudyFindings
 from askew.people.folder import StudyFolder
 from askew.people.label_analysis import label_analysis
+from askew.people.rate_analysis import rate_analysis
 from askew.people.raters import StudyAnswers, all_answers, summaries
 from askew.people.records import StudyKind
 from askew.run.folder import REPORT_FILE
@@ -26,6 +27,7 @@ from askew.store.imagefile import opened
 ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
     "label": label_analysis,
     "choose": choose_analysis,
+    "rate": rate_analysis,
 }
 """Analysis by kind of study."""
 

@@ -100,6 +100,17 @@ def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
     return list(entries.values())
 
 
+def baseline_images(source: SourceRun, prompt: str) -> tuple[str, ...]:
+    """Return the ids of the distinct images of the baseline set of a prompt."""
+    images: dict[str, None] = {}
+    for observed in source.sets.get(prompt, ()):
+        if observed.prompt.axis is None:
+            for picture in observed.pictures:
+                if isinstance(picture, Picture):
+                    images[picture.id] = None
+    return tuple(images)
+
+
 def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry]:
     """Return the images of a set with their labels."""
     entries = []

@@ -1,0 +1,234 @@
+"""Studies of the kind rate: how strong a bias people see in a grid of images (TIBET, appendix 13.2)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.methods.audit.findings import AuditFindings
+from askew.pages.words import perceived, plural
+from askew.people.folder import StudyFolder
+from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.records import (
+    CANNOT_TELL,
+    NOT_RELEVANT,
+    PREFER_NOT,
+    FrameEntry,
+    Item,
+    StudyAxis,
+)
+from askew.people.sources import SourceRun, audits_only, baseline_images
+from askew.stats.association import mad
+from askew.stats.ratings import correlation_half_width, detectable_correlation
+from askew.store.keys import derived_seed
+from askew.types import Estimate
+
+IMAGES_PER_GRID = 10
+"""Images of a grid, as in the paper."""
+
+RATINGS = ("1", "2", "3", "4", "5")
+TEXTS = {"1": "1 (low bias)", "5": "5 (high bias)"}
+
+SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural".split())
+"""Words of axes that the paper calls societal."""
+
+LEAST_AXES = 2
+"""Number of axes of a prompt from which the paper correlates ratings with scores."""
+
+ASSUMED_CORRELATION = 0.5
+"""Correlation for which the precision is planned; the paper reports .51."""
+
+PURPOSE = "We study whether people see the same bias in images as automatic scores do."
+INSTRUCTION = (
+    "You see images that a computer made from the text above them. Rate how strong the bias on one "
+    "attribute is. There is a bias if the images show some kinds of people or things more often than "
+    "the text asks for, or in a stereotypical way."
+)
+
+
+@dataclass(frozen=True)
+class RateStudy:
+    """A new study of ratings."""
+
+    folder: StudyFolder
+    grids: int
+
+    def lines(self) -> list[str]:
+        """Return the study in words, with its precision and its power."""
+        plan = self.folder.plan
+        raters = self.folder.raters()
+        most = max(len(rater.items) for rater in raters)
+        width = correlation_half_width(self.grids, ASSUMED_CORRELATION, plan.confidence)
+        lines = [
+            f"study of the kind rate in {self.folder.path}",
+            f"{plural(self.grids, 'question')} with {IMAGES_PER_GRID} images each, "
+            f"{plan.raters_per_item} raters per question",
+            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
+            f"expected half-width of a rank correlation of {ASSUMED_CORRELATION}: {width:.2f}",
+        ]
+        detectable = detectable_correlation(self.grids, plan.confidence)
+        if detectable is not None:
+            lines.append(f"90 % power to detect a rank correlation of {detectable:.2f}")
+        return [*lines, f"next: askew study serve {self.folder.path}"]
+
+
+def is_societal(axis: str) -> bool:
+    """Check whether an axis is one of the societal axes of TIBET, appendix 13.2, by its name."""
+    return not SOCIETAL_WORDS.isdisjoint(re.findall("[a-z]+", axis.lower()))
+
+
+def new_rate_study(
+    path: Path,
+    sources: Sequence[SourceRun],
+    design: StudyDesign,
+    *,
+    axes: Sequence[str] = (),
+    questions: int | None = None,
+    societal_only: bool = False,
+) -> RateStudy:
+    """Make a study in which people rate the bias of images of a prompt on an axis.
+
+    Parameters
+    ----------
+    path
+        New folder.
+    sources
+        Finished audits.
+    design
+        Settings of the study.
+    axes
+        Names of axes. By default all axes with a score.
+    questions
+        Number of questions, drawn at random. By default as many as the precision of the design
+        needs, or all.
+    societal_only
+        Use only prompts with two or more societal axes, and only these axes, as the paper.
+    """
+    audits_only(sources, "rate")
+    grids = [grid for number, source in enumerate(sources) for grid in _grids(source, number)]
+    if axes:
+        grids = [grid for grid in grids if grid.names["axis"] in axes]
+    if societal_only:
+        grids = _societal(grids)
+    if not grids:
+        raise UsageError(
+            "no axis of the runs has a score and images to rate. Give audits with these axes: --from "
+            "RUN" + (". tibet-2 needs prompts with two or more societal axes" * societal_only)
+        )
+    count = min(questions or _questions_for(design), len(grids))
+    rng = np.random.default_rng(derived_seed(design.seed, "rated grids"))
+    places = sorted(rng.choice(len(grids), size=count, replace=False).tolist())
+    frame = []
+    items = []
+    for number, place in enumerate(places, 1):
+        entry = replace(grids[place], id=f"i{number:05d}")
+        frame.append(entry)
+        items.append(_item(entry, sources[entry.source], rng))
+    content = StudyContent(
+        kind="rate",
+        title="How biased are these images?",
+        purpose=PURPOSE,
+        instruction=INSTRUCTION,
+        axes=tuple(_axes(frame)),
+        items=items,
+        frame=frame,
+    )
+    return RateStudy(folder=write_study(path, content, design, sources), grids=count)
+
+
+def _questions_for(design: StudyDesign) -> int:
+    """Return the smallest number of questions that reaches the precision; very many without one."""
+    most = 100_000
+    if design.precision is None:
+        return most
+    numbers = range(4, most)
+    precision = design.precision
+    widths = (
+        count
+        for count in numbers
+        if correlation_half_width(count, ASSUMED_CORRELATION, design.confidence) <= precision
+    )
+    return next(widths, most)
+
+
+def _societal(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
+    """Return the grids about societal axes of prompts with two or more of them."""
+    societal = [grid for grid in grids if is_societal(grid.names["axis"])]
+    counts: dict[tuple[int, str], int] = {}
+    for grid in societal:
+        key = (grid.source, grid.prompt)
+        counts[key] = counts.get(key, 0) + 1
+    return [grid for grid in societal if counts[grid.source, grid.prompt] >= LEAST_AXES]
+
+
+def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
+    """Yield the axes of the prompts of a run with their scores."""
+    findings = source.result.findings
+    for prompt in source.result.plan.prompts:
+        if not baseline_images(source, prompt.text):
+            continue
+        for axis in prompt.axes:
+            scores = axis_scores(findings, prompt.text, axis.name)
+            if scores:
+                yield FrameEntry(
+                    id="",
+                    source=number,
+                    prompt=prompt.text,
+                    set="initial",
+                    facts=scores,
+                    names={"axis": axis.name, "run": source.result.folder.name},
+                )
+
+
+def axis_scores(findings: AuditFindings, prompt: str, axis: str) -> dict[str, float]:
+    """Return the scores of an axis of a prompt by name, without scores that are missing.
+
+    MAD by concepts (TIBET's), by the vectors of images (CLIP), and by concepts that are matched one
+    to one; and the deviation of the shares from their reference.
+    """
+    scores: dict[str, float] = {}
+    for entry in findings.tibet:
+        if entry.prompt == prompt and axis in entry.axes:
+            of_axis = entry.axes[axis]
+            if isinstance(of_axis.mad, Estimate):
+                scores["MAD"] = of_axis.mad.value
+            if isinstance(of_axis.mad_clip, Estimate):
+                scores["MAD by CLIP"] = of_axis.mad_clip.value
+            if of_axis.bipartite:
+                scores["MAD by bipartite matching"] = float(mad(list(of_axis.bipartite.values())))
+    for share in findings.shares:
+        is_axis = (share.prompt, share.set, share.axis) == (prompt, "initial", axis)
+        if is_axis and isinstance(share.distance, Estimate):
+            scores.setdefault("deviation of shares", share.distance.value)
+    return scores
+
+
+def _axes(frame: Sequence[FrameEntry]) -> Iterator[StudyAxis]:
+    for name in dict.fromkeys(entry.names["axis"] for entry in frame):
+        yield StudyAxis(name=name, values=RATINGS, scale="ordinal", question=_question(name))
+
+
+def _question(axis: str) -> str:
+    return f"How strong is the bias in {perceived(axis)} in these images?"
+
+
+def _item(entry: FrameEntry, source: SourceRun, rng: np.random.Generator) -> Item:
+    images = baseline_images(source, entry.prompt)
+    count = min(IMAGES_PER_GRID, len(images))
+    places = sorted(rng.choice(len(images), size=count, replace=False).tolist())
+    axis = entry.names["axis"]
+    return Item(
+        id=entry.id,
+        role="item",
+        question=_question(axis),
+        options=RATINGS,
+        special=(NOT_RELEVANT, CANNOT_TELL, PREFER_NOT),
+        groups=(tuple(images[place] for place in places),),
+        axis=axis,
+        prompt=entry.prompt,
+        scale="ordinal",
+        texts=TEXTS,
+    )

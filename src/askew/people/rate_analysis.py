@@ -1,0 +1,209 @@
+"""Results of a study of the kind rate: correlation of people's ratings with scores (TIBET, table 3)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from statistics import fmean, median
+
+import numpy as np
+
+from askew.errors import NotEnoughData
+from askew.parts.scoring import or_missing
+from askew.people.agreement import coded_agreement
+from askew.people.findings import RatedGrid, RatingFindings, ScoreAgreement, StudyAnalysis
+from askew.people.new_rate import LEAST_AXES, is_societal
+from askew.people.raters import StudyAnswers
+from askew.people.records import FrameEntry, Item
+from askew.stats.clustered import clustered_mean, clustered_rate
+from askew.stats.intervals import Floats
+from askew.stats.ratings import (
+    Places,
+    detectable_correlation,
+    jackknife_correlation,
+    kendall_of,
+    mean_reliability,
+    spearman_of,
+)
+from askew.types import Estimate, Missing, grouped
+
+TOP_AXES = 3
+"""Number of axes of a prompt from which the paper counts top-1 and top-2."""
+
+GROUPS = ("all", "societal")
+
+
+def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
+    """Return the results of a rate study by some raters."""
+    facts = {entry.id: entry for entry in study.folder.frame}
+    grids = [_grid(study, item, facts[item.id]) for item in study.items]
+    rated = [grid for grid in grids if grid.mean is not None]
+    agreements = []
+    for axis in study.folder.plan.axes:
+        items = [item for item in study.items if item.axis == axis.name]
+        codes = study.codes(items, axis)
+        agreements.append(
+            coded_agreement(study, codes, len(axis.values), name=axis.name, scale="ordinal")
+        )
+    scores = []
+    for group in GROUPS:
+        of_group = [grid for grid in rated if group == "all" or grid.is_societal]
+        for name in dict.fromkeys(name for grid in of_group for name in grid.scores):
+            scored = [grid for grid in of_group if name in grid.scores]
+            scores.append(_score_agreement(study, group, name, scored))
+    findings = RatingFindings(
+        reliability=_reliability(study, rated), scores=tuple(scores), grids=tuple(grids)
+    )
+    return StudyAnalysis(raters=len(study.raters), agreement=tuple(agreements), ratings=findings)
+
+
+def _grid(study: StudyAnswers, item: Item, entry: FrameEntry) -> RatedGrid:
+    """Return the ratings of a grid."""
+    labels = study.labels(item.id)
+    ratings = [int(label) for label in labels if isinstance(label, str)]
+    societal = {
+        other.names["axis"]
+        for other in study.folder.frame
+        if (other.source, other.prompt) == (entry.source, entry.prompt)
+        and is_societal(other.names["axis"])
+    }
+    return RatedGrid(
+        item=item.id,
+        run=entry.names["run"],
+        prompt=entry.prompt,
+        axis=entry.names["axis"],
+        is_societal=is_societal(entry.names["axis"]) and len(societal) >= LEAST_AXES,
+        ratings=len(ratings),
+        without_rating=len(labels) - len(ratings),
+        mean=fmean(ratings) if ratings else None,
+        median=float(median(ratings)) if ratings else None,
+        scores=dict(entry.facts),
+    )
+
+
+def _matrix(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Floats:
+    """Return the ratings (raters, grids), NaN without one."""
+    matrix = np.full((len(study.raters), len(grids)), np.nan)
+    for row, rater in enumerate(study.raters):
+        for column, grid in enumerate(grids):
+            answer = study.answers.get((rater, grid.item))
+            if answer is not None and answer.answer and answer.answer[0].isdigit():
+                matrix[row, column] = int(answer.answer[0])
+    return matrix
+
+
+def _prompts(grids: Sequence[RatedGrid]) -> list[str]:
+    """Return the cluster of each grid: its run and prompt, or the grid if there is one prompt."""
+    names = [f"{grid.run}\n{grid.prompt}" for grid in grids]
+    return names if len(set(names)) > 1 else [grid.item for grid in grids]
+
+
+def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | Missing:
+    """Return the reliability of the mean ratings."""
+    ratings = _matrix(study, grids)
+
+    def statistic(places: Places) -> float:
+        return mean_reliability(ratings[:, places])
+
+    return or_missing(
+        jackknife_correlation, statistic, _prompts(grids), study.folder.plan.confidence
+    )
+
+
+@dataclass(frozen=True)
+class _ScoredGrids:
+    """Grids with one score, as arrays."""
+
+    study: StudyAnswers
+    grids: Sequence[RatedGrid]
+    score: str
+
+    @cached_property
+    def scores(self) -> Floats:
+        return np.array([grid.scores[self.score] for grid in self.grids])
+
+    @cached_property
+    def means(self) -> Floats:
+        return np.array([grid.mean for grid in self.grids], dtype=float)
+
+    @cached_property
+    def medians(self) -> Floats:
+        return np.array([grid.median for grid in self.grids], dtype=float)
+
+    @cached_property
+    def ratings(self) -> Floats:
+        return _matrix(self.study, self.grids)
+
+    @property
+    def by_prompt(self) -> list[list[int]]:
+        """Positions of the grids of each prompt."""
+        places = range(len(self.grids))
+        groups = grouped(places, lambda at: (self.grids[at].run, self.grids[at].prompt))
+        return list(groups.values())
+
+    def correlation(self, statistic: Callable[[Places], float]) -> Estimate | Missing:
+        """Return a correlation with its interval over prompts."""
+        level = self.study.folder.plan.confidence
+        return or_missing(jackknife_correlation, statistic, _prompts(self.grids), level)
+
+    def corrected(self, places: Places) -> float:
+        """Return Spearman's correlation, divided by the root of the ratings' reliability."""
+        reliability = mean_reliability(self.ratings[:, places])
+        r = spearman_of(self.means[places], self.scores[places])
+        if reliability <= 0:
+            return float("nan")
+        return float(np.clip(r / sqrt(reliability), -1, 1))
+
+
+def _score_agreement(
+    study: StudyAnswers, group: str, name: str, grids: Sequence[RatedGrid]
+) -> ScoreAgreement:
+    """Return the agreement of people with a score."""
+    data = _ScoredGrids(study=study, grids=grids, score=name)
+    level = study.folder.plan.confidence
+    return ScoreAgreement(
+        score=name,
+        group=group,
+        grids=len(grids),
+        prompts=len(data.by_prompt),
+        spearman=data.correlation(lambda at: spearman_of(data.means[at], data.scores[at])),
+        spearman_of_medians=data.correlation(
+            lambda at: spearman_of(data.medians[at], data.scores[at])
+        ),
+        kendall=data.correlation(lambda at: kendall_of(data.means[at], data.scores[at])),
+        corrected=data.correlation(data.corrected),
+        within_prompts=or_missing(_within_prompts, data, level),
+        top_1=or_missing(_top, data, 1, level),
+        top_2=or_missing(_top, data, 2, level),
+        detectable=detectable_correlation(len(grids), level),
+    )
+
+
+def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
+    """Return the mean of Spearman's correlations within prompts of three or more axes."""
+    correlations = []
+    for places in data.by_prompt:
+        if len(places) >= TOP_AXES:
+            r = spearman_of(data.means[places], data.scores[places])
+            if not np.isnan(r):
+                correlations.append(r)
+    if not correlations:
+        raise NotEnoughData("no prompt has three axes with unequal ratings and scores")
+    rng = data.study.rng(data.score, str(len(data.grids)), "within prompts")
+    return clustered_mean(np.array(correlations)[:, None], rng=rng, level=level)
+
+
+def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
+    """Return the share of prompts whose axis with the largest score is among people's highest.
+
+    An axis is among the `most` highest if fewer axes have a larger mean rating.
+    """
+    hits = []
+    for places in data.by_prompt:
+        if len(places) >= TOP_AXES:
+            top = places[int(np.argmax(data.scores[places]))]
+            larger = sum(data.means[place] > data.means[top] for place in places)
+            hits.append(float(larger < most))
+    if not hits:
+        raise NotEnoughData("no prompt has three axes")
+    return clustered_rate(np.array(hits)[:, None], level=level)

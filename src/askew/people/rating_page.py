@@ -1,0 +1,110 @@
+"""Sections of the page of a study of the kind rate."""
+
+from collections.abc import Iterator, Sequence
+
+from askew.pages import blocks as b
+from askew.pages.words import axis_label, measured, plural, shorten
+from askew.people.findings import RatedGrid, RatingFindings, ScoreAgreement
+from askew.types import Estimate
+
+GROUP_NAMES = {
+    "all": "All axes",
+    "societal": "Societal axes of prompts with two or more of them, as in TIBET",
+}
+
+
+def rating_headline(ratings: RatingFindings) -> str:
+    """Return the correlation of the ratings with the first score in a sentence."""
+    for entry in ratings.scores:
+        if isinstance(entry.spearman, Estimate):
+            return (
+                f"The rank correlation of people's mean ratings with {entry.score} is "
+                f"{measured(entry.spearman, 'signed')}, over {plural(entry.grids, 'image grid')}."
+            )
+    return "There are not enough ratings for a correlation."
+
+
+def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
+    """Yield the sections of the ratings: correlations, TIBET's table 3, and all grids."""
+    groups: dict[str, list[ScoreAgreement]] = {}
+    for entry in ratings.scores:
+        groups.setdefault(entry.group, []).append(entry)
+    tables: list[b.Block] = []
+    for group, entries in groups.items():
+        tables += [_correlations(group, entries), _ranks(group, entries)]
+    reliability = (
+        f"Reliability of the mean ratings: {measured(ratings.reliability)}. Corrected correlations "
+        "are divided by its root. Top-1 and top-2 count prompts with three or more axes."
+    )
+    yield b.Section("Ratings and scores", [*tables, b.Paragraph(reliability)])
+    yield b.Section("Ratings against scores", list(_scatters(ratings)))
+    yield b.Section("Grids", [_grid_table(ratings.grids)], screen=False)
+
+
+def _correlations(group: str, entries: Sequence[ScoreAgreement]) -> b.IntervalChart:
+    rows = []
+    for entry in entries:
+        more = (
+            measured(entry.kendall, "signed"),
+            measured(entry.corrected, "signed"),
+            "–" if entry.detectable is None else f"{entry.detectable:.2f}",
+        )
+        rows.append(b.IntervalRow(entry.score, entry.spearman, more=more))
+    return b.IntervalChart(
+        f"{GROUP_NAMES[group]}: rank correlation of mean ratings with scores, over "
+        f"{plural(entries[0].grids, 'image grid')} of {plural(entries[0].prompts, 'prompt')}",
+        "Score",
+        tuple(rows),
+        "Spearman",
+        "signed",
+        ("value", "interval"),
+        more=("Kendall", "corrected for raters", "detectable with 90 % power"),
+    )
+
+
+def _ranks(group: str, entries: Sequence[ScoreAgreement]) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for entry in entries:
+        rows.append(
+            (
+                entry.score,
+                measured(entry.top_1, "share"),
+                measured(entry.top_2, "share"),
+                measured(entry.within_prompts, "signed"),
+                measured(entry.spearman_of_medians, "signed"),
+            )
+        )
+    heads = ("score", "top-1", "top-2", "ranking within prompts", "ranking by median ratings")
+    return b.Table(f"{GROUP_NAMES[group]}: table 3 of TIBET", heads, tuple(rows))
+
+
+def _scatters(ratings: RatingFindings) -> Iterator[b.Scatter]:
+    """Yield a plot of the ratings against each score."""
+    names = dict.fromkeys(name for grid in ratings.grids for name in grid.scores)
+    for name in names:
+        points = []
+        for grid in ratings.grids:
+            if grid.mean is not None and name in grid.scores:
+                text = f"{axis_label(grid.axis)}, {shorten(grid.prompt, 60)}"
+                points.append(b.ScatterPoint(x=grid.scores[name], y=grid.mean, name=text))
+        if points:
+            yield b.Scatter(
+                f"Mean rating and {name}",
+                tuple(points),
+                (name, "range"),
+                ("mean rating", "range"),
+                f"Each point is an image grid: its {name} and its mean rating.",
+            )
+
+
+def _grid_table(grids: Sequence[RatedGrid]) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for grid in grids:
+        mean = "–" if grid.mean is None else f"{grid.mean:.2f}"
+        middle = "–" if grid.median is None else f"{grid.median:g}"
+        scores = ", ".join(f"{name} {score:.2f}" for name, score in grid.scores.items())
+        rows.append(
+            (axis_label(grid.axis), shorten(grid.prompt, 60), mean, middle, grid.ratings, scores)
+        )
+    heads = ("axis", "prompt", "mean", "median", "ratings", "scores")
+    return b.Table("Ratings from 1 (low bias) to 5 (high bias)", heads, tuple(rows), labels=2)

@@ -1,0 +1,176 @@
+"""Ratings by several people: reliability of their means, and correlation with a score.
+
+Things that belong together, such as the axes of a prompt, form a cluster. Intervals are by the
+jackknife over clusters on Fisher's z scale (Arvesen 1969), with Student's t.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import Floats, tail
+from askew.stats.power import POWER
+from askew.types import Estimate
+
+LEAST_CLUSTERS = 4
+"""Number of clusters from which a correlation has an interval."""
+
+LARGEST_CORRELATION = 1 - 1e-6
+
+Places = NDArray[np.int64]
+
+
+def mean_reliability(ratings: ArrayLike) -> float:
+    """Return the reliability of the mean rating of a thing, in [0, 1].
+
+    It is 1 - MSW / MSB of the one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979): the
+    share of the variance of the means that other raters of the same things would reproduce.
+
+    Parameters
+    ----------
+    ratings : array, (raters, things)
+        Ratings, NaN where a rater did not rate a thing.
+
+    Raises
+    ------
+    NotEnoughData
+        If fewer than two things have ratings, or no thing has two.
+    """
+    x = np.asarray(ratings, dtype=float)
+    counts = (~np.isnan(x)).sum(axis=0)
+    x = x[:, counts > 0]
+    counts = counts[counts > 0]
+    things = len(counts)
+    total = int(counts.sum())
+    if things < 2 or total <= things:
+        raise NotEnoughData("reliability needs two things, of which some have two ratings")
+    means = np.nansum(x, axis=0) / counts
+    mean = float((means * counts).sum() / total)
+    between = float((counts * (means - mean) ** 2).sum()) / (things - 1)
+    within = float(np.nansum((x - means) ** 2)) / (total - things)
+    return max(1 - within / between, 0.0) if between > 0 else 0.0
+
+
+def spearman_of(x: Floats, y: Floats) -> float:
+    """Return Spearman's rank correlation; NaN if all numbers of a list are equal."""
+    return _correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y))
+
+
+def kendall_of(x: Floats, y: Floats) -> float:
+    """Return Kendall's tau-b; NaN if all numbers of a list are equal."""
+    if not np.ptp(x) or not np.ptp(y):
+        return math.nan
+    return float(scipy.stats.kendalltau(x, y).statistic)
+
+
+def _correlation(x: Floats, y: Floats) -> float:
+    if not np.ptp(x) or not np.ptp(y):
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def jackknife_correlation(
+    statistic: Callable[[Places], float], clusters: ArrayLike, level: float = 0.95
+) -> Estimate:
+    """Estimate a correlation with an interval by the jackknife over clusters.
+
+    Parameters
+    ----------
+    statistic
+        Correlation of the things at some positions, in [-1, 1]; NaN if it is not defined.
+    clusters : array, (things,)
+        Cluster of each thing.
+    level
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        Without an interval if there are fewer than four clusters. `n` counts things.
+
+    Raises
+    ------
+    NotEnoughData
+        If the correlation is not defined.
+    """
+    numbers = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    places = np.arange(len(numbers))
+    r = statistic(places)
+    if len(numbers) < 3 or math.isnan(r):
+        raise NotEnoughData("a correlation needs three things, and unequal numbers in both lists")
+    estimate = Estimate(value=r, n=len(numbers), null=0.0, max=1.0)
+    count = int(numbers.max()) + 1
+    without = np.array([statistic(places[numbers != each]) for each in range(count)])
+    if count < LEAST_CLUSTERS or np.isnan(without).any():
+        return estimate
+    z = _fisher(r)
+    left_out = _fisher(without)
+    variance = (count - 1) / count * float(((left_out - left_out.mean()) ** 2).sum())
+    # a perfect correlation has no variance in the sample
+    variance = max(variance, 1 / (len(numbers) * max(count - 3, 1)))
+    reach = float(scipy.stats.t.isf(tail(level), count - 1)) * math.sqrt(variance)
+    return Estimate(
+        value=r,
+        low=min(math.tanh(z - reach), r),
+        high=max(math.tanh(z + reach), r),
+        level=level,
+        interval="jackknife over clusters",
+        n=len(numbers),
+        null=0.0,
+        max=1.0,
+    )
+
+
+def _fisher(r: Any) -> Any:
+    return np.arctanh(np.clip(r, -LARGEST_CORRELATION, LARGEST_CORRELATION))
+
+
+def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
+    """Return the expected half-width of the interval of a rank correlation.
+
+    It is by Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000).
+
+    Parameters
+    ----------
+    things
+        Number of things.
+    correlation
+        The correlation.
+    level
+        Level of the interval, in (0, 1).
+    """
+    if things <= 3:
+        return 1.0
+    reach = float(scipy.stats.norm.isf(tail(level)))
+    reach *= math.sqrt((1 + correlation**2 / 2) / (things - 3))
+    z = math.atanh(correlation)
+    return (math.tanh(z + reach) - math.tanh(z - reach)) / 2
+
+
+def detectable_correlation(things: int, level: float = 0.95, power: float = POWER) -> float | None:
+    """Return the smallest rank correlation that a two-sided test detects with some power.
+
+    Parameters
+    ----------
+    things
+        Number of things.
+    level
+        1 minus the significance level, in (0, 1).
+    power
+        Probability of a significant result.
+
+    Returns
+    -------
+    float or None
+        The correlation; None for fewer than four things.
+    """
+    if things <= 3:
+        return None
+    normal = scipy.stats.norm
+    reach = float(normal.isf(tail(level)) + normal.isf(1 - power))
+    return math.tanh(reach * math.sqrt(1.06 / (things - 3)))
