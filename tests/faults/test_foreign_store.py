@@ -356,8 +356,9 @@ FAST = {
     "an endless view",
     "PostScript",
 }
+QUICK = {"a link run/results.json", "a journal that names a file of the user", "an endless view"}
 CASES = [
-    pytest.param(name, marks=() if name in FAST else pytest.mark.slow, id=name) for name in ATTACKS
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow, id=name) for name in ATTACKS
 ]
 
 

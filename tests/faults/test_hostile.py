@@ -19,7 +19,7 @@ from askew.cli import run
 from askew.plan import read_plan
 from askew.store.imagefile import LIMIT_VARIABLE, EncodedPicture, read
 from askew.types import Missing
-from processes import SOURCE, start
+from processes import SOURCE, fork
 from slow_cases import quick_only
 
 SMALL = Image.fromarray(np.random.default_rng(0).integers(0, 256, (16, 16, 3), dtype=np.uint8))
@@ -118,7 +118,7 @@ def label_audit(folder: Path, label: str, name: str = "a.png") -> list[str]:
     ("label", "name"), [("\x1b[31mred\x1b]0;title\x07", "0.png"), ("M", "\x1b[2Jgone.png")]
 )
 def test_a_terminal_follows_no_codes_in_foreign_text(label: str, name: str, tmp_path: Path) -> None:
-    output = start(label_audit(tmp_path / "pictures", label, name)).communicate()
+    output = fork(label_audit(tmp_path / "pictures", label, name)).communicate()
     assert "\x1b" not in "".join(output)
     assert "\x07" not in "".join(output)
 
@@ -177,7 +177,7 @@ def test_odd_names_are_errors_of_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if "surrogate" in odd:  # a text that a real stream cannot carry
-        process = start(ODD[odd])
+        process = fork(ODD[odd])
         _, err = process.communicate()
         code = process.returncode
     else:

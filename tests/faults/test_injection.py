@@ -112,9 +112,11 @@ def kinds(place: Path, texts: list[str]) -> dict[str, list[list[str]]]:
     prompts.write_text("\n".join(f"{text} nurse" for text in of_each_place), encoding="utf-8")
     planted = ["--model", "studio/planted"]
     two = [*(f"{text} nurse" for text in texts[:2])]
-    audit = ["audit", *given, "--vqa", "labels", "--label", "probe=gender", *small]
+    few = pictures(place / f"few {named.name}", of_each_place)
+    labels = ["--vqa", "labels", "--label", "probe=gender", *small]
     return {
-        "audit": [audit],
+        "audit": [["audit", *few, *labels]],
+        "audit of all": [["audit", *given, *labels]],
         "compare": [
             [
                 "audit",
@@ -251,6 +253,7 @@ def test_the_probe_detects_scripts_and_requests(tmp_path: Path) -> None:
         *(
             pytest.param(kind, marks=pytest.mark.slow)
             for kind in (
+                "audit of all",
                 "mitigate",
                 "compare",
                 "interact",

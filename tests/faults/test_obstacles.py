@@ -103,7 +103,10 @@ def test_a_running_process_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "command", "code"),
-    [({"PYTHONIOENCODING": "ascii"}, "runs rm", 0), ({"LC_ALL": "C"}, "check", 2)],
+    [
+        pytest.param({"PYTHONIOENCODING": "ascii"}, "runs rm", 0, marks=pytest.mark.slow),
+        ({"LC_ALL": "C"}, "check", 2),
+    ],
 )
 def test_an_encoding_without_a_character_shows_its_number(
     setting: Mapping[str, str], command: str, code: int, tmp_path: Path

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from askew.cli import run
-from processes import SOURCE
+from askew.store.store import Store
+from processes import SOURCE, fork_call
 from slow_cases import quick_only
 
 COMMAND = [
@@ -25,12 +26,12 @@ COMMAND = [
     "--bootstrap-samples",
     "100",
 ]
-KILLED = """
-import os
-from askew.store.store import Store
-Store("disk/.askew").put_vectors("e", {})
-os._exit(1)
-"""
+
+
+def write_and_die() -> None:
+    """Write to the store, and end without closing it."""
+    Store("disk/.askew").put_vectors("e", {})
+    os._exit(1)
 
 
 @pytest.mark.parametrize("left", quick_only(["killed"], ["closed", "killed"]))
@@ -42,7 +43,7 @@ def test_commands_that_only_read_work(
     assert run([*COMMAND, "--run", "disk/run"]) == 0
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     if left == "killed":
-        subprocess.run([sys.executable, "-c", KILLED], env=environment)
+        fork_call(write_and_die).communicate()
         assert (tmp_path / "disk" / ".askew" / "index.sqlite-wal").exists()
     again = [*COMMAND, "--run", "disk/run"]
     calls = [

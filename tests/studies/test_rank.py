@@ -27,7 +27,7 @@ from askew.studio.planted import female_share
 from askew.types import Missing, Picture
 
 NAMES = ("nurse", "plumber", "secretary", "carpenter", "chef", "lawyer")
-IMAGES = 12
+IMAGES = 8
 """Number of images of a prompt in the ranking that several tests read."""
 
 
@@ -174,8 +174,8 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         "iterations": 1,
         "population": 4,
         "selected": 1,
-        "images": 6,
-        "variations": 6,
+        "images": 4,
+        "variations": 4,
         "top": 2,
         "random_search": False,
         "topic": "people",
@@ -344,7 +344,7 @@ def test_searches_of_other_size_or_purpose_are_refused(
         "store": tmp_path / "store",
     }
     few = askew.mine(**where, variations=2, objective="eq1", run=tmp_path / "few")
-    with pytest.raises(UsageError, match="images 2, not 6"):
+    with pytest.raises(UsageError, match="images 2, not 4"):
         askew.rank(mined=[str(searches[0]), str(few.folder)])
     blue = askew.mine(**where, objective="color:blue", run=tmp_path / "blue")
     with pytest.raises(UsageError, match="not a search by skew or eq1"):

@@ -133,7 +133,7 @@ LABELS = st.lists(
 )
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(LABELS, st.randoms(use_true_random=False))
 def test_swapped_runs_give_the_opposite(labels: list[list[str]], random: Random) -> None:
     others = [list(of_prompt) for of_prompt in labels]
@@ -160,6 +160,7 @@ def test_one_image_per_prompt_is_the_exchange_of_pairs_of_seeds() -> None:
     assert estimate(together(entries)["run_distance"]).p == pytest.approx(exchange_test(sets).p)
 
 
+@pytest.mark.slow
 def test_equal_populations_rarely_differ_and_others_do() -> None:
     """Two images of each of 24 prompts, by models that differ in no prompt, or by 30 points."""
     rng = np.random.default_rng(7)
