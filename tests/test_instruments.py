@@ -49,6 +49,7 @@ def test_a_setting_of_no_instrument_is_refused(
         load(names, **settings)
 
 
+@pytest.mark.slow
 def test_settings_on_the_command_line_are_in_the_plan(tmp_path: Path) -> None:
     arguments = [
         "audit",

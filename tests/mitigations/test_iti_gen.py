@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import tiny_pipelines
 from askew.errors import UsageError
 from askew.measure.studio import StudioEmbedder
 from askew.mitigations import base as mitigation
+from askew.mitigations import iti_gen
 from askew.mitigations.iti_gen import (
     ITIGen,
     direction_loss,
@@ -71,8 +73,20 @@ def test_the_first_step_on_equal_texts_follows_the_cosine_loss() -> None:
     )
 
 
+EPOCHS = 20
+
+
 @pytest.fixture(scope="module")
-def learned() -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
+def fewer_epochs() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(iti_gen, "EPOCHS", EPOCHS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def learned(
+    fewer_epochs: None,
+) -> tuple[StudioEmbedder, dict[str, np.ndarray], list[np.ndarray]]:
     embedder = StudioEmbedder()
     rng = np.random.default_rng(1)
     texts = [embedder.embed_texts([f"a photo of a {value} nurse"])[0] for value in EVEN["gender"]]
@@ -180,7 +194,7 @@ def test_killed_training_continues_to_the_same_bytes(
         learn_tokens(*asked, killed)
     done.clear()
     again = learn_tokens(*asked, done.append)
-    assert done == [12] + [1] * 48
+    assert done == [12] + [1] * (EPOCHS - 12)
     assert again["gender"].tobytes() == tokens["gender"].tobytes()
     assert learn_tokens(*asked)["gender"].tobytes() == tokens["gender"].tobytes()
 

@@ -188,7 +188,7 @@ def worlds(number: int) -> list[tuple[SetShares, ...]]:
     return of_worlds
 
 
-@pytest.mark.parametrize("number", [24, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_chart_contradicts_its_verdict(number: int) -> None:
     """The interval, the reference line, the color and the verdict of every value agree."""
     significant: list[bool] = []

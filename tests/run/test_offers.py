@@ -109,6 +109,7 @@ state some of the details. `subject_vectors` is one constant.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [pytest.param(name, marks=[pytest.mark.slow] if name != "audit" else []) for name in COMMANDS],

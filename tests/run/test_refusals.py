@@ -27,8 +27,8 @@ def image_set(value: str | None, refused: int, images: int = IMAGES) -> PictureS
     [
         ((0.0, 0.3), 0.9, 1.0),
         ((0.3, 0.3), 0.0, 0.07),
-        ((0.0, 0.0, 0.0, 0.3), 0.9, 1.0),
-        ((0.2, 0.2, 0.2, 0.2), 0.0, 0.07),
+        pytest.param((0.0, 0.0, 0.0, 0.3), 0.9, 1.0, marks=pytest.mark.slow),
+        pytest.param((0.2, 0.2, 0.2, 0.2), 0.0, 0.07, marks=pytest.mark.slow),
     ],
 )
 def test_planted_refusals_are_found(rates: tuple[float, ...], low: float, high: float) -> None:

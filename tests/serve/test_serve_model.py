@@ -131,6 +131,7 @@ def test_a_folder_cannot_be_served(tmp_path: object) -> None:
         serve_model(f"folder/{tmp_path}")
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_it_is_stopped() -> None:
     command = [sys.executable, "-m", "askew", "serve-model", "studio/planted", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

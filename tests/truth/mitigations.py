@@ -46,7 +46,7 @@ def planned(
     fields = {
         "vqa": (READ,),
         "embedder": "none",
-        "bootstrap_samples": 200,
+        "bootstrap_samples": 100,
         "target_axes": target_axes,
         "prompts": [prompt.model_dump()],
     }

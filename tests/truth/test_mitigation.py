@@ -121,9 +121,10 @@ def test_predicted_intervals_of_policies_cover_exact_deviations() -> None:
     assert min(held.values()) >= 0.90
 
 
+@pytest.mark.slow
 def test_planted_bias_is_mitigated_and_reported() -> None:
     techniques = [
-        measured_findings(1.0, 10_000 + seed, fitted(1.0, 1000 * seed + 7)) for seed in range(2)
+        measured_findings(1.0, 10_000 + seed, fitted(1.0, 1000 * seed + 7)) for seed in range(1)
     ]
     for technique in techniques:
         assert "gender" in {entry.axis for entry in technique.helped}
@@ -211,6 +212,7 @@ def test_tables_are_corrected_for_labeling_errors() -> None:
         assert np.abs(corrected - exact).max() < 0.02
 
 
+@pytest.mark.slow
 def test_images_of_one_seed_are_pairs() -> None:
     """With a tenth of the images changed, the interval is narrower if the other pairs are known to
     be equal.

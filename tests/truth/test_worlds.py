@@ -25,11 +25,7 @@ from image_collections import save_collection
 AXES = ("gender", "age", "emotion")
 WITH_COUNTERFACTUALS = ("gender", "age")
 PROMPTS = tuple(f"a photo of a {name}" for name in ("nurse", "plumber", "lawyer", "teacher"))
-QUICK = 1
-"""Number of the world of the quick tests, which has two prompts."""
-WORLDS = [
-    pytest.param(world, marks=() if world == QUICK else pytest.mark.slow) for world in range(40)
-]
+WORLDS = range(40)
 
 
 @dataclass(frozen=True)
@@ -196,6 +192,7 @@ def significant(entries: Any) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", WORLDS)
 def test_pages_of_a_world_do_not_contradict_each_other(number: int, tmp_path: Path) -> None:
     world = World(number)

@@ -19,6 +19,9 @@ Row = Mapping[str, str]
 Audit = Callable[..., tuple[int, str, dict[str, Any]]]
 
 
+PROMPTS = 14
+
+
 def row(prompt: int, gender: str, condition: str = "plain", image: int = 0) -> Row:
     return {
         "file": f"{prompt}-{condition}-{image}.png",
@@ -59,16 +62,16 @@ def audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Audit:
 
 def test_an_image_of_each_of_many_prompts_and_conditions(audit: Audit) -> None:
     rows = []
-    for prompt in range(26):
+    for prompt in range(PROMPTS):
         rows += [row(prompt, "male"), row(prompt, "female", "asked")]
     _, output, results = audit(rows, "--baseline-condition", "plain")
     text = " ".join(output.split())
     assert (
         "All prompts together: perceived gender: the baseline images 100 % perceived male "
-        "(26 of 26); asked 100 % perceived female (26 of 26)." in text
+        f"({PROMPTS} of {PROMPTS}); asked 100 % perceived female ({PROMPTS} of {PROMPTS})." in text
     )
     assert (
-        "26 prompts together. Perceived gender: male is less frequent in asked than in the "
+        f"{PROMPTS} prompts together. Perceived gender: male is less frequent in asked than in the "
         "baseline images" in text
     )
     assert "No share differs significantly" not in text
@@ -79,18 +82,19 @@ def test_an_image_of_each_of_many_prompts_and_conditions(audit: Audit) -> None:
     ]
     difference = results["differences_over_prompts"][0]["shares"]["male"]
     assert difference["value"] == -1
-    assert difference["p"] == pytest.approx(0.5**26)  # mid-p
+    assert difference["p"] == pytest.approx(0.5**PROMPTS)  # mid-p
 
 
 def test_a_condition_of_verdicts_holds_for_all_prompts_together(audit: Audit) -> None:
-    """Two images of a prompt cannot have a verdict with q < 0.05; 100 images of 50 prompts can."""
-    rows = [row(prompt, "male", image=image) for prompt in range(50) for image in range(2)]
+    """Two images of a prompt cannot have a verdict with q < 0.05; 28 images of 14 prompts can."""
+    rows = [row(prompt, "male", image=image) for prompt in range(PROMPTS) for image in range(2)]
     code, output, results = audit(rows, "--fail-if", "verdict.q < 0.05")
     assert code == CheckFailed.code
-    assert "'50 prompts together', gender: verdict.q is" in output
+    assert f"'{PROMPTS} prompts together', gender: verdict.q is" in output
     assert all(entry["verdict"]["q"] > 0.05 for entry in results["shares"])
 
 
+@pytest.mark.slow
 def test_prompts_without_bias_are_reported_with_the_power_of_all_prompts(audit: Audit) -> None:
     rows = [row(prompt, ("male", "female")[prompt % 2]) for prompt in range(40)]
     code, output, _ = audit(rows, "--fail-if", "verdict.q < 0.05")

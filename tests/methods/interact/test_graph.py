@@ -427,6 +427,7 @@ def true_sensitivity(occupation: str, source: str, target: str) -> float:
     return float(sensitivity(shares({}), after, np.ones(len(after)), distance))
 
 
+@pytest.mark.slow
 def test_correction_for_labeling_errors_is_closer_to_the_planted_truth() -> None:
     plan = planned(
         [f"a photo of a {occupation}" for occupation in ("nurse", "mechanic", "ceo")],

@@ -28,8 +28,8 @@ def policy(male: str, female: str) -> PromptPolicy:
 
 def audit(folder: Path, name: str, mitigation: PromptPolicy | None) -> Path:
     run_folder = folder / name
-    command = ["audit", PROMPT, "--model", "studio/planted", "--axes", "gender", "--images", "24"]
-    command += ["--run", str(run_folder), "--bootstrap-samples", "100"]
+    command = ["audit", PROMPT, "--model", "studio/planted", "--axes", "gender", "--images", "16"]
+    command += ["--run", str(run_folder), "--bootstrap-samples", "100", "--embedder", "none"]
     if mitigation is not None:
         file = folder / f"{name}.toml"
         file.write_text(mitigation.to_toml())
@@ -64,7 +64,7 @@ def test_an_audit_compares_labels_with_requests(
     results = json.loads((runs[name] / "results.json").read_text())
     (entry,) = results["following"]
     assert entry["verdict"] == verdict
-    assert sum(entry["requested"].values()) == entry["followed"]["n"] == 24
+    assert sum(entry["requested"].values()) == entry["followed"]["n"] == 16
     about_requests = [text for text in results["warnings"] if "mitigation" in text]
     assert bool(about_requests) == (warning is not None)
     if warning:

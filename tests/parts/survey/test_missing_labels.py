@@ -102,6 +102,7 @@ def test_labeling_errors_count_in_the_worst_case() -> None:
     assert worst_case_p(entry_of((38, 10), 0), errors) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [pytest.param(0.2, marks=pytest.mark.slow), 0.4])
 def test_fair_models_whose_women_are_unlabeled_have_no_bias_in_the_worst_case(rate: float) -> None:
     rng = np.random.default_rng(7)
