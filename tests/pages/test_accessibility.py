@@ -69,5 +69,5 @@ def test_axe_finds_nothing_serious(tmp_path: Path, scheme: int) -> None:
 def test_only_the_added_fault_of_a_first_screen_is_found(tmp_path: Path) -> None:
     page = html.page(replace(gallery(), sections=()))
     page = page.replace("</main>", '<img src="data:,"></main>', 1)
-    found = [fault for fault in faults(page, tmp_path) if fault["impact"] in SERIOUS]
-    assert [fault["id"] for fault in found] == ["image-alt"]
+    violations = [fault for fault in faults(page, tmp_path) if fault["impact"] in SERIOUS]
+    assert [fault["id"] for fault in violations] == ["image-alt"]
