@@ -72,7 +72,7 @@ descenders. The part of a wide table beyond its region is not visible. Images th
 a plane may cover each other.
 """
 
-MEASURE = """<!DOCTYPE html><title>measure</title><script>{overlaps}
+MEASURE = """<!DOCTYPE html><meta charset="utf-8"><title>measure</title><script>{overlaps}
 addEventListener("load", () => {
  const found = [...document.querySelectorAll("iframe")].map(frame => {
   const inner = frame.contentWindow, page = inner.document, width = inner.innerWidth;
