@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askew.prompts.evolution import Candidate
-from askew.prompts.statements import states
+from askew.prompts.fitting import is_stated
 from askew.prompts.vocabulary import article
 from askew.stats.distance import expected_distance
 from askew.stats.gap import bias_score
@@ -53,17 +53,17 @@ def portrait(occupation: str) -> str:
 
 def planted_skew(prompt: str, bias: float = 1.0) -> float:
     """Return |2 x planted share of women - 1|, or 0 if the prompt states the gender."""
-    if states(prompt, "gender"):
+    if is_stated(prompt, "gender"):
         return 0.0
     return abs(2 * truth(prompt, "gender", bias)["female"] - 1)
 
 
-def skew_loss(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
-    """Return minus the bias-corrected skew of perceived gender of drawn images.
+def drawn_counts(text: str, run: int, images: int, bias: float = 1.0) -> tuple[int, int]:
+    """Return the numbers of men and women in drawn images of a prompt.
 
     Parameters
     ----------
-    candidate
+    text
         The prompt.
     run
         Seed of the draws.
@@ -72,12 +72,22 @@ def skew_loss(candidate: Candidate, run: int, images: int, bias: float = 1.0) ->
     bias
         Bias of the planted world.
     """
-    text = candidate.text
-    null = expected_distance(images, [0.5, 0.5])
-    if states(text, "gender"):
-        return 0.0
     rng = np.random.default_rng(derived_seed(run, text))
     women = rng.binomial(images, truth(text, "gender", bias)["female"])
+    return images - int(women), int(women)
+
+
+def skew_loss(candidate: Candidate, run: int, images: int, bias: float = 1.0) -> float:
+    """Return minus the bias-corrected skew of perceived gender of drawn images.
+
+    `candidate` is the prompt. The other parameters are those of `drawn_counts`.
+    """
+    if is_stated(candidate.text, "gender"):
+        return 0.0
+    if images == 1:
+        return 0.0  # a single image has no skew
+    _, women = drawn_counts(candidate.text, run, images, bias)
+    null = expected_distance(images, [0.5, 0.5])
     return -float((abs(women / images - 0.5) - null) / (0.5 - null))
 
 

@@ -1,5 +1,6 @@
 """Evaluate searches for prompts on the studio, by the planted bias and not by the search's score.
 
+    python -m benchmarks.mining [words] [--repeats 16]
     python -m benchmarks.mining ranking [--model studio/planted] [--prompts 40] [--images 48]
         [--random]
     python -m benchmarks.mining fair [--prompts 120] [--images 48]
@@ -13,6 +14,8 @@
     python -m benchmarks.mining ceiling [--repeats 20]
     python -m benchmarks.mining time [--selection learned]
 
+words       Planted skew of the best prompts by the signed effects of words on shares, and by the effects
+            of words on the absolute skew, at 375 and 1,875 images. Images are attributes.
 ranking     Correlation of every score with the planted skew of perceived gender, on the same images
             and for several numbers of images: over occupations, or over random prompts.
 fair        Share of random prompts reported as biased where no bias is planted.
@@ -37,7 +40,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,18 +57,24 @@ from askew.methods.mine.gather import Miner, prompt_writer
 from askew.methods.mine.objectives import Alignment, BiasObjective, enough
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewObjective, SkewReading
+from askew.methods.mine.word_model import learn_shares
 from askew.models.base import Model
 from askew.prompts.axes import find_axis
+from askew.prompts.base import Writer
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.evolution import (
     Candidate,
+    Evaluate,
     Evolution,
-    best,
+    Learn,
+    Seeds,
     evolve,
     one_by_one,
     search_randomly,
     word_effects,
 )
+from askew.prompts.evolution import winners as select_winners
+from askew.prompts.fitting import is_stated
 from askew.prompts.lexicon import LexiconWriter
 from askew.prompts.statements import states
 from askew.run.live import LiveRun, opened_run
@@ -74,12 +83,13 @@ from askew.stats.means import student_mean
 from askew.store.keys import derived_seed
 from askew.studio.caption import parse
 from askew.studio.scene import ATTRIBUTES, OCCUPATIONS
-from askew.types import Missing, Picture
+from askew.types import Axis, Missing, Picture
 from benchmarks.captions import spread
 from benchmarks.drawn_scores import (
     PAIRS,
     Places,
     counted_skew,
+    drawn_counts,
     eq1_loss,
     noisy_eq1,
     planted_law,
@@ -136,24 +146,109 @@ class DrawnSearch:
         Images of each prompt.
     loss
         Loss of a prompt, given `run` and `images`.
+    learn
+        Rule to learn from evaluated prompts; None for selection by the measured score.
     """
 
     size: Evolution
     images: int
     loss: DrawnLoss
+    learn: Learn | None = None
 
+    @property
+    def total_images(self) -> int:
+        """Number of images of a search."""
+        return self.size.iterations * self.size.population * self.images
+
+
+@lru_cache(maxsize=100_000)
+def open_axes(text: str) -> tuple[Axis, ...]:
+    """Return perceived gender, if a prompt leaves it unstated."""
+    return () if is_stated(text, "gender") else (find_axis("gender"),)
+
+
+signed_effects = partial(learn_shares, axes=(find_axis("gender"),), open_axes=open_axes)
+"""Rule of `askew mine`: signed effects of words on shares."""
 
 PAPER = Evolution(10, 15, 5, 2, "people")
-LEARNED = replace(PAPER, selection="learned")
 SEARCHES = {
     "Eq. 1, as in the paper, 15 images of 150 prompts": DrawnSearch(PAPER, 15, eq1_loss),
     "skew, as in the paper, 15 images of 150": DrawnSearch(PAPER, 15, skew_loss),
-    "skew, learned, 15 images of 150": DrawnSearch(LEARNED, 15, skew_loss),
-    "skew, learned, 5 images of 375 (the default)": DrawnSearch(
-        replace(LEARNED, iterations=25), 5, skew_loss
+    "skew, words, 15 images of 150": DrawnSearch(PAPER, 15, skew_loss, signed_effects),
+    "skew, words, 5 images of 375 (the default)": DrawnSearch(
+        replace(PAPER, iterations=25), 5, skew_loss, signed_effects
     ),
-    "skew, learned, 5 images of 450": DrawnSearch(replace(LEARNED, iterations=30), 5, skew_loss),
 }
+
+SHORT = replace(PAPER, iterations=5)
+LONG = replace(PAPER, iterations=25)
+FORMER = "absolute skew, 5 images of 75 prompts"
+FORMER_LONG = "absolute skew, 5 images of 375 prompts"
+WORD_SEARCHES = {
+    FORMER: DrawnSearch(SHORT, 5, skew_loss, word_effects),
+    FORMER_LONG: DrawnSearch(LONG, 5, skew_loss, word_effects),
+    "signed shares, 5 images of 75 prompts": DrawnSearch(SHORT, 5, skew_loss, signed_effects),
+    "signed shares, 1 image of 375 prompts": DrawnSearch(LONG, 1, skew_loss, signed_effects),
+    "signed shares, 2 images of 375 prompts": DrawnSearch(LONG, 2, skew_loss, signed_effects),
+    "signed shares, 5 images of 375 prompts": DrawnSearch(LONG, 5, skew_loss, signed_effects),
+}
+
+
+def words(options: argparse.Namespace) -> None:
+    """Print the planted skew of the best prompts of searches that learn, and paired differences."""
+    model = registry.model("studio/planted")
+    assert isinstance(model, Model)
+    writer = prompt_writer(MinePlan(), model)
+    runs = range(options.seed, options.seed + options.repeats)
+    skews: dict[str, list[float]] = {}
+    print(table_row("search", "images", "skew", f"minus {FORMER}", f"minus {FORMER_LONG}"))
+    print(table_row("---", *["---:"] * 4))
+    for name, search in WORD_SEARCHES.items():
+        skews[name] = [_skew_of_search(search, writer, run) for run in runs]
+    for name, of_search in skews.items():
+        differences = [
+            _interval(np.subtract(of_search, skews[former]).tolist()) if name != former else ""
+            for former in (FORMER, FORMER_LONG)
+        ]
+        total = f"{WORD_SEARCHES[name].total_images:,}"
+        print(table_row(name, total, f"{np.mean(of_search):.3f}", *differences))
+
+
+def _skew_of_search(search: DrawnSearch, writer: Writer, run: int) -> float:
+    """Return the mean planted skew of the best prompts of a search, at most one per main noun."""
+    seeds = _seeds(run)
+    mined = evolve(writer, _drawn_evaluation(search, run), search.size, seeds, search.learn)
+    return _mean_skew(_best_of(search, mined, seeds))
+
+
+def _best_of(search: DrawnSearch, evaluated: list[Candidate], seeds: Seeds) -> list[Candidate]:
+    """Return the winners by the search's own rule."""
+    prediction = search.learn(evaluated, seeds("winners")) if search.learn else None
+    return select_winners(evaluated, TOP, prediction.expected if prediction else None)
+
+
+def _seeds(run: int) -> Seeds:
+    def seeds(*names: object) -> int:
+        return derived_seed(run, *map(str, names))
+
+    return seeds
+
+
+def _drawn_evaluation(search: DrawnSearch, run: int) -> Evaluate:
+    """Return the evaluation of prompts by drawn images."""
+
+    def evaluate(population: Sequence[Candidate]) -> list[Candidate]:
+        return [_drawn(candidate, search, run) for candidate in population]
+
+    return evaluate
+
+
+def _drawn(candidate: Candidate, search: DrawnSearch, run: int) -> Candidate:
+    loss = search.loss(candidate, run=run, images=search.images)
+    counts = {}
+    if open_axes(candidate.text):
+        counts["gender"] = drawn_counts(candidate.text, run, search.images)
+    return replace(candidate, loss=loss, counts=counts)
 
 
 def ranking(options: argparse.Namespace) -> None:
@@ -351,22 +446,16 @@ def winners(options: argparse.Namespace, table: Mapping[str, DrawnSearch] | None
 
 def _skews_of_search(search: DrawnSearch, writer: Any, run: int) -> tuple[float, float, float]:
     """Return planted skews: of the search's best prompts, random search's best, and any prompt."""
-    random_size = replace(
-        search.size,
-        iterations=search.size.iterations * search.images // RANDOM_IMAGES,
-        selection="score",
+    iterations = search.size.iterations * search.images // RANDOM_IMAGES
+    random_search = replace(
+        search, size=replace(search.size, iterations=iterations), images=RANDOM_IMAGES, learn=None
     )
-
-    def seeds(*names: object) -> int:
-        return derived_seed(run, *map(str, names))
-
-    loss = partial(search.loss, run=run, images=search.images)
-    random_loss = partial(search.loss, run=run, images=RANDOM_IMAGES)
-    mined = evolve(writer, one_by_one(loss), search.size, seeds)
-    random = search_randomly(writer, one_by_one(random_loss), random_size, seeds)
+    seeds = _seeds(run)
+    evaluation = _drawn_evaluation(random_search, run)
+    random = search_randomly(writer, evaluation, random_search.size, seeds)
     return (
-        _mean_skew(best(mined, TOP, word_effects(mined, search.size.selection))),
-        _mean_skew(best(random, TOP, word_effects(random, "score"))),
+        _skew_of_search(search, writer, run),
+        _mean_skew(_best_of(random_search, random, seeds)),
         _mean_skew(random),
     )
 
@@ -523,7 +612,7 @@ def _random_by_score(plan: MinePlan, folder: Path, store: Path) -> list[str]:
         miner = Miner.prepare(random_plan, live)
         losses = one_by_one(partial(_measured_loss, miner))
         evaluated = search_randomly(miner.writer, losses, random_plan.evolution, seeds)
-    return [prompt.text for prompt in best(evaluated, random_plan.top)]
+    return [prompt.text for prompt in select_winners(evaluated, random_plan.top)]
 
 
 def _measured_loss(miner: Miner, candidate: Candidate) -> float | None:
@@ -666,6 +755,7 @@ class Clock:
 
 
 STUDIES = {
+    "words": words,
     "ranking": ranking,
     "fair": fair,
     "nobody": nobody,
@@ -685,7 +775,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("study", choices=STUDIES, nargs="?", default="winners")
+    parser.add_argument("study", choices=STUDIES, nargs="?", default="words")
     parser.add_argument("--selection", choices=("score", "learned"), default="score")
     parser.add_argument("--model", default="studio/planted")
     parser.add_argument(
@@ -694,7 +784,7 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, default=40)
     parser.add_argument("--images", type=int, default=48)
     parser.add_argument("--iterations", type=int, default=25)
-    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--store", type=Path, default=Path("runs/mining-study"))
     options = parser.parse_args()

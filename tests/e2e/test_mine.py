@@ -169,7 +169,15 @@ def test_the_command_prints_a_table_and_refuses_nonsense(
     assert command(["mine", "--words", "eight"]) == 2
     assert command(["mine", "--model", f"folder/{tmp_path}"]) in (1, 2)
     assert command(["mine", "--dry-run", "--iterations", "10"]) == 0
-    assert "at most 240" in capsys.readouterr().out
+    counted = capsys.readouterr().out
+    assert "at most 240" in counted
+    assert "people with the largest skew of perceived gender" in " ".join(counted.split())
+
+
+def test_a_topic_without_open_axes_is_refused_before_an_image_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="leaves perceived gender open"):
+        askew.mine(topic="a female nurse", population=5, selected=2, run=tmp_path / "run")
+    assert not list((tmp_path / ".askew").rglob("*.png"))
 
 
 def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
@@ -180,6 +188,7 @@ def test_an_unknown_objective_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_bias_is_mined_and_explained(tmp_path: Path) -> None:
     result = askew.mine(
+        objective="eq1",
         iterations=2,
         population=5,
         images=6,
@@ -258,6 +267,7 @@ def test_a_search_by_a_language_model_continues_at_another_address(
 ) -> None:
     """Refused requests do not end the search, and a finished search sends no request again."""
     sizes = {
+        "objective": "eq1",
         "iterations": 3,
         "population": 4,
         "selected": 1,
@@ -304,7 +314,7 @@ def test_the_lexicon_uses_only_words_of_the_model(name: str, writer: str) -> Non
 
 
 def test_the_bound_of_a_search() -> None:
-    work = search_work(MinePlan(iterations=10), PlantedModel())
+    work = search_work(MinePlan(objective="eq1", iterations=10), PlantedModel())
     assert work.prompts == 150 + 9 * 10  # random search shares the prompts that mining injects
     assert work.pictures == work.embeddings == 240 * 15 + 2 * 5 * 15 + 2 * 5 * 15
     # a variation may state any of these words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from statistics import mean
@@ -20,6 +19,7 @@ from askew.prompts.evolution import (
     Candidate,
     Evolution,
     Expected,
+    WordEffects,
     best,
     content_words,
     evolve,
@@ -27,6 +27,7 @@ from askew.prompts.evolution import (
     one_by_one,
     ridge_effects,
     search_randomly,
+    winners,
     word_effects,
 )
 from askew.prompts.lexicon import LexiconWriter
@@ -105,7 +106,7 @@ def test_mutations_of_the_best_are_better_than_random_prompts(
     assert mean(losses["mutation"]) < mean(losses["random"])
 
 
-LEARNED = Evolution(iterations=8, population=15, selection="learned")
+LEARNED = Evolution(iterations=8, population=15)
 
 
 def worth(text: str) -> float:
@@ -130,14 +131,13 @@ def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
         run_seeds = partial(seeds, number)
         searches = {
             "random": search_randomly(writer, one_by_one(measure), LEARNED, run_seeds),
-            "score": evolve(
-                writer, one_by_one(measure), replace(LEARNED, selection="score"), run_seeds
-            ),
-            "learned": evolve(writer, one_by_one(measure), LEARNED, run_seeds),
+            "score": evolve(writer, one_by_one(measure), LEARNED, run_seeds),
+            "learned": evolve(writer, one_by_one(measure), LEARNED, run_seeds, word_effects),
         }
         for name, group in searches.items():
-            effects = word_effects(group, "learned" if name == "learned" else "score")
-            candidates[name] += [worth(text) for text in texts(best(group, 5, effects))]
+            effects = word_effects(group) if name == "learned" else None
+            chosen = best(group, 5, effects.expected if effects else None)
+            candidates[name] += [worth(text) for text in texts(chosen)]
     means = {name: np.mean(group) for name, group in candidates.items()}
     assert means["learned"] < means["score"] - 0.3
     assert means["learned"] < means["random"] - 0.3
@@ -145,8 +145,9 @@ def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
 
 def test_a_search_by_learned_scores_keeps_its_budget_without_repetition() -> None:
     measure = partial(by_luck, 0)
-    group = evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds)
-    assert texts(group) == texts(evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds))
+    group = evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds, word_effects)
+    again = evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds, word_effects)
+    assert texts(group) == texts(again)
     assert [candidate.iteration for candidate in group] == [k for k in range(8) for _ in range(15)]
     assert len({near_duplicate_key(text) for text in texts(group)}) == len(group)
     iteration_of = {candidate.text: candidate.iteration for candidate in group}
@@ -243,12 +244,46 @@ def test_near_duplicates_have_the_same_key() -> None:
     assert content_words("A nurse in the Park") == ["nurse", "park"]
 
 
-def learned(losses: dict[str, float]) -> Expected:
-    candidates = word_effects(
-        [Candidate(text, loss=loss) for text, loss in losses.items()], "learned"
+def test_plural_and_singular_are_one_prompt() -> None:
+    assert near_duplicate_key("photo of police officers") == near_duplicate_key(
+        "a photo of a police officer"
     )
-    assert candidates is not None
-    return candidates
+    assert near_duplicate_key("two nurses") != near_duplicate_key("a nurse")
+
+
+def test_winners_have_different_nouns_as_long_as_there_are_enough() -> None:
+    ordered = ["old nurses", "a nurse", "a young nurse", "a chef", "an unknown thing"]
+    prompts = [Candidate(text, loss=float(place)) for place, text in enumerate(ordered)]
+    assert texts(winners(prompts, 2)) == ["old nurses", "a chef"]
+    assert texts(winners(prompts, 3)) == ["old nurses", "a chef", "an unknown thing"]
+    assert texts(winners(prompts[:3], 2)) == ["old nurses", "a nurse"]
+    reverse = winners(prompts, 2, lambda text: -float(ordered.index(text)))
+    assert texts(reverse) == ["an unknown thing", "a chef"]
+
+
+class Draws(WordEffects):
+    """Effects whose draws favor a letter each, of "xyz"."""
+
+    def drawn(self, number: int) -> Expected:
+        return lambda text: -text.count("xyz"[number])
+
+
+def test_each_parent_is_the_best_of_its_own_draw() -> None:
+    prompts = [Candidate(text, loss=0.0) for text in ("a x x", "a x", "a y", "a z", "an owl")]
+
+    def evaluate(population: Sequence[Candidate]) -> list[Candidate]:
+        return prompts if population[0].iteration == 0 else list(population)
+
+    size = Evolution(iterations=2, population=5, selected=3, mutations=1)
+    group = evolve(LexiconWriter(), evaluate, size, seeds, lambda *_: Draws(0.0, {}))
+    parents = [candidate.parent for candidate in group if candidate.parent]
+    assert parents == ["a x x", "a y", "a z"]
+
+
+def learned(losses: dict[str, float]) -> Expected:
+    effects = word_effects([Candidate(text, loss=loss) for text, loss in losses.items()])
+    assert effects is not None
+    return effects.expected
 
 
 def test_expected_losses_add_the_effects_of_words() -> None:

@@ -86,7 +86,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
         bootstrap_samples=100,
         **place,
     ),
-    "mine": lambda **place: askew.mine(variations=4, **SEARCH, **place),
+    "mine": lambda **place: askew.mine(objective="eq1", variations=4, **SEARCH, **place),
     "mine skew": lambda **place: askew.mine(objective="skew", **SEARCH, **place),
     "mine color": lambda **place: askew.mine(objective="color:red", **SEARCH, **place),
     "mitigate": lambda **place: askew.mitigate(

@@ -59,6 +59,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     ),
     "mine": lambda **shared: askew.mine(
         model="studio/planted",
+        objective="eq1",
         iterations=2,
         population=4,
         selected=1,

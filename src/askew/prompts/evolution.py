@@ -1,18 +1,22 @@
 """A genetic search for prompts (MineTheGap, section 3), and a random search for comparison.
 
-The search does not use images. Its inputs are a prompt generator and a function from prompts to
-their losses, which gets a population at a time. It can learn the effect of each word from the losses.
+The search does not use images. Its inputs are a prompt generator and a function that evaluates
+prompts, a population at a time. It can learn from all evaluated prompts which loss the words of a
+new prompt predict.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from askew.errors import LanguageModelError
 from askew.prompts.base import LENGTHS, Kind, Words, Writer, simplify
+from askew.prompts.open_details import main_phrase
+from askew.prompts.statements import parse_prompt
+from askew.prompts.vocabulary import replace as replace_text
 from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
@@ -46,6 +50,8 @@ class Candidate:
     loss
         Its loss, which is lower for better prompts; None before evaluation, and if evaluation is
         impossible.
+    counts
+        Images by label, for each axis on which they are labeled.
     """
 
     text: str
@@ -53,19 +59,34 @@ class Candidate:
     origin: Origin = "random"
     parent: str | None = None
     loss: float | None = None
+    counts: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
-Evaluate = Callable[[Sequence[Candidate]], Sequence[float | None]]
-"""A function from the prompts of a population to their losses."""
+Evaluate = Callable[[Sequence[Candidate]], Sequence[Candidate]]
+"""A function that returns the prompts of a population with their losses and counts."""
 Expected = Callable[[str], float]
 """A function from a text to the loss that its words predict."""
+
+
+class LossPrediction(Protocol):
+    """Losses that words predict, learned from evaluated prompts."""
+
+    def expected(self, text: str) -> float:
+        """Return the expected loss of a text."""
+
+    def drawn(self, number: int) -> Expected:
+        """Return losses that the data allow, for Thompson sampling. Draws differ by number."""
+
+
+Learn = Callable[[Sequence[Candidate], int], LossPrediction | None]
+"""A function from evaluated prompts and a seed to predictions; None if nothing can be learned."""
 
 
 def one_by_one(evaluate: Callable[[Candidate], float | None]) -> Evaluate:
     """Return the evaluation of populations by a function from one prompt to its loss."""
 
-    def evaluate_all(population: Sequence[Candidate]) -> list[float | None]:
-        return [evaluate(prompt) for prompt in population]
+    def evaluate_all(population: Sequence[Candidate]) -> list[Candidate]:
+        return [replace(prompt, loss=evaluate(prompt)) for prompt in population]
 
     return evaluate_all
 
@@ -75,9 +96,7 @@ class Evolution:
     """The size of a search.
 
     From the second iteration on, the selected prompts of the previous iteration are mutated, and
-    random prompts fill the population. With the selection "learned", parents come from all previous
-    iterations. More mutations are requested, and the ones with the lowest predicted loss are
-    evaluated.
+    random prompts fill the population.
 
     Attributes
     ----------
@@ -93,8 +112,6 @@ class Evolution:
         Topic of all prompts; None for anything.
     words
         Least and greatest number of words of a prompt.
-    selection
-        Rule to select prompts.
     """
 
     iterations: int = 25
@@ -103,11 +120,20 @@ class Evolution:
     mutations: int = 2
     topic: str | None = None
     words: Words = LENGTHS["mutations"]
-    selection: Selection = "score"
 
 
-def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) -> list[Candidate]:
+def evolve(
+    writer: Writer,
+    evaluate: Evaluate,
+    size: Evolution,
+    seeds: Seeds,
+    learn: Learn | None = None,
+) -> list[Candidate]:
     """Run a genetic search.
+
+    A search that learns selects parents of all previous iterations by the losses that their words
+    predict. Each parent is the best under its own draw. The search requests more mutations of the
+    parent than it evaluates, and evaluates the best under the same draw.
 
     If the prompt generator has no new mutation, a random prompt replaces it. If it has no new
     random prompt either, the iteration is smaller.
@@ -117,11 +143,14 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     writer
         Prompt generator.
     evaluate
-        Function from the prompts of a population to their losses.
+        Function that evaluates the prompts of a population.
     size
         Size of the search.
     seeds
         Function from names and numbers to a seed.
+    learn
+        Function that predicts losses from evaluated prompts. None to select prompts by their
+        measured losses.
 
     Returns
     -------
@@ -137,21 +166,36 @@ def evolve(writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds) ->
     evaluated: list[Candidate] = []
     population: list[Candidate] = []
     for iteration in range(size.iterations):
-        expected = word_effects(evaluated, size.selection)
-        parents = best(evaluated if expected else population, size.selected, expected)
+        prediction = learn(evaluated, seeds("draws", iteration)) if learn and evaluated else None
+        if prediction:
+            parents = _drawn_parents(evaluated, size.selected, prediction)
+        else:
+            parents = [(parent, None) for parent in best(population, size.selected)]
         population = []
-        for parent in parents:
+        for parent, expected in parents:
             for text in source.mutations(parent.text, expected):
                 population.append(Candidate(text, iteration, "mutation", parent.text))
         # A population of random prompts is requested, so that every search gets the same ones.
         for text in source.random_prompts(iteration, size.population - len(population)):
             population.append(Candidate(text, iteration))
-        losses = evaluate(population)
-        population = [
-            replace(prompt, loss=loss) for prompt, loss in zip(population, losses, strict=True)
-        ]
+        population = list(evaluate(population))
         evaluated += population
     return evaluated
+
+
+def _drawn_parents(
+    evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
+) -> list[tuple[Candidate, Expected | None]]:
+    """Return different parents, each the best under its own draw, with the draws."""
+    parents: list[tuple[Candidate, Expected | None]] = []
+    chosen = set[str]()
+    for number in range(count):
+        expected = prediction.drawn(number)
+        others = [prompt for prompt in evaluated if prompt.text not in chosen]
+        for parent in best(others, 1, expected):
+            parents.append((parent, expected))
+            chosen.add(parent.text)
+    return parents
 
 
 @dataclass
@@ -219,7 +263,7 @@ def search_randomly(
     With the same seeds, the random prompts of `evolve` are among its prompts. Parameters and result
     are the same as in `evolve`.
     """
-    return evolve(writer, evaluate, replace(size, selected=0, selection="score"), seeds)
+    return evolve(writer, evaluate, replace(size, selected=0), seeds)
 
 
 def best(
@@ -258,9 +302,49 @@ _EMPTY_WORDS = frozenset(
 )
 
 
+def winners(
+    evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
+) -> list[Candidate]:
+    """Return the best prompts, at most one per main noun.
+
+    Further prompts with the same nouns follow only if there are fewer nouns than `count`, as in a
+    search about nurses. Parameters and order are the same as in `best`.
+    """
+    ordered = best(evaluated, len(evaluated), expected)
+    first_by_noun: dict[str, Candidate] = {}
+    for candidate in ordered:
+        first_by_noun.setdefault(main_noun(candidate.text), candidate)
+    first = list(first_by_noun.values())[:count]
+    texts = {candidate.text for candidate in first}
+    others = [candidate for candidate in ordered if candidate.text not in texts]
+    return first + others[: count - len(first)]
+
+
+def main_noun(text: str) -> str:
+    """Return the noun that a prompt is about, in singular; the text if it has no noun."""
+    parsed = parse_prompt(text)
+    phrase = main_phrase(parsed)
+    if phrase is None:
+        return simplify(text)
+    if phrase.noun:
+        return phrase.noun.singular
+    return parsed.lower_text(phrase.noun_start, phrase.end)
+
+
 def near_duplicate_key(prompt: str) -> str:
-    """Return the sorted content words of a text, which are equal for near-duplicates."""
-    return " ".join(sorted(content_words(prompt)))
+    """Return the sorted words of a text, which are equal for near-duplicates."""
+    return " ".join(sorted(singular_words(prompt)))
+
+
+def singular_words(text: str) -> list[str]:
+    """Return the content words of a text, with known nouns in singular."""
+    parsed = parse_prompt(text)
+    for phrase in reversed(parsed.phrases):
+        if phrase.noun:
+            text = replace_text(
+                text, *parsed.span(phrase.noun_start, phrase.end), phrase.noun.singular
+            )
+    return content_words(text)
 
 
 def content_words(text: str) -> list[str]:
@@ -268,41 +352,58 @@ def content_words(text: str) -> list[str]:
     return [word for word in simplify(text).split() if word not in _EMPTY_WORDS]
 
 
-def word_effects(evaluated: Sequence[Candidate], selection: Selection) -> Expected | None:
+@dataclass(frozen=True, slots=True)
+class WordEffects(LossPrediction):
+    """Effects of words that add up to a loss.
+
+    Attributes
+    ----------
+    base
+        Expected loss without any known word.
+    effects
+        Loss that each word adds.
+    """
+
+    base: float
+    effects: Mapping[str, float]
+
+    def expected(self, text: str) -> float:
+        """Return the expected loss of a text. Words that occurred in no prompt have no effect."""
+        present = sorted(set(content_words(text)))
+        return self.base + sum(self.effects.get(word, 0.0) for word in present)
+
+    def drawn(self, number: int) -> Expected:
+        """Return the expected losses."""
+        return self.expected
+
+
+def word_effects(evaluated: Sequence[Candidate], seed: int = 0) -> WordEffects | None:
     """Learn the loss that words predict from all losses measured so far.
 
-    Differences that the words do not explain are noise. Words that occurred in no prompt have no
-    effect.
+    Differences that the words do not explain are noise.
 
     Parameters
     ----------
     evaluated
         Evaluated prompts.
-    selection
-        Rule to select prompts.
+    seed
+        Seed of draws, which this prediction does not use.
 
     Returns
     -------
-    Expected or None
-        Function from a text to the predicted loss. None for the rule "score", and if no loss was
-        measured.
+    WordEffects or None
+        None if no loss was measured.
     """
     losses = {
         candidate.text: candidate.loss for candidate in evaluated if candidate.loss is not None
     }
-    if not losses or selection != "learned":
+    if not losses:
         return None
     words_of_texts = [frozenset(content_words(text)) for text in losses]
     words = sorted(frozenset().union(*words_of_texts))
     features = [_contained(words, words_of_text) for words_of_text in words_of_texts]
     base, effects = ridge_effects(features, list(losses.values()))
-    effect_by_word: dict[str, float] = dict(zip(words, effects.tolist(), strict=True))
-
-    def expected(text: str) -> float:
-        present = sorted(set(content_words(text)))
-        return base + sum(effect_by_word.get(word, 0.0) for word in present)
-
-    return expected
+    return WordEffects(base, dict(zip(words, effects.tolist(), strict=True)))
 
 
 def _contained(words: Sequence[str], words_of_text: frozenset[str]) -> list[bool]:

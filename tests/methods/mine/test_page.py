@@ -84,7 +84,9 @@ SECTION = MineTheGap(
 
 def mine_findings(plan: MinePlan | None = None, **fields: Any) -> MineFindings:
     """Findings with these fields of the section replaced."""
-    plan = plan or MinePlan(iterations=2, population=3, selected=1, images=2, variations=2, top=2)
+    plan = plan or MinePlan(
+        objective="eq1", iterations=2, population=3, selected=1, images=2, variations=2, top=2
+    )
     image_set = PictureSet(HOSTILE, None, None, HOSTILE, 2, {"refused": 1}, ("i1", None), (1, None))
     machine = Environment("3", "here", {}, None, 1, None, "now")
     head = Head(
@@ -176,7 +178,7 @@ def test_a_difference_of_skew_has_the_opposite_sign() -> None:
 
 
 def test_the_chart_shows_the_search_of_the_best_prompt() -> None:
-    plan = MinePlan(runs=2, iterations=2, population=3, selected=1, images=2)
+    plan = MinePlan(objective="eq1", runs=2, iterations=2, population=3, selected=1, images=2)
     second = tuple(replace(entry, run=1) for entry in COURSE)
     iterations = tuple(replace(entry, prompts=()) for entry in (*COURSE, *second))
     random = RandomSearch((), iterations, e(-0.02))

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from askew.errors import UsageError
+from askew.methods.mine.gather import sought
 from askew.methods.mine.plan import MinePlan, read_mine_plan
 
 
-def test_the_defaults_equal_the_settings_of_the_paper() -> None:
-    plan = MinePlan()
+def test_the_defaults_of_equation_1_are_the_settings_of_the_paper() -> None:
+    plan = MinePlan(objective="eq1")
     assert (plan.population, plan.selected, plan.mutations, plan.images, plan.variations) == (
         15,
         5,
@@ -20,6 +21,16 @@ def test_the_defaults_equal_the_settings_of_the_paper() -> None:
         15,
     )
     assert (plan.iterations, plan.words, plan.quantile) == (25, (3, 8), 0.25)
+
+
+def test_a_search_seeks_skew_of_perceived_gender_of_people_by_default() -> None:
+    plan = MinePlan()
+    assert (plan.objective, plan.axes, plan.topic) == ("skew", ("gender",), "people")
+    assert (plan.images, plan.selection) == (5, "learned")
+    assert sought(plan) == "prompts about people with the largest skew of perceived gender"
+    assert MinePlan(axes=("lighting",)).topic == ""
+    assert MinePlan(objective="eq1").topic == ""
+    assert "Eq. 1" in sought(MinePlan(objective="eq1"))
 
 
 def test_a_plan_survives_a_round_trip_through_its_file(tmp_path: Path) -> None:

@@ -298,16 +298,8 @@ def test_few_searches_of_a_fair_model_report_significant_bias() -> None:
     assert stats.binomtest(claimed, 300, 0.05, alternative="greater").pvalue > 0.01
 
 
-def test_the_objective_of_the_topic_people_is_skew_by_default() -> None:
-    plan = MinePlan(topic="people")
-    assert (plan.objective, plan.axes, plan.images, plan.selection) == (
-        "skew",
-        ("gender",),
-        5,
-        "learned",
-    )
-    assert MinePlan(topic="people", objective="eq1").axes == ()
-    assert MinePlan().objective == "eq1"
+def test_axes_of_skew_are_known_axes() -> None:
+    assert MinePlan(objective="eq1").axes == ()
     assert MinePlan(axes=("Body type",)).axes == ("body_type",)
     assert MinePlan(axes=("age",), images=9, selection="score").images == 9
     with pytest.raises(ValueError, match="axes need the objective skew"):

@@ -79,7 +79,7 @@ def mine(
     --------
     `askew mine --model studio/planted --iterations 10`
 
-    `askew mine --topic people --axes gender,age`
+    `askew mine --axes gender,age`
 
     `askew mine --topic people --objective eq1 --runs 10`
 
@@ -96,11 +96,12 @@ def mine(
         Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
         paper's score. eq1-corrected: that score minus its value expected by chance. color:red:
         distance from a color. module:function: a function of (prompt, images), which the search
-        minimizes. [default: skew with --topic people or --axes; eq1 with other topics]
+        minimizes. [default: skew]
     axes
         Axes of a search by skew, such as gender,age. [default: gender]
     topic
-        Topic of the prompts: people, clothing, style, or any words.
+        Topic of the prompts: people, clothing, style, or any words. [default: people for skew of
+        axes about people; any topic for other objectives]
     vqa
         VQA model that labels the axes of skew, and the details that images leave out. [default: the
         embedder]

@@ -126,6 +126,29 @@ class RandomSearch:
 
 
 @record
+class WordEffect:
+    """Change of a share by a word, over the evaluated prompts that contain the word.
+
+    Attributes
+    ----------
+    word, axis, value
+        The word, the axis, and the value whose share changes most clearly.
+    prompts, images
+        Prompts that contain the word, and their labeled images.
+    change
+        Share of the value minus its share in the same prompts without the word, as the words of all
+        prompts predict it.
+    """
+
+    word: str
+    axis: str
+    value: str
+    prompts: int
+    images: int
+    change: E
+
+
+@record
 class MissedTerms:
     """Words and kinds of things that images leave out, the most frequent first.
 
@@ -159,6 +182,9 @@ class MineTheGap:
     shares_over_prompts
         Shares in the held-out images of all best prompts together. Empty for other objectives than
         skew.
+    words
+        Words of at least two prompts, the clearest change of a share first. Empty for other
+        objectives than skew.
     """
 
     objective: str
@@ -167,6 +193,7 @@ class MineTheGap:
     random: RandomSearch | None
     missed: MissedTerms | None
     shares_over_prompts: tuple[SharesOverPrompts, ...] = ()
+    words: tuple[WordEffect, ...] = ()
 
     @property
     def evaluated(self) -> int:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Self
 
 from askew import mitigations, registry
@@ -22,6 +22,7 @@ from askew.methods.mine.evidence import (
 from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
 from askew.methods.mine.size import search_rounds, search_work
+from askew.methods.mine.word_model import learn_shares
 from askew.models.base import Model
 from askew.pages import words
 from askew.parts.survey.instruments import (
@@ -36,10 +37,12 @@ from askew.prompts.evolution import (
     Candidate,
     Evaluate,
     Evolution,
+    Learn,
     Seeds,
     best,
     evolve,
     search_randomly,
+    winners,
     word_effects,
 )
 from askew.prompts.lexicon import LexiconWriter
@@ -51,11 +54,14 @@ from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, grouped
 
 LEXICON = "lexicon"
+MINING = "mining"
+"""Kind of a search that is not random."""
 
 UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
 """A prompt with a word that no model knows. This shows whether a model reports unknown words."""
 
 SearchFunction = Callable[[Writer, Evaluate, Evolution, Seeds], list[Candidate]]
+"""A function such as `evolve`, with its rule to learn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     """
     miner = Miner.prepare(plan, run)
     model = miner.model
+    run.explain(f"sought      {sought(plan)}")
     try:
         with message_listener(run.tell):
             results = run.decide(
@@ -152,6 +159,20 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
         sets=tuple(sets),
         searches=results,
     )
+
+
+def sought(plan: MinePlan) -> str:
+    """Return what a search seeks, for people."""
+    if plan.objective == SKEW:
+        axes = words.listing([words.perceived(axis) for axis in plan.axes])
+        target = f"the largest skew of {axes}"
+    elif plan.is_eq1:
+        chance = " minus its value expected by chance" if plan.objective == EQ1_CORRECTED else ""
+        target = f"the lowest score by Eq. 1 of MineTheGap{chance}"
+    else:
+        target = f"the lowest loss by {plan.objective}"
+    topic = plan.topic or "anything"
+    return f"prompts about {topic} with {target}"
 
 
 def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
@@ -220,6 +241,8 @@ class Miner:
         Instruments; None if the objective does not need them.
     losses
         Loss of each evaluated prompt.
+    counts
+        Images of evaluated prompts by value, for each axis of skew.
     """
 
     plan: MinePlan
@@ -229,6 +252,7 @@ class Miner:
     embedder: Embedder | None
     vqa: VQA | None
     losses: dict[str, float | Missing] = field(default_factory=dict)
+    counts: dict[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     _variations: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
@@ -279,13 +303,24 @@ class Miner:
         evaluated = plan.runs * plan.iterations * plan.population
         total = (evaluated + plan.winners) * searches_per_run
         random: tuple[Search, ...] = ()
+        mine = partial(evolve, learn=self.learn)
         with self.run.steps("prompts", self.model.name, total) as steps:
-            mined = tuple(self._search("mining", evolve, number, steps) for number in numbers)
+            mined = tuple(self._search(MINING, mine, number, steps) for number in numbers)
             if plan.random_search:
                 random = tuple(
                     self._search("random", search_randomly, number, steps) for number in numbers
                 )
         return SearchResults(mined=mined, random=random)
+
+    @property
+    def learn(self) -> Learn | None:
+        """Rule to learn from evaluated prompts; None for selection by the measured score."""
+        if self.plan.selection != "learned":
+            return None
+        objective = self.objective
+        if isinstance(objective, skew.SkewObjective):
+            return partial(learn_shares, axes=objective.axes, open_axes=objective.open_axes)
+        return word_effects
 
     @cached_property
     def objective(self) -> Objective:
@@ -319,6 +354,19 @@ class Miner:
             one_each=self.one_each,
             corrected=plan.objective == EQ1_CORRECTED,
         )
+
+    def check_open(self, prompts: Iterable[str]) -> None:
+        """Raise a UsageError if no prompt of a population leaves an axis of skew unstated."""
+        objective = self.objective
+        if not isinstance(objective, skew.SkewObjective):
+            return
+        if not any(map(objective.needs_images, prompts)):
+            axes = words.listing([words.perceived(axis) for axis in self.plan.axes])
+            raise UsageError(
+                f"no prompt of the topic {self.plan.topic or 'anything'!r} leaves {axes} open. Name "
+                "another --topic or other --axes, or search by the paper's score with "
+                "--objective eq1"
+            )
 
     def prefetch(self, prompts: Sequence[str], seed: int) -> None:
         """Make and measure the images of several prompts at once.
@@ -484,19 +532,27 @@ class Miner:
         def seeds(*names: object) -> int:
             return derived_seed(plan.seed, f"search {number}", *map(str, names))
 
-        evaluated = search(self.writer, evaluation.losses, plan.evolution, seeds)
-        winners = best(evaluated, plan.top, word_effects(evaluated, plan.selection))
+        is_mined = kind == MINING
+        evaluated = search(self.writer, evaluation.evaluate, plan.evolution, seeds)
         chosen = []
+        selected = self._winners(evaluated, seeds("winners"))
         self._prefetch_held_out(
-            [winner.text for winner in winners],
+            [winner.text for winner in selected],
             derived_seed(plan.seed, "fresh"),
-            with_evidence=search is evolve,
+            with_evidence=is_mined,
         )
-        for candidate in winners:
-            chosen.append(self._best_candidate(candidate, with_evidence=search is evolve))
+        for candidate in selected:
+            chosen.append(self._best_candidate(candidate, with_evidence=is_mined))
             steps.note = f"{kind}, the best prompts with held-out seeds"
             steps.advance(1)
         return Search(tuple(evaluated), tuple(chosen))
+
+    def _winners(self, evaluated: Sequence[Candidate], seed: int) -> list[Candidate]:
+        """Return the best prompts of a search; by skew, at most one per main noun."""
+        select = winners if self.plan.objective == SKEW else best
+        prediction = self.learn(evaluated, seed) if self.learn else None
+        expected = prediction.expected if prediction else None
+        return select(evaluated, self.plan.top, expected)
 
     def _best_candidate(self, candidate: Candidate, with_evidence: bool) -> BestCandidate:
         """Measure held-out images of a selected prompt."""
@@ -579,25 +635,32 @@ class _Evaluation:
     lowest: tuple[float, str] | None = None
     """Loss and text of the best prompt so far."""
 
-    def losses(self, population: Sequence[Candidate]) -> list[float | None]:
-        """Return the losses of prompts, whose images are made at once; None without a loss."""
+    def evaluate(self, population: Sequence[Candidate]) -> list[Candidate]:
+        """Return prompts with their losses and counts. Their images are made at once."""
         texts = dict.fromkeys(candidate.text for candidate in population)
+        self.miner.check_open(texts)
         new = [text for text in texts if text not in self.miner.losses]
         self.miner.prefetch(new, self.miner.plan.seed)
-        return [self._loss(candidate) for candidate in population]
+        return [self._evaluated(candidate) for candidate in population]
 
-    def _loss(self, candidate: Candidate) -> float | None:
+    def _evaluated(self, candidate: Candidate) -> Candidate:
         loss = self._measured(candidate.text)
         if not isinstance(loss, Missing) and (self.lowest is None or loss < self.lowest[0]):
             self.lowest = (loss, candidate.text)
         self._report(candidate.iteration)
-        return None if isinstance(loss, Missing) else loss
+        return replace(
+            candidate,
+            loss=None if isinstance(loss, Missing) else loss,
+            counts=self.miner.counts.get(candidate.text, {}),
+        )
 
     def _measured(self, prompt: str) -> float | Missing:
         losses = self.miner.losses
         if prompt not in losses:
             reading = self.miner.objective.read(prompt, self.miner.plan.seed)
             losses[prompt] = reading if isinstance(reading, Missing) else reading.loss()
+            if isinstance(reading, skew.SkewReading):
+                self.miner.counts[prompt] = reading.counts()
         return losses[prompt]
 
     def _report(self, iteration: int) -> None:

@@ -10,6 +10,7 @@ from askew.methods.mine.findings import (
     ExplainedPrompt,
     Iteration,
     MineFindings,
+    WordEffect,
     ranked,
 )
 from askew.methods.mine.plan import SKEW, MinePlan
@@ -18,6 +19,7 @@ from askew.methods.mine.sentences import (
     describe_prompt,
     reading_guide,
     search_difference_sentence,
+    word_sentence,
 )
 from askew.pages import blocks as b
 from askew.pages import skeleton
@@ -35,6 +37,9 @@ MOST_PROMPTS = 12
 
 FIRST_IMAGES = 24
 """Number of images of the best prompt on the first screen."""
+
+MOST_WORDS = 12
+"""Number of words that are not folded."""
 
 MOST_IMAGES = 48
 """Number of images shown of each prompt."""
@@ -68,6 +73,7 @@ def page(findings: MineFindings, media: Media) -> b.Page:
         ),
         sections=(
             b.Section("Best prompts", view.scores[1:], anchor="prompts"),
+            b.Section("Words", view.words(), anchor="words"),
             b.Section("Comparison with random search", view.against_random(), anchor="random"),
             b.Section("Images", view.pictures(), screen=False),
             b.Section("Course of the search", view.course(), screen=False, anchor="course"),
@@ -228,6 +234,35 @@ class MineView:
             return b.Details("Origin", (b.Paragraph(f"{origin}."),))
         variations = b.Paragraph("Variations:", items=prompt.variations)
         return b.Details("Origin and variations", (b.Paragraph(f"{origin}."), variations))
+
+    def words(self) -> Iterator[b.Block]:
+        """Yield the words that change shares most clearly, with their changes."""
+        effects = self.findings.minethegap.words
+        if not effects:
+            return
+        yield b.Paragraph(word_sentence(effects))
+        yield self._words(effects[:MOST_WORDS])
+        if len(effects) > MOST_WORDS:
+            title = f"{w.plural(len(effects) - MOST_WORDS, 'further word')}"
+            yield b.Details(title, (self._words(effects[MOST_WORDS:], "Further words"),))
+
+    def _words(self, effects: Sequence[WordEffect], caption: str = "") -> b.IntervalChart:
+        several = len(self.findings.plan.axes) > 1
+        rows = []
+        for effect in effects:
+            value = f"{effect.axis}: {effect.value}" if several else effect.value
+            cells = (value, effect.prompts)
+            rows.append(b.IntervalRow(effect.word, effect.change, cells))
+        return b.IntervalChart(
+            caption=caption or "Change of a share by each word, over the prompts with the word",
+            heading="Word",
+            rows=tuple(rows),
+            name="change of the share",
+            scale="points",
+            columns=("value", "interval"),
+            more=("share of", "prompts"),
+            interval="credible interval",
+        )
 
     def course(self) -> Iterator[b.Block]:
         """Yield the best loss so far in the first prompt's search and in its random search."""

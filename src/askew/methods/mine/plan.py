@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
+from askew.measure.subjects import needs_person
 from askew.plan import CONNECTION_SETTINGS, NonEmptyText, RunPlan, Settings, deciding_settings
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
@@ -96,16 +97,18 @@ class ScoredPlan(RunPlan):
 class MinePlan(ScoredPlan):
     """Plan of a search for biased prompts (MineTheGap). Default sizes are those of the paper.
 
-    Its fields are the options of `askew mine`. Without an objective, a search about people uses
-    skew, with fewer images per prompt and learned selection. All other searches use the paper's
-    score.
+    Its fields are the options of `askew mine`. Without an objective, a search uses skew, with fewer
+    images per prompt and learned selection. Without a topic, a search by skew of axes about people
+    is about people.
 
     Attributes
     ----------
     model, model_args
         Model and its settings.
-    iterations, population, selected, mutations, selection
+    iterations, population, selected, mutations
         Size of a search, as in `askew.prompts.evolution.Evolution`.
+    selection
+        Rule that selects prompts: the measured score, or the score that is learned from all words.
     eval_images
         Number of held-out images of a best prompt, with the objective skew.
     top
@@ -132,14 +135,15 @@ class MinePlan(ScoredPlan):
     @model_validator(mode="before")
     @classmethod
     def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        if data.get("axes") or data.get("topic") == PEOPLE:
-            data = {"objective": SKEW, **data}
-        if data.get("objective") != SKEW:
+        if data.get("objective", SKEW) != SKEW:
             return data
         axes = [find_axis(name).name for name in data.get("axes") or DEFAULT_AXES]
+        if all(map(needs_person, axes)):
+            data = {"topic": PEOPLE, **data}
         # Few images of many prompts find more biased prompts than many images of few prompts
         # (docs/reference/mining.md).
-        return {"images": 5, "selection": "learned", **data, "axes": axes}
+        defaults = {"objective": SKEW, "images": 5, "selection": "learned"}
+        return {**defaults, **data, "axes": axes}
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -174,7 +178,6 @@ class MinePlan(ScoredPlan):
             selected=self.selected,
             mutations=self.mutations,
             words=self.words,
-            selection=self.selection,
             topic=self.topic or None,
         )
 

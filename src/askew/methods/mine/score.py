@@ -21,9 +21,11 @@ from askew.methods.mine.gather import BestCandidate, MineGathered, Search
 from askew.methods.mine.objectives import Alignment, ObjectiveReading
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewReading, variations
+from askew.methods.mine.word_model import word_effects
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import Errors
 from askew.parts.survey.verdicts import judged_shares
+from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, content_words
 from askew.stats.gap import null_scores, worst
 from askew.stats.intervals import percentile_interval
@@ -60,12 +62,23 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
         history=_history(searches.mined),
         random=_random_search(plan, gathered, scoring) if searches.random else None,
         missed=missed_terms(best),
+        words=_word_effects(plan, gathered, scoring),
     )
     errors = known_errors(
         candidate.held_out for search in searches.mined for candidate in search.best
     )
     judged = with_verdict_of_shares(with_q(section, f.family), scoring, errors)
     return head.into(f.MineFindings, minethegap=judged)
+
+
+def _word_effects(
+    plan: MinePlan, gathered: MineGathered, scoring: Scoring
+) -> tuple[f.WordEffect, ...]:
+    """Return the effects of words on shares, learned from the prompts of all searches."""
+    searches = (*gathered.searches.mined, *gathered.searches.random)
+    evaluated = [prompt for search in searches for prompt in search.evaluated]
+    axes = [find_axis(name) for name in plan.axes]
+    return tuple(word_effects(evaluated, axes, scoring.level, plan.seed))
 
 
 def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from askew.methods.mine.findings import BestPrompt, MineFindings, ranked
+from askew.methods.mine.findings import BestPrompt, MineFindings, WordEffect, ranked
 from askew.methods.mine.plan import COLOR, SKEW, MinePlan, ScoredPlan
 from askew.pages import blocks as b
 from askew.pages import skeleton
@@ -105,6 +105,36 @@ def describe_prompt(prompt: BestPrompt) -> str:
             f"{value}, {expected} expected by chance, {verdict}."
         )
     return f"Bias is {verdict}: held-out score {value}, {expected} expected by chance. {in_search}"
+
+
+def word_sentence(effects: Sequence[WordEffect]) -> str:
+    """Return the words that change shares most, and how askew estimates their changes."""
+    clear = [effect for effect in effects if excludes_0(effect)]
+    estimated = (
+        "A model of the words of all prompts estimates each change. The effects of the words of a "
+        "prompt add up."
+    )
+    if not clear:
+        return f"No word changes a share clearly. {estimated}"
+    named = [_word_change(effect) for effect in clear[:2]]
+    return f"{w.listing(named)}. {estimated}"
+
+
+def excludes_0(effect: WordEffect) -> bool:
+    """Check whether the interval of a word's change excludes 0."""
+    change = effect.change
+    if isinstance(change, Missing) or change.low is None or change.high is None:
+        return False
+    return change.low > 0 or change.high < 0
+
+
+def _word_change(effect: WordEffect) -> str:
+    """Return a clause such as: “bald” raises the share perceived male by 31 percentage points."""
+    assert isinstance(effect.change, Estimate)
+    verb = "raises" if effect.change.value > 0 else "lowers"
+    how = "perceived" if w.reads_appearance(effect.axis) else "classified as"
+    points = w.plural(round(100 * abs(effect.change.value)), "percentage point")
+    return f"{w.quote(effect.word)} {verb} the share {how} {effect.value} by {points}"
 
 
 def search_difference_sentence(findings: MineFindings) -> str:

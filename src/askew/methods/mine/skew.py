@@ -33,6 +33,7 @@ from askew.parts.survey.reader import NOBODY
 from askew.plan import AxisPlan
 from askew.prompts.axes import catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
+from askew.prompts.fitting import is_stated
 from askew.prompts.statements import states
 from askew.run.base import Outcome, Rows, Run
 from askew.run.inquiries import Inquiry, Reading
@@ -98,6 +99,14 @@ class SkewReading:
             missing,
             detail=f"{axis.label} could be labeled in fewer than {enough(images)} of {images} images",
         )
+
+    def counts(self) -> dict[str, tuple[int, ...]]:
+        """Return the images by value, of each axis on which enough images are labeled."""
+        return {
+            axis.name: tuple(self.seen.counts(self.instrument, axis))
+            for axis, deviation in self.deviations().items()
+            if not isinstance(deviation, Missing)
+        }
 
     def axis(self) -> Axis | None:
         """Return the axis of the largest skew; None if no axis is labeled."""
@@ -175,10 +184,17 @@ class SkewObjective(Objective):
     images: int
     eval_images: int
     _subjects: dict[str, Rows] = field(default_factory=dict, repr=False)
+    _open_axes: dict[str, tuple[Axis, ...]] = field(default_factory=dict, repr=False)
 
     def needs_images(self, prompt: str) -> bool:
         """Check whether a prompt leaves an axis unstated."""
-        return bool(unstated(prompt, self.axes))
+        return bool(self.open_axes(prompt))
+
+    def open_axes(self, prompt: str) -> tuple[Axis, ...]:
+        """Return the axes that apply to a prompt and that it leaves unstated."""
+        if prompt not in self._open_axes:
+            self._open_axes[prompt] = unstated(prompt, self.axes)
+        return self._open_axes[prompt]
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
         """Label the images of several prompts at once."""
@@ -342,7 +358,7 @@ def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     texts = variations(prompt, axes)
     if isinstance(texts, Missing):
         return ()
-    return tuple(axis for axis in axes if axis.name in texts and not states(prompt, axis.name))
+    return tuple(axis for axis in axes if axis.name in texts and not is_stated(prompt, axis.name))
 
 
 def _questions(axes: Sequence[Axis]) -> list[Question]:

@@ -1,0 +1,254 @@
+"""Signed effects of words on shares, learned from the labeled images of all prompts of a search.
+
+Each axis has a multinomial logistic regression of the counts of its values on the words of prompts.
+So a word that raises the share of men and a word that raises the share of women have opposite
+effects, and cancel in a prompt that contains both. A search by the deviation of each prompt, which
+has no sign, cannot learn this. Words are those of `singular_words`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from zlib import crc32
+
+import numpy as np
+
+from askew.methods.mine.findings import WordEffect
+from askew.parts.survey.shares import DISTANCE
+from askew.prompts.evolution import Candidate, Expected, LossPrediction, singular_words
+from askew.stats.count_regression import CountModel, fit_counts, shares_of_logits
+from askew.stats.distance import distance_max, distance_named
+from askew.stats.intervals import Floats, percentile_interval
+from askew.types import Axis, Estimate, Missing
+
+DRAWS = 400
+"""Draws of the posterior for means and intervals."""
+
+LEAST_PROMPTS = 2
+"""Smallest number of prompts of a word whose effect is reported."""
+
+INTERVAL = "Laplace approximation"
+
+OpenAxes = Callable[[str], Sequence[Axis]]
+"""A function from a text to the axes that it leaves unstated."""
+
+
+@dataclass(frozen=True)
+class AxisWords:
+    """Effects of words on the shares of an axis.
+
+    Attributes
+    ----------
+    axis
+        The axis.
+    places
+        Feature of each word, from 0.
+    model
+        Posterior of the effects.
+    """
+
+    axis: Axis
+    places: Mapping[str, int]
+    model: CountModel
+
+    @classmethod
+    def learned(cls, axis: Axis, counts: Mapping[str, Sequence[int]]) -> "AxisWords":
+        """Learn the effects of words from the counts of prompts on an axis, by text."""
+        words_of = [set(singular_words(text)) for text in counts]
+        words = sorted(set().union(*words_of))
+        features = np.array([np.isin(words, list(of_text)) for of_text in words_of])
+        places = {word: place for place, word in enumerate(words)}
+        return cls(axis=axis, places=places, model=fit_counts(features, list(counts.values())))
+
+    def rows(self, words: Sequence[str]) -> list[int]:
+        """Return the rows of effects that add up for these words: the base and the known words."""
+        return [0, *(1 + self.places[word] for word in words if word in self.places)]
+
+    def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
+        """Return the change of shares by each word, of words in at least two prompts."""
+        effects = self.model.draws(DRAWS, rng)
+        design = self.model.data.design.toarray()
+        images = self.model.data.counts.sum(axis=1)
+        changes = []
+        for word, place in self.places.items():
+            prompts = design[:, 1 + place] > 0
+            if prompts.sum() >= LEAST_PROMPTS:
+                added = self._added_shares(design[prompts], 1 + place, effects)
+                value, change = clearest_change(added, level)
+                changes.append(
+                    WordEffect(
+                        word=word,
+                        axis=self.axis.name,
+                        value=self.axis.values[value],
+                        prompts=int(prompts.sum()),
+                        images=int(images[prompts].sum()),
+                        change=replace(change, n=int(images[prompts].sum())),
+                    )
+                )
+        return changes
+
+    def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
+        """Return the mean shares (draws, K) of prompts minus their shares without a word."""
+        contrasts = self.model.data.contrasts
+        logits = design @ effects @ contrasts
+        without = logits - (effects[:, row] @ contrasts)[:, None, :]
+        added = shares_of_logits(logits) - shares_of_logits(without)
+        return np.asarray(added.mean(axis=1))
+
+
+def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
+    """Return the place of the value that changes most clearly, and its change.
+
+    Parameters
+    ----------
+    added : array, (draws, K)
+        Added shares of all values.
+    level
+        Level of the interval, in (0, 1).
+    """
+    means = added.mean(axis=0)
+    # Of two values, which change by the same amount, the one that gains is reported.
+    clearness = np.abs(means) / added.std(axis=0) + 1e-6 * (means > 0)
+    place = int(np.argmax(clearness))
+    low, high = percentile_interval(added[:, place], level)
+    change = Estimate(float(means[place]), low=low, high=high, level=level, interval=INTERVAL)
+    return place, change
+
+
+@dataclass(frozen=True)
+class SharePrediction(LossPrediction):
+    """Losses of prompts by the shares that their words predict.
+
+    A loss is minus the largest skew of the predicted shares of any axis that the prompt leaves
+    unstated. A stated axis has skew 0.
+
+    Attributes
+    ----------
+    axes
+        Effects of words, by name of the axis.
+    open_axes
+        Axes that a text leaves unstated.
+    seed
+        Seed of draws.
+    """
+
+    axes: Mapping[str, AxisWords]
+    open_axes: OpenAxes
+    seed: int
+    _unknown: dict[tuple[str, str, int], Floats] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _effects(self) -> dict[str, Floats]:
+        return {name: self._drawn_effects(words, DRAWS, 0) for name, words in self.axes.items()}
+
+    def expected(self, text: str) -> float:
+        """Return the loss of the mean shares over all draws. Uncertain shares are less extreme."""
+        return self._loss(text, self._effects, 0)
+
+    def drawn(self, number: int) -> Expected:
+        """Return the losses by effects that are drawn from the posterior."""
+        effects = {
+            name: self._drawn_effects(words, 1, 1 + number) for name, words in self.axes.items()
+        }
+        return lambda text: self._loss(text, effects, 1 + number)
+
+    def _drawn_effects(self, words: AxisWords, count: int, stream: int) -> Floats:
+        rng = np.random.default_rng([self.seed, stream, crc32(words.axis.name.encode())])
+        return words.model.draws(count, rng)
+
+    def _loss(self, text: str, effects: Mapping[str, Floats], stream: int) -> float:
+        axes = self.open_axes(text)
+        known = [axis for axis in axes if axis.name in self.axes]
+        skews = [self._skew(text, axis, effects[axis.name], stream) for axis in known]
+        return -max(skews, default=0.0)
+
+    def _skew(self, text: str, axis: Axis, effects: Floats, stream: int) -> float:
+        words = self.axes[axis.name]
+        of_text = sorted(set(singular_words(text)))
+        total = effects[:, words.rows(of_text)].sum(axis=1)
+        for word in of_text:
+            if word not in words.places:
+                total = total + self._unknown_effect(word, words, len(effects), stream)
+        shares = shares_of_logits(total @ words.model.data.contrasts).mean(axis=0)
+        equal = np.full(len(shares), 1 / len(shares))
+        name = DISTANCE[axis.scale]
+        return float(distance_named(name)(shares, equal) / distance_max(equal, name))
+
+    def _unknown_effect(self, word: str, words: AxisWords, count: int, stream: int) -> Floats:
+        """Return draws of the effect of a word without data, which depend only on the seed."""
+        key = (word, words.axis.name, stream)
+        if key not in self._unknown:
+            rng = np.random.default_rng([self.seed, stream, crc32(" ".join(key[:2]).encode())])
+            self._unknown[key] = words.model.unknown_draws(count, rng)
+        return self._unknown[key]
+
+
+def learn_shares(
+    evaluated: Sequence[Candidate], seed: int, axes: Sequence[Axis], open_axes: OpenAxes
+) -> SharePrediction | None:
+    """Learn the effects of words from the counts of evaluated prompts.
+
+    Prompts without a loss, such as prompts with too few images, are left out.
+
+    Parameters
+    ----------
+    evaluated
+        Evaluated prompts.
+    seed
+        Seed of draws.
+    axes
+        The axes.
+    open_axes
+        Axes that a text leaves unstated.
+
+    Returns
+    -------
+    SharePrediction or None
+        None if no prompt has counts.
+    """
+    learned = axis_words(evaluated, axes)
+    return SharePrediction(learned, open_axes, seed) if learned else None
+
+
+def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str, AxisWords]:
+    """Learn the effects of words on each axis that has counts, by name of the axis."""
+    learned = {}
+    for axis in axes:
+        counts = {
+            candidate.text: candidate.counts[axis.name]
+            for candidate in evaluated
+            if candidate.loss is not None and axis.name in candidate.counts
+        }
+        if counts:
+            learned[axis.name] = AxisWords.learned(axis, counts)
+    return learned
+
+
+def word_effects(
+    evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
+) -> list[WordEffect]:
+    """Return the changes of shares by words, the clearest change first.
+
+    Parameters
+    ----------
+    evaluated
+        Evaluated prompts of all searches. A prompt of several searches counts once.
+    axes
+        The axes.
+    level
+        Level of the intervals, in (0, 1).
+    seed
+        Seed of draws.
+    """
+    effects = []
+    for name, words in axis_words(evaluated, axes).items():
+        rng = np.random.default_rng([seed, crc32(name.encode())])
+        effects += words.changes(level, rng)
+    return sorted(effects, key=lambda effect: (-_distance_from_0(effect.change), effect.word))
+
+
+def _distance_from_0(change: Estimate | Missing) -> float:
+    """Return the smallest absolute change in an interval, negative if the interval contains 0."""
+    if isinstance(change, Missing) or change.low is None or change.high is None:
+        return -1.0
+    return max(change.low, -change.high)
