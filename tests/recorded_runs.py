@@ -42,7 +42,7 @@ class Recorded:
     options
         Function that returns the command's options; None for the plan of the run.
     is_slow
-        True if only the slow tests make the run. A quick run of its method is recorded, too.
+        True if only the slow tests make the run.
     """
 
     make: Make
@@ -277,7 +277,7 @@ def audit_studio(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="audit")
+@recorded(counted="audit", is_slow=True)
 def audit_labels(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         model=f"folder/{workplace.drawings()}",
@@ -301,7 +301,7 @@ def audit_two_instruments(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded()
+@recorded(is_slow=True)
 def audit_people(workplace: Workplace, run: Path) -> Path:
     people = workplace.shared() / "data" / "generated-people"
     askew.audit(
@@ -475,7 +475,7 @@ def mine_fair(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS, counted="mine")
+@recorded(NETWORKS, counted="mine", is_slow=True)
 def mine_skew(workplace: Workplace, run: Path) -> Path:
     askew.mine(
         topic="people",
@@ -591,7 +591,7 @@ def map_word(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def map_baseline(workplace: Workplace, run: Path) -> Path:
     askew.map(
         "a photo of a nurse",
@@ -642,7 +642,7 @@ def edit_groups(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS, counted="classify")
+@recorded(NETWORKS, counted="classify", is_slow=True)
 def classify_pairs(workplace: Workplace, run: Path) -> Path:
     askew.classify(
         "caucasian man, african-american woman",
@@ -674,7 +674,7 @@ def classify_groups(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(NETWORKS)
+@recorded(NETWORKS, is_slow=True)
 def compare_audits(workplace: Workplace, run: Path) -> Path:
     names = ("audit_embedder", "audit_fair")
     askew.compare(

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 import tiny_pipelines
 from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
+from slow_cases import quick_only
 
 HEADS = 2
 SIDES = (8, 6)
@@ -107,16 +108,10 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
 }
 
 
-SIMILAR = {"sd3", "flux-schnell", "chroma", "auraflow"}
-"""Families whose networks have the layers of another family. Their tests are slow."""
+QUICK = {"sd3.5", "flux-dev"}
+"""Families of the quick tests: their layers are those of most other families."""
 
-every_family = pytest.mark.parametrize(
-    "family",
-    [
-        pytest.param(family, marks=pytest.mark.slow if family in SIMILAR else ())
-        for family in FAMILIES
-    ],
-)
+every_family = pytest.mark.parametrize("family", quick_only(QUICK, FAMILIES))
 
 
 @lru_cache

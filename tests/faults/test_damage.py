@@ -22,6 +22,7 @@ from askew.parts.survey.propose import survey_plan
 from askew.run.base import Run
 from askew.store.index import TABLES
 from askew.store.store import Store
+from slow_cases import quick_only
 
 COMMAND = (
     "audit,a photo of a nurse,--model,studio/planted,--images,4,--axes,gender,"
@@ -127,9 +128,18 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     ),
     "the plan no TOML": lambda p: (p / "run" / "plan.toml").write_text("images = ["),
 }
+QUICK = (
+    "a picture flipped",
+    "all answers female",
+    "a planned row gone",
+    "a vector cut",
+    "a number edited",
+    "the plan edited",
+)
+"""Damage of each kind of file and table."""
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", quick_only(QUICK, DAMAGE))
 def test_damage_is_named_and_repaired_and_only_that_is_redone(
     damage: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,7 +170,7 @@ def test_an_edited_number_is_not_shown(place: Path, capsys: pytest.CaptureFixtur
     assert "has changed: its SHA-256 differs" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("state", ["gone", "empty", "overwritten"])
+@pytest.mark.parametrize("state", quick_only(["overwritten"], ["gone", "empty", "overwritten"]))
 def test_answers_survive_the_loss_of_the_index(
     state: str, finished: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,9 +205,7 @@ def test_the_record_of_an_image_is_read_without_the_index(place: Path) -> None:
     assert {row[2:] for row in result.values()} == {("studio/planted", 1.0)}
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(k, marks=pytest.mark.slow) for k in range(12, 60))]
-)
+@pytest.mark.parametrize("seed", quick_only(range(4), range(60)))
 def test_a_flipped_bit_changes_no_result(seed: int, finished: Path, place: Path) -> None:
     """For any bit of the index, the same command gives the same numbers, if need be after
     --rebuild.

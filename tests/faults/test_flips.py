@@ -27,7 +27,7 @@ from faults.test_states import learn
 KEY = "ab" * 32
 RECORD = {"text": "a nurse in a red coat", "model": "m"}
 RUNS = ("audit", "mitigate", "images")
-QUICK = 16
+QUICK = 6
 """Number of flips in a quick run. A slow run flips 150 bits."""
 
 MENTIONS = {

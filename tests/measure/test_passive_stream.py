@@ -17,7 +17,6 @@ from askew.measure.attribution import encode_rows
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
-    SIMILAR,
     UNGUIDED,
     calls_of,
     draw,
@@ -232,7 +231,7 @@ MUTATIONS: dict[str, tuple[tuple[str, ...], str, Any]] = {
 @pytest.mark.parametrize(
     ("family", "mutation"),
     [
-        pytest.param(family, name, marks=pytest.mark.slow if family in SIMILAR else ())
+        pytest.param(family, name, marks=() if family == "flux-dev" else pytest.mark.slow)
         for name, (families, *_) in MUTATIONS.items()
         for family in families
     ],

@@ -16,6 +16,7 @@ from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
 from askew.store.keys import derived_seed
 from mitigations.techniques import FAMILIES, GENDER, NURSE, REQUESTS, latents, pipeline, technique
+from slow_cases import quick_only
 
 WORDS = "a male person"
 POOLED = {"stable-diffusion-xl", "stable-diffusion-3"}
@@ -29,15 +30,22 @@ def test_the_guidance_scale(family: str) -> None:
 
 @pytest.mark.parametrize(
     ("family", "settings"),
-    [
-        ("stable-diffusion", {}),
-        ("stable-diffusion-xl", {"clip_skip": 1}),
-        ("stable-diffusion", {"guidance_rescale": 0.7}),
-        ("stable-diffusion-xl", {}),
-        ("stable-diffusion-xl", {"guidance_rescale": 0.7}),
-        ("stable-diffusion-3", {}),
-        ("stable-diffusion-3", {"max_sequence_length": 40}),
-    ],
+    quick_only(
+        [
+            ("stable-diffusion", {"guidance_rescale": 0.7}),
+            ("stable-diffusion-xl", {"clip_skip": 1}),
+            ("stable-diffusion-3", {"max_sequence_length": 40}),
+        ],
+        [
+            ("stable-diffusion", {}),
+            ("stable-diffusion-xl", {"clip_skip": 1}),
+            ("stable-diffusion", {"guidance_rescale": 0.7}),
+            ("stable-diffusion-xl", {}),
+            ("stable-diffusion-xl", {"guidance_rescale": 0.7}),
+            ("stable-diffusion-3", {}),
+            ("stable-diffusion-3", {"max_sequence_length": 40}),
+        ],
+    ),
 )
 def test_the_negative_prompt(family: str, settings: dict[str, Any]) -> None:
     expected = latents(family, [], negative_prompt=[WORDS, WORDS], **settings)

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from askew.errors import AskewError, UsageError
 from askew.models.base import Request
 from askew.models.diffusers.model import DiffusersModel
+from slow_cases import quick_only
 
 Saved = Callable[[str], Path]
 REQUESTS = [Request("a photo of a nurse", 5), Request("a chef", 2**62)]
@@ -73,7 +74,7 @@ def loras(tiny: Saved, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pa
 
 
 @pytest.mark.filterwarnings("ignore:Already found a `peft_config`")
-@pytest.mark.parametrize("layout", ["first", "kohya"])
+@pytest.mark.parametrize("layout", quick_only(["kohya"], ["first", "kohya"]))
 def test_images_are_those_of_plain_diffusers(
     layout: str, tiny: Saved, loras: dict[str, Path]
 ) -> None:

@@ -21,6 +21,7 @@ from askew.models.planted import PlantedModel
 from askew.studio.drawing import draw
 from askew.studio.scene import Scene
 from askew.types import Missing
+from slow_cases import quick_only
 
 Saved = Callable[[str], Path]
 
@@ -54,7 +55,7 @@ def arrays(pictures: Sequence[Image.Image | Missing]) -> np.ndarray:
 
 @pytest.mark.parametrize(
     "family",
-    ["stable-diffusion", pytest.param("stable-diffusion-xl", marks=pytest.mark.slow), FAMILIES[2]],
+    quick_only(["stable-diffusion"], FAMILIES),
 )
 def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     tiny_editor = editor(tiny, family)
@@ -71,7 +72,7 @@ def test_edits_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None
     assert np.abs(alone - together).max() <= 1
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", quick_only(["stable-diffusion-3"], FAMILIES))
 def test_edits_depend_on_every_part_of_the_request(tiny: Saved, family: str) -> None:
     tiny_editor = editor(tiny, family, guidance_scale=7.5)
     base = requests()[0]
