@@ -90,9 +90,9 @@ def check(
     Parameters
     ----------
     run
-        Folder of the run, of a comparison or of a store; an evidence pack of `askew export`.
+        Folder of a run, of a comparison or of a store, or an evidence pack of `askew export`.
     repair
-        Set damaged files aside. Repeating the run's command replaces them.
+        Move damaged files away. If you repeat the run's command, askew makes them again.
     rebuild
         Rebuild the index of the store from its journal and from intact rows of the index.
 

@@ -222,7 +222,7 @@ class RunOptions(TypedDict, total=False):
             converter=_one_text,
             n_tokens=1,
             metavar="NAME",
-            help="Where models and instruments work: local, threads, ray, or ray://HOST:PORT. [default: local]",
+            help="Where models and instruments run: local, threads, ray, or ray://HOST:PORT. [default: local]",
         ),
     ]
     workers: Annotated[
@@ -248,7 +248,7 @@ class RunOptions(TypedDict, total=False):
     budget: Annotated[
         int | str | None,
         _run_option(
-            help='Stop before more than 500 (images), "90min", or "5usd" with --price 0.02.',
+            help='Stop before a limit is exceeded: 500 (images), "90min", or "5usd" with --price 0.02.',
         ),
     ]
     price: Annotated[
@@ -260,19 +260,19 @@ class RunOptions(TypedDict, total=False):
     vqa_price: Annotated[
         float | None,
         _run_option(
-            help="Price of a call of --vqa openai/MODEL in dollars, as --price.",
+            help="Price of a call of --vqa openai/MODEL in dollars.",
         ),
     ]
     shard: Annotated[
         str | None,
         _run_option(
-            help="Make one share of the images, as job 3 of 16: 3/16. Needs --packs. See `askew merge`.",
+            help="Make one share of the images: 3/16 is job 3 of 16. Needs --packs. See `askew merge`.",
         ),
     ]
     packs: Annotated[
         PathOption,
         _run_option(
-            help="Folder or bucket that all jobs of --shard can write, such as packs or s3://bucket/run."
+            help="Folder or bucket to which all jobs of --shard write, such as packs or s3://bucket/run."
         ),
     ]
     log: Annotated[
@@ -312,7 +312,7 @@ class SettingOptions(TypedDict, total=False):
     ]
     concurrency: Annotated[
         int | None,
-        _model_option(help="Calls of a hosted model at once. [default: 4]"),
+        _model_option(help="Number of simultaneous calls of a hosted model. [default: 4]"),
     ]
     offload: Annotated[
         Flag,
@@ -436,11 +436,14 @@ class ManifestOptions(TypedDict, total=False):
     ]
     where: Annotated[
         TextsOption,
-        _image_option(help="COLUMN=VALUE, use only these rows. May be repeated."),
+        _image_option(help="COLUMN=VALUE: use only rows with this value. May be repeated."),
     ]
-    strict: Annotated[Flag, _image_option(help="Stop if a listed image is absent.")]
+    strict: Annotated[Flag, _image_option(help="Stop if a listed image does not exist.")]
     match_names: Annotated[
-        Flag, _image_option(help="Find images by name where the manifest's paths do not exist.")
+        Flag,
+        _image_option(
+            help="If a path in the manifest does not exist, find the image by its file name."
+        ),
     ]
     allow_outside: Annotated[
         Flag,
@@ -468,7 +471,7 @@ class FolderOptions(ManifestOptions, total=False):
         PairsOption,
         _image_option(
             "--alias",
-            help="Replace a label by another, such as both=missing.",
+            help="Replace a label with another label, such as both=missing.",
             # a label may begin with a sign: -1=female
             allow_leading_hyphen=True,
         ),

@@ -16,7 +16,7 @@ LARGEST_LIST = 5
 
 
 def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
-    """Take the packs of `--shard` into a store, and report which packs are absent or damaged.
+    """Import the packs of `--shard` into a store, and report which packs are missing or damaged.
 
     The command of the run without --shard then finds all images and answers in the store.
 
@@ -27,7 +27,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     Parameters
     ----------
     packs
-        The place of the packs: --packs of the jobs.
+        Folder or bucket of the packs: the --packs of the jobs.
     store
         Store of the run.
 
@@ -76,9 +76,9 @@ def _left(report: MergeReport, packs: str) -> list[str]:
 
 
 def store_copy(source: Path, target: Path, /) -> str:
-    """Copy a store into another folder, with the times of its files. Repeat it to continue.
+    """Copy a store into another folder, and keep the modification times. Repeat it to continue.
 
-    A store in the other folder gets what it lacks, so this also joins two stores.
+    If the other folder is a store, askew adds what is missing there. So this also joins two stores.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from askew.serve.faults import FAULTS, Fault
 PORT = 8787
 
 FAULT_HELP = (
-    f"Show a fault on purpose: KIND, KIND=RATE or KIND:WORD=RATE. Kinds: {', '.join(FAULTS)}. "
+    f"Fault that the server shows on purpose: KIND, KIND=RATE or KIND:WORD=RATE. Kinds: {', '.join(FAULTS)}. "
     "May be repeated."
 )
 
@@ -35,7 +35,7 @@ def serve_model(
 ) -> None:
     """Serve a model through an OpenAI-compatible images endpoint on 127.0.0.1.
 
-    Other tools can be tested against a model whose bias is known. The server honors a `seed` in the
+    Use it to test other tools on a model whose bias is known. The server uses a `seed` in the
     request. `--fault` makes it misbehave on purpose.
 
     Examples

@@ -74,7 +74,7 @@ def graphs(
     store: PathOption = None,
     json: Flag = False,
 ) -> GraphsResult:
-    """Compare the graphs of interactions of several models with the graphs of the first.
+    """Compare the interaction graphs of several models with the graph of the first model.
 
     Example: `askew graphs runs/base runs/new --names base,new`
 

@@ -198,7 +198,7 @@ def _cells(change: GraphChange, names: Iterable[str]) -> Iterator[str]:
 def robustness(
     run: str | Path, /, *, store: PathOption = None, repeats: int = 3, json: Flag = False
 ) -> Robustness:
-    """Simulate how a run's graph of interactions changes with fewer images or VQA errors.
+    """Simulate how the interaction graph of a run changes with fewer images or VQA errors.
 
     Example: `askew robustness runs/mine`
 

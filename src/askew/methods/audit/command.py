@@ -92,8 +92,8 @@ def audit(
         Add images until a verdict is reached: 8, 12, 16, 24, … per prompt, up to --max-images. Only
         the images of the prompts are generated.
     decide
-        Axes whose significant verdicts end the images of a prompt, separated by commas. By default
-        any significant axis ends them.
+        Axes whose significant verdicts stop a prompt, separated by commas. By default any
+        significant axis stops it.
     max_images
         Largest number of images per prompt with --until decided. [default: 400]
     concepts

@@ -74,15 +74,15 @@ def interact(
         Distance from the reference: ordinal, nominal, values, or auto (by the scale of the axis).
         [default: auto]
     edge_rule
-        Rule by which a pair of axes is an edge: q (q < 0.05 over the pairs of a graph), or paper
-        (p below the thresholds of the paper). [default: q]
+        Rule that makes a pair of axes an edge: q (q < 0.05, corrected for the pairs of a graph),
+        or paper (p below the paper's thresholds). [default: q]
     alpha
-        p below which a pair of axes is an edge in the graph of a prompt. This and the next three
-        options imply --edge-rule paper. [default: 0.0001]
+        A pair of axes is an edge in the graph of a prompt if p is below this value. This and the
+        next three options imply --edge-rule paper. [default: 0.0001]
     open_threshold
-        Like alpha, with --open-answers. [default: 0.05]
+        The same as --alpha, for --open-answers. [default: 0.05]
     global_threshold
-        Like alpha, in the graph of all prompts together. [default: 0.00005]
+        The same as --alpha, for the graph of all prompts together. [default: 0.00005]
     least_sensitivity
         |IS| that an edge must exceed in the graph of all prompts together. [default: 0.03]
     open_answers

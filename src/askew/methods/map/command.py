@@ -44,17 +44,17 @@ def map(
     Parameters
     ----------
     prompts
-        Prompts, all of which contain the word `against`.
+        Prompts. Each must contain the word of --against.
     concept
         Word to map. The prompt need not contain it. May be repeated.
     against
-        Word of the prompt to compare the concepts with, such as nurse.
+        Word of the prompt with which the concepts are compared, such as nurse.
     professions
         Add the paper's 20 professions, each with the paper's prompt.
     profession
         Add these professions, separated by commas, each with the paper's prompt.
     model
-        studio or diffusers/ID-OR-PATH. Further models, after commas, are compared with the first.
+        studio or diffusers/ID-OR-PATH. Several models are separated by commas; askew compares each with the first.
         [default: studio]
     images
         Images per prompt. [default: 24, or the number that the model suggests]

@@ -42,10 +42,10 @@ def power(
     price: float | None = None,
     json: Flag = False,
 ) -> RenderableType | None:
-    """Show how many images a verdict needs, or which deviation given images detect.
+    """Show how many images a verdict needs, or which deviation a number of images detects.
 
-    The tests are those of the verdicts: Pearson's test by its mid-p, and with --compare the exchange
-    test of two runs. Each test has the level .05 divided by the number of tests in its family, so
+    The tests are those of the verdicts: Pearson's test with the mid-p, and with --compare the
+    permutation test of two runs. Each test has the level .05 divided by the number of tests in its family, so
     the power holds even if only one axis is biased.
 
     Examples
@@ -61,28 +61,28 @@ def power(
     plan
         Plan file of `askew plan` or plan.toml of a run, with the axes, prompts and references.
     values
-        Number of values of an axis, or several numbers with commas. [default: 2]
+        Number of values of an axis, or several numbers separated by commas. [default: 2]
     reference
-        Reference shares of the values, with commas. [default: equal shares of --values]
+        Reference shares of the values, separated by commas. [default: equal shares of --values]
     effect
         Deviations from the reference, as total variation distance. [default: 0.1,0.2,0.3]
     power
         Probabilities of a significant result. [default: 0.8,0.9]
     images
-        Images per prompt, with commas. askew shows the power for --effect, or the smallest deviation
-        that they detect.
+        Images per prompt, separated by commas. askew shows the power for --effect, or the smallest
+        deviation that can be detected.
     axes
-        Number of axes, which are all tested.
+        Number of tested axes.
     prompts
-        Number of prompts, which are all tested.
+        Number of tested prompts.
     compare
         Plan the comparison of two runs, instead of the test of a run against its reference.
     seconds_per_image
-        Seconds that the model takes per image, for the duration.
+        Seconds per image, to compute the duration.
     megabytes_per_image
-        Size of an image file in megabytes, for the disk space.
+        Size of an image file in megabytes, to compute the disk space.
     price
-        Price of an image in dollars, for the cost.
+        Price of an image in dollars, to compute the cost.
     json
         Print the rows as JSON.
 

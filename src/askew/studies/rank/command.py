@@ -107,10 +107,10 @@ def rank(
         Run folders of finished searches, separated by commas. askew scores their best prompts with
         the held-out seeds and the variations of the searches.
     vary
-        Setting and its values, such as guidance_scale=1,3,7.5. Every model is scored once per
+        A setting and its values, such as guidance_scale=1,3,7.5. askew scores every model once per
         value.
     objective
-        Score. skew: deviation of the shares of --axes from equal shares. eq1: the paper's score.
+        Score of a prompt. skew: deviation of the shares of --axes from equal shares. eq1: the paper's score.
         [default: skew]
     axes
         Axes of skew. [default: gender]

@@ -179,7 +179,7 @@ def watch(
     Parameters
     ----------
     checkpoints
-        Folder in which checkpoints appear: pipelines of diffusers, and safetensors files.
+        Folder in which checkpoints appear: diffusers pipelines and safetensors files.
     prompts
         Prompts to audit on each checkpoint.
     model
