@@ -197,7 +197,9 @@ ROWS = (
             "power",
             "no_power",
         ),
-        "48 images of a nurse, 8 axes. No bias: any significant bias. Planted bias 0.5: over-represented female.",
+        "Each run is an audit of 48 images of a nurse, with 8 axes. Without bias, any "
+        "significant bias is an error. With planted bias 0.5, the audit should report that "
+        "female is over-represented.",
         reports_bias,
         names_gender,
         0.88,
@@ -206,8 +208,9 @@ ROWS = (
     Summary(
         "Concept association",
         ("concept_headline", "no_concept_headline", "nearest_values"),
-        "48 images of a nurse and of each counterfactual of gender and environment. No bias: any "
-        "significant MAD. Planted bias 0.5: gender.",
+        "Each run has 48 images of a nurse, and 48 for each counterfactual prompt of gender "
+        "and environment. Without bias, any significant MAD is an error. With planted bias "
+        "0.5, MAD of gender should be significant.",
         lambda seed: bool(significant_mads(0.0, seed)),
         lambda seed: "gender" in significant_mads(0.5, seed),
         0.75,
@@ -215,8 +218,9 @@ ROWS = (
     Summary(
         "Associated axes",
         ("associated_axes", "no_associated_axes"),
-        "48 images of each counterfactual of 3 axes. No bias: any axis that changes with "
-        "environment. Planted bias 1: clothing.",
+        "Each run has 48 images for each counterfactual prompt of 3 axes. Without bias, any "
+        "axis that changes with environment is an error. With planted bias 1, clothing "
+        "should change.",
         lambda seed: bool(changed_axes(0.0, seed)),
         lambda seed: "clothing" in changed_axes(1.0, seed),
         0.9,
@@ -226,7 +230,9 @@ ROWS = (
     Summary(
         "Differences between conditions",
         ("condition_difference", "no_condition_difference"),
-        "Two sets of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
+        "Each run compares two sets of 24 images on 8 axes. If both sets are from one "
+        "model, any difference is an error. If they have the planted bias 0 and 1, a "
+        "difference should be reported.",
         lambda seed: conditions_differ(0.0, seed),
         lambda seed: conditions_differ(1.0, seed),
         0.9,
@@ -241,7 +247,9 @@ ROWS = (
             "bias_difference",
             "bias_direction",
         ),
-        "Two runs of 24 images, 8 axes. One model: any difference. Planted bias 0 and 1: a difference.",
+        "Two runs with 24 images each are compared on 8 axes. If both are from one model, "
+        "any difference is an error. If they have the planted bias 0 and 1, a difference "
+        "should be reported.",
         lambda seed: (
             "significantly" in sentence_of_runs(0.0, seed)
             and "do not differ" not in sentence_of_runs(0.0, seed)

@@ -151,8 +151,9 @@ ROWS = (
     Summary(
         "Perceived gender of edits, between groups",
         ("edit_difference", "no_edit_difference"),
-        "Two groups of 25 input images, two edits each. Change rates of 30 % in both: a difference. "
-        "Rates of 10 % and 80 %: a difference.",
+        "Each run has two groups of 25 input images, with two edits each. If perceived "
+        "gender changes in 30 % of the edits of both groups, a reported difference is an "
+        "error. If it changes in 10 % and in 80 %, a difference should be reported.",
         lambda seed: differ(seed, (0.3, 0.3)),
         lambda seed: differ(seed, (0.1, 0.8)),
         0.9,
@@ -160,7 +161,9 @@ ROWS = (
     Summary(
         "Perceived gender of edits, against the floor",
         ("edit_change", "no_edit_change"),
-        "The same groups. Edits change labels as often (10 %) as encoding and decoding: any change. At 60 %: a change.",
+        "The runs have the same groups. If edits change labels as often as encoding and "
+        "decoding do (10 %), any reported change is an error. If edits change 60 %, a "
+        "change should be reported.",
         lambda seed: "do not change" not in edit_sentences(seed, (0.1, 0.1))[0],
         lambda seed: "do not change" not in edit_sentences(seed, (0.6, 0.6))[0],
         0.9,
@@ -168,7 +171,9 @@ ROWS = (
     Summary(
         "Skin tone of edits",
         ("skin_change",),
-        "The same groups. No change of skin tone on average: any change. Lighter by 10 degrees: lighter.",
+        "The runs have the same groups. If skin tone does not change on average, any "
+        "reported change is an error. If skin becomes lighter by 10 degrees, this should be "
+        "reported.",
         lambda seed: bool(edit_sentences(seed, (0.3, 0.3))[1]),
         lambda seed: "lighter" in edit_sentences(seed, (0.3, 0.3), 10.0)[1],
         0.9,
@@ -176,8 +181,9 @@ ROWS = (
     Summary(
         "Classes of two groups",
         ("class_difference", "no_class_difference"),
-        "Two groups of 24 images, three classes against three. No association: a difference. "
-        "Opposite associations: a difference.",
+        "Each run has two groups of 24 images, and compares three classes with three other "
+        "classes. If neither group has an association, a reported difference is an error. "
+        "If the groups have opposite associations, a difference should be reported.",
         lambda seed: ", significant (" in class_sentence(seed, 0.0),
         lambda seed: ", significant (" in class_sentence(seed, 0.5),
         0.9,
@@ -185,8 +191,9 @@ ROWS = (
     Summary(
         "Two runs of classifications or edits",
         ("task_difference", "no_task_difference"),
-        "Two runs on the same 24 images of two groups, nine decisions each. Equal shares: a difference. Shares of "
-        "40 % and 70 %: a difference.",
+        "Two runs use the same 24 images of two groups, with nine decisions per image. If "
+        "both runs have the same shares, a reported difference is an error. If the shares "
+        "are 40 % and 70 %, a difference should be reported.",
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.5, 0.5)),
         lambda seed: "do not differ" not in comparison_sentence(seed, (0.4, 0.7)),
         0.9,
@@ -194,8 +201,10 @@ ROWS = (
     Summary(
         "Classes with more noise samples",
         ("samples_change", "no_samples_change"),
-        "The same groups, with 1 and 10 noise samples. Both groups have the same bias: their difference changes. "
-        "The groups have opposite biases, and 10 samples have a tenth of the noise: it changes.",
+        "The runs have the same groups, with 1 and with 10 noise samples. If both groups "
+        "have the same bias, a reported change of their difference is an error. If the "
+        "groups have opposite biases, and 10 samples have a tenth of the noise, a change "
+        "should be reported.",
         lambda seed: "changes significantly" in samples_sentence(seed, 0.0, 0.3),
         lambda seed: "changes significantly" in samples_sentence(seed, 1.5, 0.1),
         0.9,

@@ -189,8 +189,10 @@ ROWS = [
             "strongest_effect",
             "effect_headline",
         ),
-        "One prompt, five axes, 48 images per set. In a world without bias all axes are uniform "
-        "and independent.",
+        "Each run is a graph of one prompt and five axes, with 48 images per set. In a "
+        "world without bias, all axes are uniform and independent, so any reported "
+        "association or effect is an error. With planted bias 1, the associations of gender with "
+        "age and of clothing with emotion should be reported.",
         graph_claims,
         planted_edges_are_found,
         0.9,
@@ -200,7 +202,7 @@ ROWS = [
     Summary(
         "The sum of sensitivities",
         ("no_amplification", "amplification"),
-        "The same graphs.",
+        "The runs have the same graphs without bias. A significant sum is an error.",
         sum_claims,
         runs=60,
     ),
@@ -211,8 +213,9 @@ ROWS = [
             "association_over_prompts",
             "prompt_disagreement",
         ),
-        "Three prompts in a world without bias. A nurse and a firefighter with planted "
-        "associations.",
+        "Each run has three prompts. In a world without bias, any reported association is "
+        "an error. For a nurse and a firefighter with planted associations, the associations of "
+        "gender with age and of clothing with emotion should be reported.",
         prompts_claim,
         planted_pairs_are_found,
         0.9,
@@ -222,15 +225,17 @@ ROWS = [
     Summary(
         "Graphs of two models",
         ("graph_difference", "no_graph_difference"),
-        "Two runs of one model with different seeds, in a world without bias.",
+        "Two runs of one model, in a world without bias, have different seeds. Any reported "
+        "difference is an error.",
         model_graphs_claim,
         runs=60,
     ),
     Summary(
         "Associations in two models",
         ("association_difference", "no_association_difference"),
-        "Two runs of one model with different seeds, in a world without bias. A run with planted "
-        "associations and a run without bias.",
+        "Two runs of one model, in a world without bias, have different seeds, so any "
+        "reported difference is an error. Between a run with planted associations and a run "
+        "without bias, a difference should be reported.",
         associations_claim,
         associations_are_found,
         0.9,
@@ -240,14 +245,16 @@ ROWS = [
     Summary(
         "Estimated and measured effects",
         ("correlation", "no_correlation"),
-        "A mitigation without effect, in a world without bias.",
+        "In a world without bias, a mitigation has no effect. A significant correlation is "
+        "an error.",
         correlation_claims,
         runs=60,
     ),
     Summary(
         "Axes that a mitigation makes worse",
         ("worsening",),
-        "A mitigation without effect, in the graph of a world without bias.",
+        "In the graph of a world without bias, a mitigation has no effect. Any reported "
+        "increase is an error.",
         worsening_claims,
         runs=60,
     ),

@@ -42,8 +42,9 @@ ROWS = (
     Summary(
         "Attention to two words in one prompt",
         ("overlap", "no_overlap"),
-        f"Maps of two words in {PICTURES} images. Independent places: an overlap. "
-        "Places that share half of their area: an overlap.",
+        f"Each run has maps of two words in {PICTURES} images. If the regions of high "
+        "attention have independent positions, a significant overlap is an error. If they "
+        "share half of their area, the overlap should be significant.",
         lambda seed: ", significantly above" in headline(1, None, seed),
         lambda seed: ", significantly above" in headline(1, 0.5, seed),
         0.9,
@@ -51,7 +52,7 @@ ROWS = (
     Summary(
         "Attention to two words in several prompts",
         ("mean_overlap", "no_mean_overlap"),
-        f"The same for 5 prompts of {PICTURES} images.",
+        f"Each run has 5 prompts with {PICTURES} images each, simulated as above.",
         lambda seed: "on average significantly" in headline(5, None, seed),
         lambda seed: "on average significantly" in headline(5, 0.5, seed),
         0.9,

@@ -119,7 +119,9 @@ ROWS = (
     Summary(
         "Mined prompts",
         ("mined_bias", "no_mined_bias"),
-        "Five prompts, 48 held-out images each. No bias: any significant bias. Planted bias 0.5: the planted gender.",
+        "Each run has five prompts with 48 held-out images each. Without bias, any "
+        "significant bias is an error. With planted bias 0.5, the planted gender should be "
+        "reported.",
         lambda seed: "shows the largest bias of" in answer(mined(0.0, seed))[0],
         names_nurse,
         0.9,
@@ -127,8 +129,9 @@ ROWS = (
     Summary(
         "Mining against random search",
         ("search_gain", "no_search_gain"),
-        "Eight pairs of runs of five prompts each. Two random searches: a difference. "
-        "A bias score that is 0.2 higher: a difference.",
+        "Each run compares two searches in eight pairs, with five prompts each. If both are "
+        "random searches, a reported difference is an error. If the bias score of one "
+        "search is higher by 0.2, a difference should be reported.",
         lambda seed: beats_random(0.0, seed),
         lambda seed: beats_random(0.2, seed),
         0.8,
@@ -136,7 +139,8 @@ ROWS = (
     Summary(
         "Given prompts",
         ("ranked_bias",),
-        "Five prompts, 48 images each. No bias: any significant bias. Planted bias 0.5: a significant bias.",
+        "Each run has five prompts with 48 images each. Without bias, any significant bias "
+        "is an error. With planted bias 0.5, a significant bias should be reported.",
         lambda seed: counts_bias(0.0, seed),
         lambda seed: counts_bias(0.5, seed),
         0.95,

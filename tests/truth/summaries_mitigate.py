@@ -82,8 +82,9 @@ ROWS = (
     Summary(
         "Techniques",
         ("technique_improvement", "no_technique_improvement", "technique_headline"),
-        f"A biased model, three axes, {PICTURES} images before and after. "
-        "No effect: an improvement. Gender becomes uniform: an improvement of gender.",
+        f"Each run has a biased model, three axes, and {PICTURES} images before and after a "
+        "mitigation. If the mitigation has no effect, any reported improvement is an error. "
+        "If gender becomes uniform, an improvement of gender should be reported.",
         lambda seed: bool(nothing_done(seed).helped),
         lambda seed: "gender" in {entry.axis for entry in mitigated(seed).helped},
         0.9,
@@ -91,13 +92,15 @@ ROWS = (
     Summary(
         "Axes that a technique harms",
         ("technique_harm",),
-        "The same model, without an effect.",
+        "The runs use the same model, with a mitigation that has no effect. Any reported harm is an error.",
         lambda seed: bool(nothing_done(seed).harmed),
     ),
     Summary(
         "Associations that a technique creates",
         ("technique_association",),
-        "The same model. No effect: a stronger association. All men and no women become formal: gender and clothing.",
+        "The runs use the same model. If the mitigation has no effect, a stronger association is an "
+        "error. If all men and no women become formal, a stronger association between "
+        "gender and clothing should be reported.",
         lambda seed: bool(nothing_done(seed).built),
         lambda seed: ("gender", "clothing") in {entry.axes for entry in mitigated(seed).built},
         0.9,
@@ -105,8 +108,9 @@ ROWS = (
     Summary(
         "Losses of the images",
         ("technique_subject_loss", "technique_prompt_loss", "technique_label_loss"),
-        "The same model. No effect: a loss. "
-        "Half of the images show another occupation and half are unlabeled: both losses.",
+        "The runs use the same model. If the mitigation has no effect, any reported loss is an error. If "
+        "half of the images show another occupation and half are unlabeled, both losses "
+        "should be reported.",
         lambda seed: bool(nothing_done(seed).broken),
         lambda seed: (
             {*unlabeled(seed).broken} == {"technique_subject_loss", "technique_label_loss"}
@@ -116,7 +120,9 @@ ROWS = (
     Summary(
         "Changes that a second instrument does not confirm",
         ("technique_doubt",),
-        "The same model. No effect: a doubt. A second instrument does not label the change of gender: a doubt.",
+        "The runs use the same model. If the mitigation has no effect, a reported doubt is an error. If "
+        "the second instrument does not confirm that gender changed, a doubt should be "
+        "reported.",
         lambda seed: any(axis.doubted for axis in nothing_done(seed).axes),
         lambda seed: ["other"] in (axis.doubted for axis in mitigated(seed).axes),
         0.9,

@@ -104,26 +104,31 @@ def written() -> str:
     lines = [
         "# Sentences of the reports",
         "",
-        "This page lists the sentences that report a significant effect, or that report that there is none. askew "
-        "fills in the placeholders in braces.",
-        "The error rate is the share of simulated runs that report an effect although there is none: runs of a world "
-        "without bias, or two runs of one model. `tests/truth/test_summaries.py` measures it. The same test requires "
-        "that planted bias is reported.",
+        "Reports contain sentences that claim an effect, or that claim no significant effect. This page lists all of "
+        "them. askew fills in the placeholders in braces.",
+        "",
+        "How often is such a claim wrong? `tests/truth/test_summaries.py` simulates runs for every group of sentences, "
+        "with bias that is *planted*, that is, known. The error rate is the share of runs that claim an effect "
+        "although there is none. The test also requires that planted bias is reported in most runs.",
         "",
     ]
     for row in ROWS:
         named = (
-            f" Planted bias is reported in at least {row.least:.0%} of runs." if row.named else ""
+            f" The known effect is reported in at least {row.least:.0%} of runs."
+            if row.named
+            else ""
         )
         lines += [
             f"## {row.name}",
             "",
-            f"{row.world} Error rate: {row.error:.1%} of {row.runs} runs.{named}",
+            f"{row.world} The error rate is {row.error:.1%} of {row.runs} runs.{named}",
             "",
             "| Sentence | Condition |",
             "| --- | --- |",
         ]
-        lines += [f"| {PHRASES[name].text} | {PHRASES[name].condition} |" for name in row.phrases]
+        for name in row.phrases:
+            condition = PHRASES[name].condition.replace("|", "\\|")
+            lines.append(f"| {PHRASES[name].text} | {condition} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
