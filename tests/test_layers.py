@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("store.entries", "store.files", "store.foreign", "store.imagefile", "prompts.base", "hosted"),
     ("prompts",),
     ("store.rows", "store.locks"),
-    ("store.journal",),
+    ("store.journal", "store.cells"),
     ("models.base", "measure.base", "store.index", "run.progress", "engine"),
     ("studio",),
     ("models", "measure", "people.records", "people.folder"),

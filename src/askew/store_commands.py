@@ -50,7 +50,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
         raise UsageError(
             f"{packs} contains no packs. Name the folder that --packs of the jobs named"
         )
-    lines = [f"{plural(report.taken, 'pack')} taken into the store {store}"]
+    lines = [*opened.notes, f"{plural(report.taken, 'pack')} taken into the store {store}"]
     left = _left(report, packs)
     if left:
         raise RunError("\n".join([*lines, *left]))

@@ -81,8 +81,8 @@ def edit(path: Path, change: Callable[[str], str]) -> None:
     path.write_text(change(text))
 
 
-def sql(place: Path, statement: str) -> None:
-    with sqlite3.connect(place / ".askew" / "index.sqlite") as connection:
+def sql(place: Path, statement: str, file: str = "index.sqlite") -> None:
+    with sqlite3.connect(place / ".askew" / file) as connection:
         assert connection.execute(statement).rowcount > 0
     connection.close()
 
@@ -108,7 +108,10 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
         p,
         "DELETE FROM planned WHERE key IN (SELECT key FROM pictures WHERE id = (SELECT max(id) FROM pictures))",
     ),
-    "a vector cut": lambda p: sql(p, "UPDATE vectors SET vector = substr(vector, 1, 99)"),
+    "a vector cut": lambda p: sql(
+        p, "UPDATE vectors SET vector = substr(vector, 1, 99)", "vectors.sqlite"
+    ),
+    "a name changed": lambda p: sql(p, "UPDATE names SET name = name || '!'"),
     "results gone": lambda p: (p / "run" / "results.json").unlink(),
     "results empty": lambda p: (p / "run" / "results.json").write_text("{}"),
     "a number edited": lambda p: edit(
@@ -198,9 +201,10 @@ def test_answers_survive_the_loss_of_the_index(
 def test_the_record_of_an_image_is_read_without_the_index(place: Path) -> None:
     result = {}
     for line in (place / ".askew" / "journal.jsonl").read_text().split("\n"):
-        table, rows, about = json.loads(line.partition(" ")[2] or "[0,0,0]")
+        table, rows, texts, about = json.loads(line.partition(" ")[2] or "[0,0,0,0]")
         if table == "pictures":
-            result |= {row[1]: (row[5], row[6], row[7], about["made_by"]["bias"]) for row in rows}
+            bias = about["made_by"]["bias"]
+            result |= {row[1]: (texts[row[5]], row[6], texts[row[7]], bias) for row in rows}
     assert result.keys() == {path.stem for path in (place / ".askew" / "pictures").glob("*/*")}
     assert {row[2:] for row in result.values()} == {("studio/planted", 1.0)}
 
@@ -245,7 +249,7 @@ def test_a_torn_line_of_the_journal_costs_nothing(place: Path) -> None:
     assert run(["check", str(place / ".askew")]) == 0
     (place / ".askew" / "index.sqlite").unlink()
     with Store(place / ".askew") as store:
-        counts = {table: len(store.index.select(f"SELECT 1 FROM {table}")) for table in TABLES}
+        counts = {table: len(list(store.index_of(table).all_rows(table))) for table in TABLES}
     assert all(counts[table] for table in ("pictures", "planned", "answers")), counts
 
 

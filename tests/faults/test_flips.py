@@ -106,7 +106,7 @@ def stored(place: Path) -> dict[str, Any]:
     content: dict[str, Any] = {}
     with Store(place / ".askew", create=False) as store:
         for table in TABLES:
-            content |= {(table, *row): True for row in store.index.intact_rows(table)}
+            content |= {(table, *row): True for row in store.index_of(table).intact_rows(table)}
         for line in store.journal.lines():
             content["journal", line.text] = line.is_intact
         rows = store.index.intact_rows("pictures")

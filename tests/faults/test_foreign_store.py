@@ -21,6 +21,7 @@ from PIL import Image
 from askew.cli import run
 from askew.errors import AskewError, StoreError
 from askew.plan import read_plan
+from askew.store.cells import Cells
 from askew.store.completions import Completions
 from askew.store.entries import JOURNAL_MAGIC
 from askew.store.files import listed_files, sha256, write_sums
@@ -111,12 +112,14 @@ def sql(place: Path, *statements: str) -> None:
 def point_to(place: Path, name: str, suffix: str) -> None:
     """Let all image rows of the index name a file, with the right checksums."""
     with sqlite3.connect(place / ".askew" / "index.sqlite") as connection:
-        for row in connection.execute("SELECT * FROM pictures").fetchall():
+        cells = Cells(connection)
+        for stored in connection.execute("SELECT * FROM pictures").fetchall():
+            row = cells.read("pictures", stored)
             changed = (row[0], name, suffix, *row[3:-1])
             marks = ", ".join("?" * len(row))
             connection.execute(
                 f"INSERT OR REPLACE INTO pictures VALUES ({marks})",
-                (*changed, checksum("pictures", changed)),
+                (*cells.stored("pictures", [changed])[0], checksum("pictures", changed)),
             )
     connection.close()
 
@@ -280,6 +283,7 @@ ATTACKS: dict[str, Callable[[Path, Path], object]] = {
         for name in (
             ".askew/index.sqlite",
             ".askew/index.sqlite-wal",
+            ".askew/vectors.sqlite",
             ".askew/journal.jsonl",
             ".askew/turns.lock",
             ".askew/users.lock",

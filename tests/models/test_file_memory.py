@@ -136,18 +136,6 @@ def test_a_store_remembers_digests(tmp_path: Path) -> None:
         assert not store.faults()
 
 
-def test_a_store_of_an_earlier_version_gets_the_table(tmp_path: Path) -> None:
-    digest = FileDigest(size=1, modified=2, changed=3, inode=4, digest="ab" * 32)
-    with Store(tmp_path / "store") as store:
-        store.index.select("DROP TABLE files")
-    with Store(tmp_path / "store", create=False) as store:
-        assert store.digests(["/b"]) == {}
-        assert not store.faults()
-    with Store(tmp_path / "store") as store:
-        store.put_digests({"/b": digest})
-        assert store.digests(["/b"]) == {"/b": digest}
-
-
 @pytest.mark.usefixtures("trusting")
 def test_a_repeated_audit_reads_only_edited_files(
     tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch

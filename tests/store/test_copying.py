@@ -38,7 +38,9 @@ def content(folder: Path) -> dict[str, list[object]]:
     with Store(folder, create=False) as store:
         assert store.faults() == []
         tables = ("pictures", "planned", "answers", "reports", "vectors")
-        return {table: sorted(store.index.intact_rows(table), key=repr) for table in tables}
+        return {
+            table: sorted(store.index_of(table).intact_rows(table), key=repr) for table in tables
+        }
 
 
 def times(folder: Path) -> dict[str, int]:

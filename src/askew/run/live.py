@@ -604,6 +604,8 @@ def opened_live(
                 engine=engine,
                 stop=options.get("stop"),
             )
+            for sentence in store.notes:
+                live.tell(sentence)
             with hardware_of_workers(_hardware_of(engine)):
                 yield live
             for sentence in live.warnings:

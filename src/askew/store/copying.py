@@ -155,7 +155,7 @@ def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
             left.difference_update(checksum(line.table, row) for row in rows)
             report.rows += _add_rows(new, line.table, rows, dict(line.about or {}))
     for table in KEYS:
-        for rows in _batches(old.index.intact_rows(table)):
+        for rows in _batches(old.index_of(table).intact_rows(table)):
             if table in JOURNALED:
                 rows = [row for row in rows if checksum(table, row) in left]
             report.rows += _add_rows(new, table, rows, {})
@@ -177,14 +177,15 @@ def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[st
         return 0
     column, width = KEYS[table]
     place = COLUMN_NUMBERS.get(column, 0)
-    with store.index.transaction():
-        stored = store.index.rows(table, column, [row[place] for row in rows])
+    index = store.index_of(table)
+    with index.transaction():
+        stored = index.rows(table, column, [row[place] for row in rows])
         known = {tuple(row[:width]) for row in stored if not _is_retried(table, row)}
         new = [row for row in rows if tuple(row[:width]) not in known]
         if table in JOURNALED:
-            store.index.record(table, new, about)
+            index.record(table, new, about)
         else:
-            store.index.put(table, new)
+            index.put(table, new)
     return len(new)
 
 

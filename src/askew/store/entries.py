@@ -21,7 +21,8 @@ SORTED = ("pictures", "completions", "iti-gen")
 MOST_BYTES = 2**31
 """Largest size of a file that is read into memory: 2 GB. A file without content can state any size."""
 
-FILES = ("index.sqlite", "journal.jsonl", "turns.lock", "users.lock")
+FILES = ("journal.jsonl", "turns.lock", "users.lock")
+DATABASES = ("index.sqlite", "vectors.sqlite")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -88,17 +89,18 @@ def check_store(folder: Path) -> None:
         check_folder(folder / name)
         if name in SORTED:
             check_entries(folder / name)
-    names = [*FILES, *(f"index.sqlite{suffix}" for suffix in SQLITE_SUFFIXES)]
-    for name in names:
+    databases = [f"{name}{suffix}" for name in DATABASES for suffix in SQLITE_SUFFIXES]
+    for name in (*FILES, *databases):
         file = folder / name
         if os.path.lexists(file) and not is_regular(file):
             raise StoreError(_refused(file, "a file"))
-    rollback = folder / "index.sqlite-journal"
-    if is_regular(rollback) and _ends_with_magic(rollback):
-        raise StoreError(
-            f"{rollback} names a file outside the store, which askew never does. Remove it, then "
-            f"repair the store: askew check {folder} --rebuild"
-        )
+    for name in DATABASES:
+        rollback = folder / f"{name}-journal"
+        if is_regular(rollback) and _ends_with_magic(rollback):
+            raise StoreError(
+                f"{rollback} names a file outside the store, which askew never does. Remove it, "
+                f"then repair the store: askew check {folder} --rebuild"
+            )
 
 
 def _ends_with_magic(rollback: Path) -> bool:

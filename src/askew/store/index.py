@@ -1,4 +1,4 @@
-"""The index of a store, an SQLite file whose rows carry checksums.
+"""The index of a store: SQLite files whose rows carry checksums.
 
 The index also contains how much of the journal it includes. Its transactions reach the disk later
 than the journal. After a power failure, the next command that opens the store adds the rest of the
@@ -11,17 +11,38 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from askew.errors import StoreError
+from askew.store.cells import NAMES, Cells
 from askew.store.files import FULL, explain_os_error, write_fault
 from askew.store.journal import Journal
 from askew.store.locks import holders, remedy
-from askew.store.rows import JOURNALED, REMOVED, TABLES, IndexRow, checksum, is_intact
+from askew.store.rows import (
+    COLUMNS,
+    JOURNALED,
+    REMOVED,
+    TABLES,
+    IndexRow,
+    checksum,
+    is_image_id,
+    is_intact,
+)
 from askew.types import slices
 
-SCHEMA = 2
+SCHEMA = 3
+OLDER_SCHEMA = 2
+"""Schema that askew reads and rewrites. All its cells are texts, and it contains the vectors."""
+
+INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
+VECTOR_TABLES = ("vectors",)
+"""Tables of the two files of an index. Vectors take most of the space."""
+
+PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
+"""Bytes of a page by tables. Five vectors of 768 numbers fit into 16,384 bytes, one into 4,096."""
+
 CHUNK = 500
 """Largest number of keys of a query."""
 
@@ -37,13 +58,17 @@ UNWRITTEN = ("readonly", "unable to open", "disk I/O")
 JOURNAL_END = "journal"
 """Name of the number of bytes of the journal that the index includes."""
 
+TABLE_DEFINITIONS = {
+    table: f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
+    for table, columns in TABLES.items()
+}
+PICTURES_BY_ID = "CREATE INDEX pictures_by_id ON pictures (id)"
+META = "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)"
 DEFINITIONS = {
-    **{
-        f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}": table
-        for table, columns in TABLES.items()
-    },
-    "CREATE INDEX pictures_by_id ON pictures (id)": "pictures_by_id",
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL)": "meta",
+    **{definition: table for table, definition in TABLE_DEFINITIONS.items()},
+    PICTURES_BY_ID: "pictures_by_id",
+    NAMES: "names",
+    META: "meta",
 }
 """Statements that create the tables, with their names.
 
@@ -51,8 +76,10 @@ An index with other tables, views or triggers counts as damaged, since these cou
 another person.
 """
 
-LATER_TABLES = ("reports", "files")
-"""Tables that earlier versions of askew did not write."""
+OLDER_DEFINITIONS = {
+    definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
+}
+"""Statements of an older index."""
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 """Function that returns the initial rows of a new index, by table."""
@@ -61,8 +88,12 @@ IsUsable = Callable[[str, IndexRow], bool]
 """Function that decides whether a row that only the journal has enters the index."""
 
 
+class OlderIndex(StoreError):
+    """An index that an earlier version of askew wrote, and that this version can rewrite."""
+
+
 class Index:
-    """A connection to an index.
+    """A connection to a file of an index.
 
     Parameters
     ----------
@@ -78,9 +109,13 @@ class Index:
         If False, nothing on disk is changed.
     is_usable
         Function that decides whether a row that only the journal has enters the index.
+    tables
+        Tables of the file.
 
     Raises
     ------
+    OlderIndex
+        If it must be rewritten first.
     StoreError
         If the index cannot be used.
     """
@@ -94,13 +129,16 @@ class Index:
         known: KnownRows | None = None,
         write: bool = True,
         is_usable: IsUsable = lambda table, row: True,
+        tables: tuple[str, ...] = INDEX_TABLES,
     ) -> None:
         self.where = "the store" if path is None else f"the store {path.parent}"
         self.timeout = timeout
         self._journal = journal
         self._is_usable = is_usable
+        self._tables = tables
         with faults(self.where, timeout):
             self._connection = _opened(path, timeout, write)
+            self._cells = Cells(self._connection)
             try:
                 self._prepare(write or path is None, known)
                 check_schema(self._connection, self.where)
@@ -112,12 +150,8 @@ class Index:
     def _prepare(self, is_writable: bool, known: KnownRows | None) -> None:
         """Create the tables that are absent."""
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        if not is_writable:
-            return
-        if not self._has_schema():
+        if is_writable and not self._has_schema():
             self._create(known)
-        else:
-            self._add_tables()
 
     def _include_journal(self, is_writable: bool) -> None:
         """Add the rows of the journal that the index does not include.
@@ -134,6 +168,7 @@ class Index:
             self._connection.backup(memory)
             self._connection.close()
             self._connection = memory
+            self._cells = Cells(memory)
         with self.transaction():
             self._catch_up(self._journal, is_writable)
 
@@ -147,8 +182,13 @@ class Index:
         if self._connection.in_transaction:
             yield
             return
-        with faults(self.where, self.timeout), write_transaction(self._connection):
-            yield
+        with faults(self.where, self.timeout):
+            try:
+                with write_transaction(self._connection):
+                    yield
+            except BaseException:
+                self._cells.forget()
+                raise
 
     def put(self, table: str, rows: Iterable[IndexRow], replace: bool = True) -> None:
         """Write rows into the index only. A transaction must be open.
@@ -160,12 +200,15 @@ class Index:
         replace
             Replace rows with the same key; by default True.
         """
-        width = TABLES[table].split(", PRIMARY")[0].count(",") + 1
-        rows_with_sums = ((*row, checksum(table, row)) for row in rows)
         action = "REPLACE" if replace else "IGNORE"
-        self._connection.executemany(
-            f"INSERT OR {action} INTO {table} VALUES ({_marks(width)})", rows_with_sums
-        )
+        statement = f"INSERT OR {action} INTO {table} VALUES ({_marks(len(COLUMNS[table]) + 1)})"
+        self._cells.trim()
+        for part in slices(list(rows), CHUNK):
+            cells = self._cells.stored(table, part)
+            sums = (checksum(table, row) for row in part)
+            self._connection.executemany(
+                statement, [(*row, sum_) for row, sum_ in zip(cells, sums, strict=True)]
+            )
 
     def record(
         self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
@@ -264,7 +307,7 @@ class Index:
         for table, rows in lines:
             if table == REMOVED:
                 self._delete(rows)
-            else:
+            elif table in self._tables:
                 self.put(table, rows)
 
     def _compare(self, journal: Journal, is_writable: bool) -> None:
@@ -281,19 +324,54 @@ class Index:
 
     def _delete(self, removals: Iterable[IndexRow]) -> None:
         for table, column, key in removals:
-            self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
+            if table in self._tables:
+                cells = [(cell,) for cell in self._cells.keys(table, column, [key])]
+                self._connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", cells)
 
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
         """Yield intact rows with one of the keys in a column, and `fixed` values in others."""
-        for part in slices(list(dict.fromkeys(keys)), CHUNK):
+        with faults(self.where, self.timeout):
+            self._cells.trim()
+            wanted = self._cells.keys(table, column, dict.fromkeys(keys))
+            values = [
+                cell for name in fixed for cell in self._cells.keys(table, name, [fixed[name]])
+            ]
+        if len(values) < len(fixed):
+            return
+        for part in slices(wanted, CHUNK):
             conditions = [f"{name} = ?" for name in fixed]
             conditions.append(f"{column} IN ({_marks(len(part))})")
             query = f"SELECT * FROM {table} WHERE {' AND '.join(conditions)}"
-            for row in self.select(query, (*fixed.values(), *part)):
-                if is_intact(table, row):
-                    yield row[:-1]
+            yield from self._intact(table, self.select(query, (*values, *part)))
+
+    def _intact(self, table: str, rows: Iterable[IndexRow]) -> Iterator[IndexRow]:
+        """Yield the intact rows among stored rows, with their texts and without checksums."""
+        for stored in rows:
+            row = self._cells.read(table, stored)
+            if is_intact(table, row):
+                yield row[:-1]
+
+    def latest_pictures(self, model: str, most: int) -> list[IndexRow]:
+        """Return the rows of the latest images of a model."""
+        query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
+        numbers = self._cells.keys("pictures", "model", [model])
+        if not numbers:
+            return []
+        rows = self.select(f"{query} ORDER BY changed DESC LIMIT ?", (*numbers, most))
+        return list(self._intact("pictures", rows))
+
+    def newest_ids(self, run: str, count: int) -> list[str]:
+        """Return the ids of the images of a run (its plan hash) that were stored last."""
+        query = (
+            "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
+            "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
+        )
+        numbers = self._cells.keys("planned", "run", [run])
+        if not numbers:
+            return []
+        return [name for name in _ids(self.select(query, (*numbers, count))) if is_image_id(name)]
 
     def select(self, query: str, values: Sequence[object] = ()) -> list[IndexRow]:
         """Return all rows of a query."""
@@ -302,7 +380,7 @@ class Index:
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
         """Yield each readable row, with a flag for intact rows."""
-        return _all_rows(self._connection, table)
+        return _all_rows(self._connection, table, self._cells.read)
 
     def intact_rows(self, table: str) -> Iterator[IndexRow]:
         """Yield all intact rows of a table."""
@@ -312,14 +390,14 @@ class Index:
         """Return the ids of images that no run plans. All rows must be intact."""
         planned = "SELECT id FROM pictures JOIN planned USING (key) WHERE id IS NOT NULL"
         query = f"SELECT id FROM pictures WHERE id IS NOT NULL AND id NOT IN ({planned})"
-        return frozenset(name for (name,) in self.select(query))
+        return frozenset(_ids(self.select(query)))
 
     def known_ids(self, ids: Iterable[str]) -> set[str]:
         """Return the ids among these that an image has. All rows must be intact."""
         known = set[str]()
         for part in slices(list(ids), CHUNK):
             query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"
-            known.update(name for (name,) in self.select(query, part))
+            known.update(_ids(self.select(query, self._cells.keys("pictures", "id", part))))
         return known
 
     def forget(self, table: str, column: str, keys: Iterable[str]) -> None:
@@ -331,7 +409,7 @@ class Index:
         """Return the faults that SQLite reports, and damaged rows, in words."""
         lines = self._integrity_errors()
         descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
-        for table in TABLES:
+        for table in self._tables:
             descriptions += self._damaged_rows(table)
         return descriptions
 
@@ -353,29 +431,20 @@ class Index:
             descriptions.append(f"the index has {more} more damaged rows in {table}")
         return descriptions
 
-    def has_table(self, name: str) -> bool:
-        """Check whether the index has a table. Earlier versions lacked some (`LATER_TABLES`)."""
-        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
-
     def _has_schema(self) -> bool:
-        return self.has_table("meta")
-
-    def _add_tables(self) -> None:
-        """Add the tables that earlier versions of askew did not write."""
-        absent = [table for table in LATER_TABLES if not self.has_table(table)]
-        if not absent:
-            return
-        with self.transaction():
-            for definition, name in DEFINITIONS.items():
-                if name in absent and not self.has_table(name):
-                    self._connection.execute(definition)
+        return bool(self.select("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
 
     def _create(self, known: KnownRows | None) -> None:
+        self._connection.execute(f"PRAGMA page_size = {PAGE_SIZES[self._tables]}")
         self._use_wal()
         with self.transaction():
             if self._has_schema():  # another process was faster
                 return
-            for definition in DEFINITIONS:
+            for table in self._tables:
+                self._connection.execute(TABLE_DEFINITIONS[table])
+            if "pictures" in self._tables:
+                self._connection.execute(PICTURES_BY_ID)
+            for definition in (NAMES, META):
                 self._connection.execute(definition)
             self._connection.execute("INSERT INTO meta VALUES ('schema', ?)", (SCHEMA,))
             if known is not None:
@@ -402,18 +471,23 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
 
     Raises
     ------
+    OlderIndex
+        If an earlier version of askew wrote it, and its rows can be read.
     StoreError
         If another version of askew wrote it.
     sqlite3.DatabaseError
         If it contains no version, or tables that askew does not create.
     """
-    _check_definitions(connection)
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     schema = row[0] if row else None
     if not isinstance(schema, int) or schema < 1:
         raise sqlite3.DatabaseError("it contains no version")
     if schema == SCHEMA:
+        _check_definitions(connection, DEFINITIONS)
         return
+    if schema == OLDER_SCHEMA:
+        _check_definitions(connection, OLDER_DEFINITIONS)
+        raise OlderIndex(f"{where} was written by an earlier askew")
     is_newer = schema > SCHEMA
     age = "a newer" if is_newer else "an older"
     update = "update askew, or " if is_newer else ""
@@ -423,16 +497,25 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     )
 
 
-def _check_definitions(connection: sqlite3.Connection) -> None:
+def _check_definitions(connection: sqlite3.Connection, definitions: Mapping[str, str]) -> None:
     """Raise DatabaseError if an index contains something that askew does not create."""
     for kind, name, definition in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         is_automatic = kind == "index" and definition is None
-        if not is_automatic and DEFINITIONS.get(definition) != name:
+        if not is_automatic and definitions.get(definition) != name:
             raise sqlite3.DatabaseError(f"it contains an unknown {kind!a}")
 
 
-def salvaged(path: Path) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]]]]:
-    """Return all readable intact rows of a damaged index, by table.
+def salvaged(
+    path: Path, tables: Iterable[str]
+) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]]]]:
+    """Return all readable intact rows of an old or damaged index, by table.
+
+    Parameters
+    ----------
+    path
+        A file of the index.
+    tables
+        The tables to read.
 
     Returns
     -------
@@ -449,32 +532,46 @@ def salvaged(path: Path) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]
     """
     end = None
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
-        check_schema(damaged, f"the store {path.parent}")
+        with suppress(OlderIndex):
+            check_schema(damaged, f"the store {path.parent}")
         row = damaged.execute("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,)).fetchone()
         end = row[0] if row else None
-    return end if isinstance(end, int) else None, _salvaged_rows(path)
+    return end if isinstance(end, int) else None, _salvaged_rows(path, tables)
 
 
-def _salvaged_rows(path: Path) -> Iterator[tuple[str, list[IndexRow]]]:
+def _salvaged_rows(path: Path, tables: Iterable[str]) -> Iterator[tuple[str, list[IndexRow]]]:
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
-        for definition, table in DEFINITIONS.items():
+        for table in tables:
             query = "SELECT sql FROM sqlite_master WHERE name = ?"
-            is_known = damaged.execute(query, (table,)).fetchone() == (definition,)
-            if is_known and table in TABLES:
-                rows = _all_rows(damaged, table)
-                yield table, [row for row, is_intact_row in rows if is_intact_row]
+            row = damaged.execute(query, (table,)).fetchone()
+            # the statements of an older index are the same, and all its cells are texts
+            if row == (TABLE_DEFINITIONS[table],):
+                rows = _all_rows(damaged, table, Cells(damaged).read)
+                intact = (row for row, is_intact_row in rows if is_intact_row)
+                while part := list(islice(intact, CHUNK)):
+                    yield table, part
 
 
-def _all_rows(connection: sqlite3.Connection, table: str) -> Iterator[tuple[IndexRow, bool]]:
+def _all_rows(
+    connection: sqlite3.Connection, table: str, read: Callable[[str, IndexRow], IndexRow]
+) -> Iterator[tuple[IndexRow, bool]]:
     """Yield each readable row, with a flag for intact rows.
 
     If a row cannot be read, the table is read from both ends.
     """
     for order in ("ASC", "DESC"):
         with suppress(*DAMAGE):
-            for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"):
+            for stored in connection.execute(
+                f"SELECT * FROM {table} ORDER BY 1 {order}, 2 {order}"
+            ):
+                row = read(table, stored)
                 yield row[:-1], is_intact(table, row)
             return
+
+
+def _ids(rows: Iterable[IndexRow]) -> list[str]:
+    """Return the ids of rows that contain only the bytes of an id."""
+    return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
 def _opened(path: Path | None, timeout: float, write: bool) -> sqlite3.Connection:

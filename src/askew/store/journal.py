@@ -1,7 +1,8 @@
 """The journal of a store: every change of the index except vectors, one line per batch.
 
-A line is `CHECKSUM JSON`, where JSON is [table, rows, facts about the rows]. Lines of the table
-`removed` name rows that were deleted. A line starts with a line break, which ends a line that a
+A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
+texts repeat contain the place of the text in `texts`. Earlier versions wrote no `texts`. Lines of
+the table `removed` name rows that were deleted. A line starts with a line break, which ends a line that a
 power failure has cut off.
 """
 
@@ -16,11 +17,20 @@ from typing import Any
 
 from askew.store.files import write_stream
 from askew.store.foreign import json_value
-from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, is_valid
+from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, column_places, is_valid
 from askew.types import slices
 
 ROWS_PER_LINE = 500
 """Largest number of rows in a line of the journal."""
+
+REPEATED = {
+    "pictures": ("prompt", "model"),
+    "planned": ("run",),
+    "answers": ("instrument", "picture", "question"),
+}
+"""Columns of texts that repeat in the rows of a line, by table."""
+
+_PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
@@ -188,8 +198,39 @@ class Journal:
 
 def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
     """Return a line of the journal."""
-    text = json.dumps([table, rows, about], sort_keys=True)
+    texts: dict[object, int] = {}
+    short_rows = [_shortened(table, row, texts) for row in rows]
+    text = json.dumps([table, short_rows, list(texts), about], sort_keys=True)
     return f"\n{_sum_of(text)} {text}".encode("ascii")
+
+
+def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
+    """Return a row with places in place of repeated texts, which are added to `texts`."""
+    cells = list(row)
+    for place in _PLACES.get(table, ()):
+        cells[place] = texts.setdefault(cells[place], len(texts))
+    return cells
+
+
+def _content(text: str) -> tuple[Any, Any, Any]:
+    """Return table, rows and facts of a line.
+
+    Raises
+    ------
+    ValueError, TypeError, IndexError
+        If askew does not write this.
+    """
+    parts = json_value(text)
+    if len(parts) == 3:
+        table, rows, about = parts
+        return table, rows, about
+    table, rows, texts, about = parts
+    for row in rows:
+        for place in _PLACES.get(table, ()):
+            if row[place] < 0:
+                raise ValueError("a place is negative")
+            row[place] = texts[row[place]]
+    return table, rows, about
 
 
 def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
@@ -201,8 +242,8 @@ def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
     if digest != _sum_of(text):
         return damaged
     try:
-        table, rows, about = json_value(text)
-    except (ValueError, TypeError):
+        table, rows, about = _content(text)
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError):
         return damaged
     if not (isinstance(rows, list) and isinstance(about, dict) and _are_valid(table, rows)):
         return damaged

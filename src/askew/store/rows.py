@@ -26,7 +26,24 @@ TABLES = {
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
 """Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
+
+`cells.py` says which columns are stored as bytes or numbers.
 """
+
+
+def _column_names(columns: str) -> tuple[str, ...]:
+    """Return the names of the columns of a definition, without the checksum."""
+    return tuple(column.split()[0] for column in columns.partition(", sum")[0].split(", "))
+
+
+COLUMNS = {table: _column_names(columns) for table, columns in TABLES.items()}
+"""Names of the columns by table, without the checksum."""
+
+
+def column_places(table: str, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of columns in the rows of a table."""
+    return tuple(COLUMNS[table].index(name) for name in names)
+
 
 JOURNALED = ("pictures", "planned", "answers", "reports")
 """Tables whose rows are also in the journal."""

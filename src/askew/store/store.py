@@ -2,6 +2,7 @@
 
 Layout of the folder:
     index.sqlite            facts about every image
+    vectors.sqlite          vectors of images
     journal.jsonl           the same facts, except vectors, one line per batch
     users.lock              lock of the commands that use the store
     pictures/ab/ab12….png   image files, named by their SHA-256
@@ -14,11 +15,10 @@ Layout of the folder:
 
 import json
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Self
@@ -36,17 +36,22 @@ from askew.store.completions import damaged_completions
 from askew.store.files import digest_of, sha256
 from askew.store.foreign import json_value
 from askew.store.imagefile import EncodedPicture, read
-from askew.store.index import Index, faults, salvaged
+from askew.store.index import INDEX_TABLES, VECTOR_TABLES, Index, OlderIndex, faults
 from askew.store.journal import Journal
 from askew.store.keys import question_hash
 from askew.store.network import check_local
+from askew.store.rebuilding import (
+    INDEX_FILE,
+    VECTORS_FILE,
+    known_rows,
+    known_vectors,
+    rebuild_index,
+)
 from askew.store.requests import PictureRequest, PlannedPicture
-from askew.store.rows import TABLES, IndexRow, is_image_id
-from askew.store.rows import is_intact as is_intact_row
+from askew.store.rows import IndexRow
 from askew.store.states import damaged_states
 from askew.types import Missing, Picture, Question
 
-INDEX_FILE = "index.sqlite"
 JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
 
@@ -109,6 +114,11 @@ class Store:
         Exclusive lock of the store that the caller holds. By default the store shares the lock with
         other processes, unless it is read only.
 
+    Attributes
+    ----------
+    notes
+        Sentences about changes of the store when it was opened.
+
     Raises
     ------
     StoreError
@@ -131,26 +141,88 @@ class Store:
         self._blobs = blobs or LocalBlobs(self._folder, self.path / "incoming")
         self._locks: locks.PartLocks | None = None
         self._lock: locks.StoreLock | None = None
+        self._timeout = timeout
+        self._is_writable = create
+        self._vector_index: Index | None = None
+        self.notes: list[str] = []
         if create:
             check_local(self.path)
         entries.check_store(self.path)
         try:
             if create:
                 self._prepare_folders()
-                with faults(self._where):
-                    self._lock = None if lock else locks.StoreLock(self.path, timeout=timeout)
-            file = self.path / INDEX_FILE
-            exists = create or (file.exists() and file.stat().st_size > 0)
-            self.index = Index(
-                file if exists else None,
-                timeout,
-                self.journal,
-                write=create,
-                is_usable=self._is_usable,
-            )
+                self._share(lock)
+            self.index = self._opened_index(lock)
         except BaseException:
             self._release()
             raise
+
+    def _share(self, lock: locks.StoreLock | None) -> None:
+        """Share the lock of the store with other processes, unless the caller has it."""
+        with faults(self._where):
+            self._lock = None if lock else locks.StoreLock(self.path, timeout=self._timeout)
+
+    def _opened_index(self, lock: locks.StoreLock | None) -> Index:
+        """Return the index. An index of an earlier version is rewritten, or read into memory."""
+        file = self.path / INDEX_FILE
+        try:
+            return self._index_in(file, INDEX_TABLES, self.journal)
+        except OlderIndex:
+            if not self._is_writable:
+                return Index(
+                    None,
+                    self._timeout,
+                    self.journal,
+                    known=lambda: known_rows(file, self.journal),
+                    write=False,
+                )
+        self._release()
+        with ExitStack() as stack:
+            if lock is None:
+                with faults(self._where):
+                    exclusive = locks.StoreLock(self.path, exclusive=True, timeout=self._timeout)
+                stack.enter_context(exclusive)
+            with suppress(OlderIndex):  # another process may have rewritten it meanwhile
+                return self._index_in(file, INDEX_TABLES, self.journal)
+            rebuild_index(self.path, self.journal)
+        self.notes.append(
+            f"{self._where} was written by an earlier askew. Its index was rewritten, and the old "
+            f"index was moved to {self.path / 'quarantine'}"
+        )
+        self._share(lock)
+        return self._index_in(file, INDEX_TABLES, self.journal)
+
+    def _index_in(self, file: Path, tables: tuple[str, ...], journal: Journal | None) -> Index:
+        """Return a file of the index; an empty index in memory if nothing is written or read."""
+        exists = self._is_writable or (file.exists() and file.stat().st_size > 0)
+        return Index(
+            file if exists else None,
+            self._timeout,
+            journal,
+            write=self._is_writable,
+            is_usable=self._is_usable,
+            tables=tables,
+        )
+
+    @property
+    def _vectors(self) -> Index:
+        """Index of vectors, which is opened when it is needed."""
+        if self._vector_index is None:
+            file = self.path / VECTORS_FILE
+            if self._is_writable or file.exists():
+                self._vector_index = self._index_in(file, VECTOR_TABLES, None)
+            else:
+                self._vector_index = Index(
+                    None,
+                    self._timeout,
+                    known=lambda: known_vectors(self.path),
+                    tables=VECTOR_TABLES,
+                )
+        return self._vector_index
+
+    def index_of(self, table: str) -> Index:
+        """Return the file of the index that contains a table."""
+        return self._vectors if table in VECTOR_TABLES else self.index
 
     def _prepare_folders(self) -> None:
         """Create the folders, and remove incomplete files of killed processes."""
@@ -178,6 +250,8 @@ class Store:
     def close(self) -> None:
         """Close the index, and release all locks."""
         self.index.close()
+        if self._vector_index is not None:
+            self._vector_index.close()
         self._release()
 
     def _release(self) -> None:
@@ -237,6 +311,8 @@ class Store:
         self._quarantine_damaged(keys)
         self._write_files(ids, outcomes)
         about = {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}}
+        # rows come before their images, which are not made again for rows
+        self._put_seen(ids, seen)
         with self.index.transaction():
             known = self.pictures(request.key for request in wanted if request.source is None)
             rows = [
@@ -245,9 +321,6 @@ class Store:
                 if request.key not in known
             ]
             self.index.record("pictures", rows, about)
-            for name, vectors in zip(ids, seen, strict=bool(seen)):
-                if name is not None:
-                    self._put_vectors_of(name, vectors)
         stored = self.pictures(keys)
         for key, outcome in zip(keys, outcomes, strict=True):
             if isinstance(outcome, Missing):
@@ -301,9 +374,14 @@ class Store:
             modified,
         )
 
-    def _put_vectors_of(self, name: str, vectors: Mapping[str, Vector]) -> None:
-        for fingerprint, vector in vectors.items():
-            self.put_vectors(fingerprint, {name: vector})
+    def _put_seen(self, ids: Sequence[str | None], seen: Sequence[Mapping[str, Vector]]) -> None:
+        """Store rows that were measured while images were made."""
+        by_fingerprint: dict[str, dict[str, Vector]] = {}
+        for name, vectors in zip(ids, seen, strict=bool(seen)):
+            for fingerprint, vector in vectors.items() if name else ():
+                by_fingerprint.setdefault(fingerprint, {})[str(name)] = vector
+        for fingerprint, of_fingerprint in by_fingerprint.items():
+            self.put_vectors(fingerprint, of_fingerprint)
 
     def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
         """Store facts that a server reported about images, by the key of the image.
@@ -325,14 +403,10 @@ class Store:
 
     def reports(self, keys: Iterable[str]) -> dict[str, Mapping[str, Setting]]:
         """Return the facts that servers reported about images, by the key of the image."""
-        if not self.index.has_table("reports"):
-            return {}
         return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
         """Return the remembered digests of files of a collection, by path."""
-        if not self.index.has_table("files"):
-            return {}
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
         return {path: FileDigest(*state) for path, *state in rows}
 
@@ -407,12 +481,7 @@ class Store:
 
     def newest(self, run: str, count: int) -> list[str]:
         """Return the ids of the images of the run with this plan hash that were stored last."""
-        query = (
-            "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
-            "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
-        )
-        rows = self.index.select(query, (run, count))
-        return [name for (name,) in rows if is_image_id(name)]
+        return self.index.newest_ids(run, count)
 
     def latest_files(self, model: str, most: int) -> list[tuple[Path, int]]:
         """Return files and modification times, in nanoseconds, of the latest images of a model.
@@ -424,10 +493,8 @@ class Store:
         most
             Greatest number of files. Files that are not on this computer are left out.
         """
-        query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
-        rows = self.index.select(f"{query} ORDER BY changed DESC LIMIT ?", (model, most))
-        intact = [row for row in rows if is_intact_row("pictures", row)]
-        files = [(self._file(row[1], row[2]), row[8]) for row in intact]
+        rows = self.index.latest_pictures(model, most)
+        files = [(self._file(row[1], row[2]), row[8]) for row in rows]
         return [(path, changed) for path, changed in files if path.is_file()]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
@@ -483,14 +550,11 @@ class Store:
         StoreError
             If a file or row cannot be deleted.
         """
+        # images go last: as long as an image is known, a repeated gc finds its data
+        self._vectors.forget("vectors", "picture", ids)
         with self.index.transaction():
-            # images go last: as long as an image is known, a repeated gc finds its data
-            for table, column in (
-                ("answers", "picture"),
-                ("vectors", "picture"),
-                ("pictures", "id"),
-            ):
-                self.index.remove(table, column, ids)
+            self.index.remove("answers", "picture", ids)
+            self.index.remove("pictures", "id", ids)
             self.index.forget("files", "path", self._stale_digests())
         with faults(self._where):
             for file in files:
@@ -578,23 +642,23 @@ class Store:
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
         """Return vectors of one embedder (its fingerprint), by image id."""
-        rows = self.index.rows("vectors", "picture", pictures, embedder=embedder)
+        rows = self._vectors.rows("vectors", "picture", pictures, embedder=embedder)
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
         """Store vectors by image id. Vectors that are already stored are kept."""
-        with self.index.transaction():
+        with self._vectors.transaction():
             known = self.vectors(embedder, vectors)
             rows = [
                 (embedder, name, row.astype("<f4").tobytes())
                 for name, row in vectors.items()
                 if name not in known
             ]
-            self.index.put("vectors", rows)
+            self._vectors.put("vectors", rows)
 
     def index_faults(self) -> list[str]:
         """Return all damage to the index and the journal, in words."""
-        descriptions = self.index.faults()
+        descriptions = [*self.index.faults(), *self._vectors.faults()]
         lines = self.journal.damaged()
         if lines:
             descriptions.append(f"{JOURNAL_FILE} has {lines} damaged lines")
@@ -639,7 +703,7 @@ class Store:
         where = f"the store {path}"
         with faults(where), locks.StoreLock(path, exclusive=True) as lock:
             journal = Journal(path / JOURNAL_FILE)
-            counts = _rebuild_index(path, journal)
+            counts = rebuild_index(path, journal)
             if journal.damaged():
                 journal.rewrite()
             with cls(path, lock=lock) as store:
@@ -698,46 +762,6 @@ def _label(path: Path) -> str:
         return sha256(entries.read_bytes(path, follow=False))[:12]
     except OSError:
         return "unread"
-
-
-def _rebuild_index(path: Path, journal: Journal) -> list[str]:
-    """Rebuild the index of a store, and return the numbers of its rows in words.
-
-    The journal takes the rows that only the index had before the new index replaces it. At no
-    moment does the store lack an index, so that an interruption loses nothing.
-    """
-    index = path / INDEX_FILE
-    new_index = path / f"{INDEX_FILE}.new"
-    for file in path.glob(f"{INDEX_FILE}.new*"):
-        file.unlink()
-    new = Index(new_index, 30.0, journal, known=lambda: _known_rows(index, journal))
-    counts = [f"{new.select(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in TABLES]
-    new.close()
-    if index.exists():
-        _keep_aside(index, path / "quarantine" / f"{INDEX_FILE}-{int(time.time())}")
-    for suffix in ("-wal", "-shm"):
-        Path(f"{index}{suffix}").unlink(missing_ok=True)
-    new_index.replace(index)
-    return counts
-
-
-def _keep_aside(file: Path, aside: Path) -> None:
-    """Give a file a second name, or copy it where the file system has no links."""
-    aside.parent.mkdir(exist_ok=True)
-    aside.unlink(missing_ok=True)
-    try:
-        os.link(file, aside)
-    except OSError:
-        shutil.copyfile(file, aside)
-
-
-def _known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-    """Yield the rows of a journal and a damaged index, the oldest first."""
-    end, old_rows = salvaged(index) if index.exists() else (None, ())
-    yield from journal.rows(0, end)
-    yield from old_rows
-    if end is not None:
-        yield from journal.rows(end)
 
 
 def _modified(path: Path | str) -> int | None:

@@ -1,0 +1,147 @@
+"""Compact cells of an index: digests as bytes, and numbers in place of repeated texts.
+
+An index has a row per image, question and run. Fingerprints, questions and prompts repeat in most
+of them, so they are stored once, in the table `names`. The checksum of a row covers its texts, so a
+damaged name is found like a damaged row.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable
+
+from askew.store.rows import IndexRow, column_places
+from askew.types import slices
+
+DIGESTS = {
+    "pictures": ("key", "id"),
+    "planned": ("slot", "key"),
+    "answers": ("picture",),
+    "reports": ("key",),
+    "files": ("digest",),
+    "vectors": ("picture",),
+}
+"""Columns of hexadecimal digests, by table. They are stored as bytes."""
+
+REPEATED = {
+    "pictures": ("prompt", "model"),
+    "planned": ("run",),
+    "answers": ("instrument", "question"),
+    "reports": (),
+    "files": (),
+    "vectors": ("embedder",),
+}
+"""Columns of texts that repeat, by table. They are stored as numbers."""
+
+NAMES = "CREATE TABLE names (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+DIGEST_BYTES = 32
+
+MOST_REMEMBERED = 100_000
+"""Number of names from which the remembered names are forgotten."""
+
+NAMES_AT_ONCE = 500
+
+
+_DIGEST_PLACES = {table: column_places(table, names) for table, names in DIGESTS.items()}
+_REPEATED_PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
+
+
+class Cells:
+    """Conversion of rows to the cells of an index, and back.
+
+    Parameters
+    ----------
+    connection
+        Connection to the index.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._numbers: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+
+    def stored(self, table: str, rows: Iterable[IndexRow]) -> list[list[object]]:
+        """Return rows as they are stored. Absent names are added, in the open transaction."""
+        cells = [list(row) for row in rows]
+        places = _REPEATED_PLACES[table]
+        texts = {row[place] for row in cells for place in places}
+        numbers = self._added_numbers(text for text in texts if isinstance(text, str))
+        for row in cells:
+            for place in _DIGEST_PLACES[table]:
+                row[place] = _digest_cell(row[place])
+            for place in places:
+                if isinstance(row[place], str):
+                    row[place] = numbers[row[place]]
+        return cells
+
+    def read(self, table: str, row: IndexRow) -> list[object]:
+        """Return a stored row with its texts; None in place of an unknown name."""
+        cells = list(row)
+        for place in _DIGEST_PLACES[table]:
+            cell = cells[place]
+            if isinstance(cell, bytes) and len(cell) == DIGEST_BYTES:
+                cells[place] = cell.hex()
+        for place in _REPEATED_PLACES[table]:
+            if isinstance(cells[place], int):
+                cells[place] = self._name(cells[place])
+        return cells
+
+    def keys(self, table: str, column: str, values: Iterable[str]) -> list[object]:
+        """Return the cells of a column that stand for these values, without unknown names."""
+        if column in DIGESTS[table]:
+            return [_digest_cell(value) for value in values]
+        if column in REPEATED[table]:
+            return list(self._known_numbers(values).values())
+        return list(values)
+
+    def forget(self) -> None:
+        """Forget the remembered names, because a transaction was undone."""
+        self._numbers.clear()
+        self._names.clear()
+
+    def _added_numbers(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the number of each text, which a new text gets."""
+        wanted = sorted(texts)
+        numbers = self._known_numbers(wanted)
+        absent = [(text,) for text in wanted if text not in numbers]
+        if absent:
+            self._connection.executemany("INSERT INTO names (name) VALUES (?)", absent)
+            numbers |= self._known_numbers(text for (text,) in absent)
+        return numbers
+
+    def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of texts that have a number."""
+        wanted = list(dict.fromkeys(texts))
+        for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
+            marks = ", ".join("?" * len(part))
+            query = f"SELECT name, number FROM names WHERE name IN ({marks})"
+            for name, number in self._connection.execute(query, part).fetchall():
+                self._remember(name, number)
+        return {text: self._numbers[text] for text in wanted if text in self._numbers}
+
+    def _name(self, number: int) -> str | None:
+        """Return the text with a number; None if there is none."""
+        if number not in self._names:
+            query = "SELECT name FROM names WHERE number = ?"
+            row = self._connection.execute(query, (number,)).fetchone()
+            if row is None:
+                return None
+            self._remember(row[0], number)
+        return self._names[number]
+
+    def _remember(self, name: str, number: int) -> None:
+        self._numbers[name] = number
+        self._names[number] = name
+
+    def trim(self) -> None:
+        """Forget the remembered names if they are many."""
+        if len(self._names) > MOST_REMEMBERED:
+            self.forget()
+
+
+def _digest_cell(value: object) -> object:
+    """Return the bytes of a hexadecimal digest; other values as they are."""
+    if isinstance(value, str) and DIGEST.fullmatch(value):
+        return bytes.fromhex(value)
+    return value
