@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image
 
 import askew
+from askew.errors import ManifestError
 from askew.models import file_memory, folder
 from askew.models.file_memory import FileDigest, FileMemory, remember_files
 from askew.store import store as stores
@@ -172,3 +174,13 @@ def test_each_folder_is_resolved_once(tmp_path: Path, monkeypatch: pytest.Monkey
     collection = folder.create(str(tmp_path / "images"))
     assert len(collection.pictures()) == 40
     assert len(resolved) < 10
+
+
+def test_the_search_for_cycles_continues_after_a_folder_is_opened(images: Path) -> None:
+    with file_memory.without_cycle_search():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert folder.create(str(images)).revision
+    with pytest.raises(ManifestError):
+        folder.create(str(images / "absent"))
+    assert gc.isenabled()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from askew.errors import ManifestError
 from askew.models.base import FiledPicture
-from askew.models.file_memory import file_memory
+from askew.models.file_memory import file_memory, without_cycle_search
 from askew.models.folder_contents import (
     SUFFIXES,
     FolderContents,
@@ -92,14 +92,17 @@ class FolderCollection:
     @cached_property
     def digests(self) -> Mapping[Path, str]:
         """SHA-256 of every readable image file, which is the `id` of its `askew.types.Picture`."""
-        return file_memory().digests(picture.path for picture in self._pictures)
+        with without_cycle_search():
+            return file_memory().digests(picture.path for picture in self._pictures)
 
     @cached_property
     def revision(self) -> str:
         """SHA-256 over files, prompts and conditions, in order, without paths and labels."""
-        return digest_of(
-            [(self.digests.get(p.path), p.prompt, p.axis, p.value) for p in self._pictures]
-        )
+        digests = self.digests
+        with without_cycle_search():
+            return digest_of(
+                [(digests.get(p.path), p.prompt, p.axis, p.value) for p in self._pictures]
+            )
 
 
 def create(
@@ -168,7 +171,8 @@ def create(
     opened = file_memory().collections
     key = (name, repr(options))
     if key not in opened:
-        opened[key] = _opened(name, options)
+        with without_cycle_search():
+            opened[key] = _opened(name, options)
     collection: FolderCollection = opened[key]
     return collection
 
@@ -431,8 +435,8 @@ def _from_folders(
     if not files:
         left_out = "".join(f". {sentence}" for sentence in other_formats(contents))
         raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)}){left_out}")
-    _check_depth(contents)
     parts = [folders_of(file, folder) for file in files]
+    _check_depth(contents, parts)
     cells = [place[1] if len(place) == 2 else "" for place in parts]
     sets = conditions(cells, baseline_condition, f"sub-folders of {folder}")
     return [
@@ -447,10 +451,19 @@ def _from_folders(
     ]
 
 
-def _check_depth(contents: FolderContents) -> None:
-    """Raise ManifestError for images deeper than prompt and condition."""
+def _check_depth(contents: FolderContents, parts: Sequence[tuple[str, ...]]) -> None:
+    """Raise ManifestError for images deeper than prompt and condition.
+
+    Parameters
+    ----------
+    contents
+        Files of the folder.
+    parts
+        Folders from the collection's folder to each image.
+    """
     folder = contents.folder
-    deep = [str(file) for file in contents.pictures if len(folders_of(file, folder)) > 2]
+    files = zip(contents.pictures, parts, strict=True)
+    deep = [str(file) for file, place in files if len(place) > 2]
     if deep:
         tables = "".join(f". {sentence}" for sentence in unused_tables(contents, None))
         raise ManifestError(

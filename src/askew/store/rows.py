@@ -101,7 +101,8 @@ def is_image_id(value: object) -> bool:
 
 def is_intact(table: str, row: IndexRow) -> bool:
     """Check a row as it is in the index: its last value is the checksum of the others."""
-    return row[-1] == checksum(table, row[:-1]) and is_valid(table, row[:-1])
+    *content, row_sum = row
+    return row_sum == checksum(table, content) and is_valid(table, content)
 
 
 def is_valid(table: str, row: IndexRow) -> bool:
@@ -150,9 +151,11 @@ def _is_report(key: Any, report: Any) -> bool:
 
 
 def _is_file(path: Any, size: Any, modified: Any, changed: Any, inode: Any, digest: Any) -> bool:
-    numbers = (size, modified, changed, inode)
-    are_integers = {*map(type, numbers)} == {int}
-    is_in_range = are_integers and min(numbers) >= -(2**63) and max(numbers) < 2**63
+    if not type(size) is type(modified) is type(changed) is type(inode) is int:
+        return False
+    is_in_range = min(size, modified, changed, inode) >= -(2**63) and (
+        max(size, modified, changed, inode) < 2**63
+    )
     return is_in_range and isinstance(path, str) and is_image_id(digest)
 
 

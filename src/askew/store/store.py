@@ -19,7 +19,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -408,11 +408,11 @@ class Store:
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
         """Return the remembered digests of files of a collection, by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
-        return {path: FileDigest(*state) for path, *state in rows}
+        return {row[0]: FileDigest(*row[1:]) for row in rows}
 
     def put_digests(self, digests: Mapping[str, FileDigest]) -> None:
         """Remember digests of files by path, except paths that are not valid Unicode."""
-        rows = [(path, *astuple(digest)) for path, digest in digests.items() if _is_unicode(path)]
+        rows = [(path, *digest) for path, digest in digests.items() if _is_unicode(path)]
         if rows:
             with self.index.transaction():
                 self.index.put("files", rows)
@@ -788,6 +788,8 @@ def _place_of(names: Sequence[str]) -> int:
 
 def _is_unicode(text: str) -> bool:
     """Check whether UTF-8 can represent a text."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
