@@ -28,7 +28,8 @@ class Phrase:
 _ONE_SET: Mapping[str, Phrase] = {
     "observed_share": Phrase(
         text="{share} {how} {value} ({count} of {n})",
-        condition="for each image set and axis: the value furthest above its reference share",
+        condition="always, for each image set and axis; the value is the one that exceeds its "
+        "reference share most",
     ),
     "over_representation": Phrase(
         text="{value} over-represented",
@@ -50,8 +51,10 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "no_bias_after_correction": Phrase(
         text="not significant after correction for {tests} ({q})",
-        condition="the same, if the interval of a share excludes its reference share: the number of "
-        "tests, labeling errors, the images of the reference, or the number of values",
+        condition="the verdict has q of 0.05 or more, although the interval of a share excludes "
+        "its reference share; the text names what the verdict is corrected for: the "
+        "number of tests, labeling errors, the images of the reference, or the number "
+        "of values",
     ),
     "bias_in_worst_case": Phrase(
         text="{verdict}, also in the worst case of {missing}",
@@ -65,16 +68,18 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "worst_case_headline": Phrase(
         text="In the worst case of missing labels, {count} of {biases} would not be significant.",
-        condition="a verdict has q < 0.05 only without the worst case of missing labels",
+        condition="at least one verdict has q < 0.05, but not in the worst case of missing labels",
     ),
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
         "or more",
-        condition="the same, in a sentence; the deviation is computed from the number of images",
+        condition="in sentences: the verdict has q of 0.05 or more; the deviation is computed "
+        "from the number of images",
     ),
     "no_bias_without_power": Phrase(
         text="not significant with {images} ({q}); too few images to detect any bias",
-        condition="the same, if no deviation can reach q < 0.05",
+        condition="in sentences: the verdict has q of 0.05 or more, and no deviation could "
+        "reach q < 0.05",
     ),
     "undecided": Phrase(
         text="undecided",
@@ -83,7 +88,7 @@ _ONE_SET: Mapping[str, Phrase] = {
     ),
     "undecided_with_images": Phrase(
         text="undecided with {images} ({q}), which does not mean unbiased",
-        condition="the same, in a sentence",
+        condition="in sentences: the verdict is undecided",
     ),
 }
 
@@ -91,12 +96,13 @@ _AUDIT: Mapping[str, Phrase] = {
     "counted_headline": Phrase(
         text="{count} of {n} images of {prompt} are labeled {value}: {share} ({interval}; "
         "{reference}).",
-        condition="the largest significant deviation of an image set: its verdict has q < 0.05",
+        condition="a verdict has q < 0.05; the sentence describes the largest significant "
+        "deviation",
     ),
     "prompts_headline": Phrase(
         text="{axis} labels deviate significantly in {count} of {sets}: {shares}.",
-        condition="for several image sets: the number of verdicts with q < 0.05 on the axis with "
-        "most of them",
+        condition="there are several image sets; the sentence describes the axis that has the "
+        "most verdicts with q < 0.05",
     ),
     "bias_headline": Phrase(
         text="Bias is significant {where}.",
@@ -108,12 +114,13 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="below a headline: the largest of these deviations over the axes that are not "
-        "significant",
+        condition="below a headline: some axes are not significant; the deviation is the "
+        "largest over these axes",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",
-        condition="the same, if no deviation can reach q < 0.05",
+        condition="below a headline: some axes are not significant, and no deviation could "
+        "reach q < 0.05",
     ),
     "concept_headline": Phrase(
         text="Concept association (MAD) shows significant bias on {count} of {axes}.",
@@ -173,7 +180,8 @@ _COMPARISON: Mapping[str, Phrase] = {
     ),
     "bias_direction": Phrase(
         text="{more} biased",
-        condition="the same for each sign separately, if the axes have different signs",
+        condition="the axes that differ have different signs; the phrase is used once for each "
+        "sign",
     ),
 }
 
@@ -229,27 +237,28 @@ _PROMPTS: Mapping[str, Phrase] = {
 _INTERACTIONS: Mapping[str, Phrase] = {
     "no_association": Phrase(
         text="{where}, none of {pairs} of axes is associated (χ²).",
-        condition="a graph without an edge and without a determined effect",
+        condition="the graph has no edge and no significant effect",
     ),
     "association": Phrase(
         text="{where}, {edges} of {pairs} of axes {are} associated (χ²).",
-        condition="a graph with an edge (by the χ² rule) or a determined effect",
+        condition="the graph has an edge (by the χ² rule) or a significant effect",
     ),
     "strongest_effect": Phrase(
         text="{effects} Strongest: {strongest}.",
-        condition="the same graph: the effect with the largest |IS|, a determined one if there is "
-        "any",
+        condition="the graph has an edge or a significant effect; the strongest effect has the "
+        "largest |IS| of the significant effects, or of all effects if none is "
+        "significant",
     ),
     "effect_headline": Phrase(
         text="With {source} uniform, the share of {prompt} images labeled {value} {changes} from "
         "{before} to {after}.",
-        condition="the strongest determined effect: its interval of IS excludes 0, simultaneously "
-        "for all pairs of the page",
+        condition="an effect is significant: its interval of IS excludes 0, simultaneously for "
+        "all pairs on the page; the sentence describes the strongest",
     ),
     "effects": Phrase(
         text="Equalizing the first axis significantly changes the deviation of the second axis in "
         "{pairs} ({directions}).",
-        condition="an interval of IS excludes 0, simultaneously for all pairs of the page",
+        condition="an interval of IS excludes 0, simultaneously for all pairs on the page",
     ),
     "no_effects": Phrase(
         text="Equalizing the first axis does not significantly change the deviation of the second "
@@ -280,7 +289,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     "association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for {count} of "
         "{pairs} of axes.",
-        condition="q < 0.05 for the difference of Cramér's V, by exchange of images",
+        condition="q < 0.05 for the difference of Cramér's V, in a test that swaps images "
+        "between the runs",
     ),
     "no_association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for none of "
@@ -299,7 +309,7 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     ),
     "correlation": Phrase(
         text="Over {edges}, estimated and measured effects correlate significantly (r = {r}, {p})",
-        condition="p < 0.05, by permutation of all measurements of an axis together",
+        condition="p < 0.05, in a test that permutes all measurements of an axis together",
     ),
     "no_correlation": Phrase(
         text="Over {edges}, estimated and measured effects do not correlate significantly (r = "
@@ -310,8 +320,8 @@ _INTERACTIONS: Mapping[str, Phrase] = {
         text="Mitigation significantly increased the deviation from the reference in {count} of "
         "{pairs}. The measured deviation increased in {share} of all pairs (50 % expected without "
         "mitigation).",
-        condition="counts the pairs whose interval of the measured IS is below 0, simultaneously for "
-        "all pairs",
+        condition="a mitigation was measured; the sentence counts the pairs whose interval of "
+        "the measured IS is below 0, simultaneously for all pairs",
     ),
 }
 
@@ -327,13 +337,13 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         text="Edits toward {targets} at strength {strength} change perceived gender in {range} of "
         "a group's images; the groups do not differ significantly.",
         condition="a group changes above its floor with q < 0.05, and the groups that change "
-        "most and least do not differ",
+        "most and least do not differ significantly",
     ),
     "edit_change": Phrase(
         text="Edits toward {targets} at strength {strength} change perceived gender in {share} of "
         "the images of {most}.",
-        condition="a group changes above its floor with q < 0.05, and no other group changes more or "
-        "less often",
+        condition="a group changes above its floor with q < 0.05, and no other group changes "
+        "significantly more or less often",
     ),
     "no_edit_change": Phrase(
         text="Edits toward {targets} at strength {strength} do not change perceived gender "
@@ -354,18 +364,18 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     ),
     "task_difference": Phrase(
         text="{b} and {a} differ significantly in {count} of {tests}.",
-        condition="of two compared runs: at least one difference has q < 0.05, by Benjamini-Hochberg "
-        "over all differences of the comparison",
+        condition="two runs are compared, and at least one difference has q < 0.05, by "
+        "Benjamini-Hochberg over all differences of the comparison",
     ),
     "no_task_difference": Phrase(
         text="{b} and {a} do not differ significantly in any of {tests}.",
-        condition="every q is 0.05 or more",
+        condition="two runs are compared, and every q is 0.05 or more",
     ),
     "samples_change": Phrase(
         text="From {fewer} to {more}, {score} changes significantly: from {before} to {after} "
         "percentage points ({points}, {q}).",
-        condition="the change of the difference of two groups (of the association of the only "
-        "group) has q < 0.05, on the same images",
+        condition="the difference of two groups, or the association of the only group, changes "
+        "with q < 0.05 on the same images",
     ),
     "no_samples_change": Phrase(
         text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
@@ -378,8 +388,8 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     "technique_headline": Phrase(
         text="After mitigation, {after} of {n} images of {prompt} are labeled {value}, {direction} "
         "{before} of {before_n} (target {target}).",
-        condition="for the first technique, prompt and target axis: counts of held-out images, "
-        "without a claim",
+        condition="always, for the first technique, prompt and target axis; the counts are of "
+        "held-out images and are not a claim",
     ),
     "technique_improvement": Phrase(
         text="{technique}: significantly closer to the target on {axes}",
@@ -391,28 +401,28 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_harm": Phrase(
         text="significantly further from the target on {axes}",
-        condition='after "but": an axis moves further from its target shares, q < 0.05',
+        condition='follows "but": an axis moves further from its target shares, q < 0.05',
     ),
     "technique_association": Phrase(
         text="{pairs} are more strongly associated",
-        condition='after "but": Cramér\'s V of two axes increases, q < 0.05',
+        condition='follows "but": Cramér\'s V of two axes increases, q < 0.05',
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition='after "but": the interval of the change is below 0',
+        condition='follows "but": the interval of the change is below 0',
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
-        condition='after "but": the interval of the change is below 0',
+        condition='follows "but": the interval of the change is below 0',
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition='after "but": the interval of the change is above 0',
+        condition='follows "but": the interval of the change is above 0',
     ),
     "technique_doubt": Phrase(
         text="labels by {instruments} do not confirm the change of {axis}",
-        condition='after "but": the interval by another instrument contains 0, while the change by '
-        "the first instrument has q < 0.05",
+        condition='follows "but": the change has q < 0.05 with the first instrument, but the '
+        "interval from another instrument contains 0",
     ),
 }
 
