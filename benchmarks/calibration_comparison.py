@@ -45,7 +45,7 @@ FAIR6 = [1 / 6] * 6
 ONE6 = [0.5] + [0.1] * 5
 
 ANSWERS: dict[str, tuple[Sequence[float], Sequence[float], float]] = {
-    "6 values, fair; one in excess": (FAIR6, ONE6, 0.5),
+    "6 values, fair; one over-represented": (FAIR6, ONE6, 0.5),
     "6 values, both fair": (FAIR6, FAIR6, 0.9),
     ".8; .8, independent": ([0.8, 0.2], [0.8, 0.2], 0.0),
     ".8; .78, nearly the same": ([0.8, 0.2], [0.78, 0.22], 0.99),
@@ -152,7 +152,7 @@ def share_and_distance(
 COUNTED: dict[str, tuple[Sequence[float], Sequence[float], Sequence[float]]] = {
     ".3; .7, reference .5": ([0.3, 0.7], [0.7, 0.3], [0.5, 0.5]),
     ".9; .6, reference .5": ([0.9, 0.1], [0.6, 0.4], [0.5, 0.5]),
-    "4 values, fair; one in excess": ([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4),
+    "4 values, fair; one over-represented": ([0.25] * 4, [0.7, 0.1, 0.1, 0.1], [0.25] * 4),
     ".03; .03, reference .03": ([0.03, 0.97], [0.03, 0.97], [0.03, 0.97]),
 }
 """Shares of an axis's values in two models and in the reference."""

@@ -153,7 +153,7 @@ def main(repeats: int) -> None:
         "images of each",
         "false positives: equal models",
         "models equal on average",
-        "the same, all images exchanged",
+        "the same, single images swapped",
         "power: all prompts",
         "any single prompt",
         "coverage: equal models",

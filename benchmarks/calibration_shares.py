@@ -38,14 +38,14 @@ POPULATIONS: dict[str, tuple[str, Sequence[float]]] = {
     "2 values, .6": ("total_variation", [0.6, 0.4]),
     "2 values, .8": ("total_variation", [0.8, 0.2]),
     "2 values, .95": ("total_variation", [0.95, 0.05]),
-    "4 values, two in excess": ("total_variation", [0.4, 0.4, 0.1, 0.1]),
+    "4 values, two over-represented": ("total_variation", [0.4, 0.4, 0.1, 0.1]),
     "6 values, fair": ("total_variation", FAIR6),
     "6 values, mild": ("total_variation", MILD6),
     "6 values, three at the reference": (
         "total_variation",
         [0.35, 1 / 6, 1 / 6, 1 / 6, 0.075, 0.075],
     ),
-    "6 values, one in excess": ("total_variation", ONE6),
+    "6 values, one over-represented": ("total_variation", ONE6),
     "6 values, strong": ("total_variation", [0.8, 0.1, 0.05, 0.05, 0, 0]),
     "3 ranks, fair": ("wasserstein", [1 / 3] * 3),
     "3 ranks, low": ("wasserstein", [0.6, 0.3, 0.1]),
@@ -57,8 +57,8 @@ PAIRS: dict[str, tuple[Sequence[float], int, Sequence[float], int]] = {
     "same, .8": ([0.8, 0.2], 24, [0.8, 0.2], 96),
     "mirrored, .8": ([0.8, 0.2], 48, [0.2, 0.8], 48),
     "same, 6 values fair": (FAIR6, 24, FAIR6, 96),
-    "same, 6 values one in excess": (ONE6, 24, ONE6, 96),
-    "6 values, fair minus one in excess": (FAIR6, 24, ONE6, 96),
+    "same, 6 values one over-represented": (ONE6, 24, ONE6, 96),
+    "6 values, fair minus one over-represented": (FAIR6, 24, ONE6, 96),
 }
 
 INSTRUMENTS: dict[str, tuple[Sequence[float], float, int, int]] = {
