@@ -80,7 +80,7 @@ def sample_axis(
     frame
         All images.
     rng
-        Generator of the sample.
+        Random generator for the sample.
     precision
         Half-width that the shares in these images are to reach.
     images

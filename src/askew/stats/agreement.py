@@ -90,13 +90,13 @@ def alpha_estimate(
     scale
         Scale of the values.
     rng
-        Generator of the resamples.
+        Random generator for the resamples.
     over
         Resampled units. Fewer than three raters are not resampled.
     draws
         Number of resamples.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------
@@ -160,11 +160,11 @@ def kappa_estimate(
     scale
         Scale of the values.
     rng
-        Generator of the resamples.
+        Random generator for the resamples.
     draws
         Number of resamples.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     table = _table_of_two(ratings, values)
     kappa = cohen_kappa(ratings, values, scale)

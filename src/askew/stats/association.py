@@ -235,7 +235,7 @@ def corrupt(
     rate : float or array, (questions,)
         Probability of a replacement, in [0, 1].
     rng
-        Generator of the replacements.
+        Random generator for the replacements.
 
     Returns
     -------

@@ -92,11 +92,11 @@ def association_differences(
         The baseline set of both models, then K counterfactual sets, as counts of concepts (images,
         concepts), or as unit vectors (images, dimensions).
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     variant
         As in `association.cas` and `association.mad`.
     embedded

@@ -167,11 +167,11 @@ def associations(
     counterfactuals : sequence of array
         K >= 2 counterfactual sets, with the columns of `initial`.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional

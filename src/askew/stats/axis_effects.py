@@ -219,7 +219,7 @@ class EffectCounts:
         draws
             Number of samples.
         rng
-            Generator of all draws.
+            Random generator for all draws.
         """
 
         def sample(axis: AffectedAxis, counts: Floats) -> Floats:
@@ -236,7 +236,7 @@ class EffectCounts:
         draws
             Number of samples.
         rng
-            Generator of all draws.
+            Random generator for all draws.
         """
 
         def sample(axis: AffectedAxis, counts: Floats) -> Floats:

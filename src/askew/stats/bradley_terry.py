@@ -58,11 +58,11 @@ def strength_estimates(
     wins : array, (raters, things, things)
         Preferences of each rater.
     rng
-        Generator of the resamples.
+        Random generator for the resamples.
     draws
         Number of resamples.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     counts = np.asarray(wins, dtype=float)
     raters = len(counts)

@@ -84,11 +84,11 @@ def association(
     decisions : array, (images, pairs)
         1, 0 or NaN for each pair of A x B.
     rng
-        Generator of the exchanges.
+        Random generator for the permutations.
     draws
-        Number of exchanges.
+        Number of permutations.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     rate = clustered_rate(decisions, level=level)
     p = clustered_mean(decisions, rng=rng, draws=draws, level=level, null=UNDECIDED).p
@@ -114,11 +114,11 @@ def differential(
     first, second : array, (images, pairs)
         Decisions about the groups X and Y: 1, 0 or NaN.
     rng
-        Generator of the assignments.
+        Random generator for the assignments.
     draws
         Number of assignments.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     gap = rate_gap(first, second, level, "MOVER, Wilson, effective size")
     return less_null(gap, 0.0, dealt_p(image_means(first), image_means(second), rng, draws))
@@ -142,11 +142,11 @@ def rate_change(
     after, before : array, (images, pairs)
         Decisions about the same images: 1, 0 or NaN.
     rng
-        Generator of the signs.
+        Random generator for the signs.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     known_after, known_before = _known_in_both(after, before)
     return clustered_rate_difference(known_after, known_before, rng=rng, draws=draws, level=level)
@@ -171,11 +171,11 @@ def differential_change(
     first, second : tuple of array, (images, pairs)
         Decisions about the images of each group, after and before.
     rng
-        Generator of the assignments.
+        Random generator for the assignments.
     draws
         Number of assignments.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     x, y = (rate_change(*both, rng=rng, draws=1, level=level) for both in (first, second))
     low, high = mover(x.value, y.value, ends(x), ends(y))
@@ -222,7 +222,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     decisions : array, (images,)
         1, 0 or NaN.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     d = np.asarray(decisions, dtype=float)
     decided = d[~np.isnan(d)]
@@ -253,7 +253,7 @@ def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int)
     second : array, (m,)
         Numbers of the second group's images.
     rng
-        Generator of the assignments.
+        Random generator for the assignments.
     draws
         Number of assignments.
 

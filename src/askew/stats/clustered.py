@@ -45,7 +45,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     happened : array, (clusters, members)
         0, 1 or NaN.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     x = _checked(happened)
     if not np.isin(x[~np.isnan(x)], (0, 1)).all():
@@ -101,7 +101,7 @@ def clustered_rate_difference(
     draws
         Number of random swaps.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     x = _checked(first)
     y = _checked(second)
@@ -132,7 +132,7 @@ def rate_gap(
     first, second : array, (clusters, members)
         0, 1 or NaN.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     name
         Name of the interval's method.
     correlation
@@ -172,7 +172,7 @@ def rate_above_floor(
     draws
         Number of random swaps.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -205,11 +205,11 @@ def clustered_mean(
     values : array, (clusters, members)
         Numbers or NaN.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     null
         Mean under the null. p is two-sided, by random signs of the clusters' distances from it.
     """
@@ -284,7 +284,7 @@ def sign_flip_p(
     differences : array, (n,)
         The differences, in any order.
     rng
-        Generator of the signs.
+        Random generator for the signs.
     draws
         Number of draws.
     one_sided

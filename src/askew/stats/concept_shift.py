@@ -237,7 +237,7 @@ def concept_shift(
     initial_errors, errors : array, (draws, concepts)
         Bootstrap errors of their histograms.
     rng
-        Generator of the permutations.
+        Random generator for the permutations.
     """
     used = initial.mean(axis=0) + counterfactual.mean(axis=0) > 0
     first = initial[:, used]

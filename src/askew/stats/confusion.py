@@ -157,11 +157,11 @@ def corrected_share_intervals(
     confusion : array, (K, K)
         Counts of answers (columns) on images whose true value (rows) is known.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     missing
         Images without an answer, which are only recorded.
     """

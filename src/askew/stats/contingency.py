@@ -104,7 +104,7 @@ def chi_square(
         Counts. Rows are the values of the changed axis, columns are the values of the observed
         axis. Rows and columns without counts are dropped.
     rng
-        Generator of the permutations.
+        Random generator for the permutations.
     threshold
         p below which the caller calls rows and columns dependent.
     first_draws
@@ -284,7 +284,7 @@ def chi_squares_together(
     tables : sequence of array, (K, m)
         Tables of counts.
     rng
-        Generator of the permutations.
+        Random generator for the permutations.
     threshold, first_draws, max_draws
         As in `chi_square`.
     """
@@ -348,7 +348,7 @@ def association_change_p(
     first, later : array, (K, m)
         Counts of the models, with equal rows and columns.
     rng
-        Generator of the exchanges.
+        Random generator for the permutations.
     threshold
         p below which the caller calls the models different. Exchanges are drawn until p is far from
         it, or known to about a tenth of it.

@@ -72,7 +72,7 @@ def share_difference(
     value
         Column of the value.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     test
         The exchange test of the value, if it is known.
     """
@@ -127,11 +127,11 @@ def distance_difference(
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     reference_images
         Number of images in which the reference was counted. The intervals of both distances then
         allow for its error, as in `shares.distance_estimate`. None: it is exact.
@@ -334,7 +334,7 @@ def risk_difference(
     n
         All answers.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     missing
         Images without an answer, recorded only.
 
@@ -413,9 +413,9 @@ def kernel_distance(
     first, second : array, (n, d)
         Vectors, with pairs in the same row.
     rng
-        Generator of the exchanges.
+        Random generator for the permutations.
     draws
-        Number of exchanges.
+        Number of permutations.
 
     Raises
     ------
@@ -465,11 +465,11 @@ def dependence_change(
     shape
         K and L, the numbers of values of the two axes.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of bootstrap samples.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
 
     def rise(means: tuple[ArrayLike, ArrayLike]) -> Floats:

@@ -201,9 +201,9 @@ class SampledShares:
             Distances of samples from the reference. The same number is drawn from each tested
             population.
         level
-            Level of the interval, in (0, 1).
+            Confidence level of the interval, in (0, 1).
         rng
-            Generator of the samples.
+            Random generator for the samples.
         """
         low, high = distance_intervals(self, fair, self._sampler(len(fair), rng), level)
         return float(low), float(high)
@@ -286,7 +286,7 @@ def distance_intervals(
     sampler
         Function that draws as many samples from other populations.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     observed = sample.compared(fair, level)
     low = _low_ends(sample, observed, sampler, level)

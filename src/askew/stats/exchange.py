@@ -202,9 +202,9 @@ def distance_of_sets(
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
-        Generator of the exchanges, whose mean distance is the null.
+        Random generator for the permutations, whose mean distance is the null.
     draws
-        Number of exchanges.
+        Number of permutations.
     """
     images = len(sets.first) + len(sets.second)
     return tested_distance(sets.means, sets.exchanged(draws, rng), images, test, distance)

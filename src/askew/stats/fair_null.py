@@ -38,7 +38,7 @@ def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) ->
     draws
         Number of samples.
     rng
-        Generator of the samples.
+        Random generator for the samples.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def fair_histograms(
     draws
         Number of draws.
     rng
-        Generator of the draws.
+        Random generator for the draws.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
     table : array, (K, K)
         Images by requested value (rows) and label (columns), at least one.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     missing
         Images with a request and without a label.
 

@@ -118,13 +118,13 @@ def gap_estimate(
     of_variations : array, (variations, images), optional
         Similarity of images that were made from the variations.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     quantile
         Quantile Q of the score, in [0, 1].
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     missing
         Missing images, which are only recorded.
     """
@@ -175,7 +175,7 @@ def null_scores(
     draws
         Number of draws.
     rng
-        Generator of the draws.
+        Random generator for the draws.
 
     Returns
     -------

@@ -262,11 +262,11 @@ def correlation(
         IS measured on images of the mitigated model, and on baseline images that were not used for
         `before`. With the same baseline images, their noise causes r = .6.
     rng
-        Generator of the exchanges.
+        Random generator for the permutations.
     draws
-        Number of exchanges.
+        Number of permutations.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------
@@ -361,7 +361,7 @@ def mean_correlation(
     prompts
         The correlation of each prompt.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------

@@ -97,7 +97,7 @@ def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> 
     draws
         Number of draws.
     rng
-        Generator of the draws.
+        Random generator for the draws.
 
     Returns
     -------

@@ -149,11 +149,11 @@ def instrument_errors(
     data
         Votes and labels.
     rng
-        Generator of the resamples.
+        Random generator for the resamples.
     draws
         Number of resamples.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     patterns = _Patterns.of(data)
     fitted = patterns.fit(patterns.weights[None], None, ITERATIONS)

@@ -59,11 +59,11 @@ def mean_deviation_change(
     value
         The change, after minus before, corrected for few images.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of bootstrap samples.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------

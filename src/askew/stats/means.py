@@ -38,7 +38,7 @@ def student_mean(
     numbers : array, (n,)
         The numbers. A single number, and two equal numbers, have no interval and no p.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     interval
         Name of the interval's method.
     missing
@@ -95,7 +95,7 @@ def prompt_mean(
     errors : array, (prompts,)
         Their standard errors.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     missing
         Numbers that are missing, which are only recorded.
     bounds
@@ -150,7 +150,7 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
     apart : array, (prompts,)
         `Associations.apart` of the value.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     mean = student_mean(scores, level, "t over prompts, both paths")
     if mean.interval is None:
@@ -172,7 +172,7 @@ def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 
     plug_ins : array, (prompts,)
         The same contrasts without bias correction.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     mean = student_mean(contrasts, level, "t over prompts, further out", null=0.0)
     if mean.interval is None:
@@ -204,7 +204,7 @@ def with_student(
     n
         Number of observations.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     interval
         Name of the interval's method.
     null
@@ -245,7 +245,7 @@ def search_difference(
     first, second
         Losses of a search's best prompts by run, on images that the search did not use.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Raises
     ------

@@ -34,7 +34,7 @@ def worst_case_intervals(
     missing
         Images without a label.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
 
     Returns
     -------
@@ -67,7 +67,7 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
     n
         Number of images.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     if lowest == highest:
         return tail(level)

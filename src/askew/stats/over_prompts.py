@@ -109,7 +109,7 @@ def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[
     prompts
         Labels of the images.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     together = prompts.together
     estimates = share_intervals(together, level=level)
@@ -148,11 +148,11 @@ def distance_over_prompts(
     distance
         A name of `distance.DISTANCES`, or a function of two distributions.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     reference_images
         Number of images in which the references were counted. None if they are exact.
     """

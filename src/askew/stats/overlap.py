@@ -175,11 +175,11 @@ def entanglement(
     matrix : array, (n, n)
         IoU from `iou_matrix`. For mBIoU, the mean of the matrices of all blocks.
     rng
-        Generator of the permutations.
+        Random generator for the permutations.
     draws
         Number of permutations.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     missing
         Images without a map, which are only recorded.
 

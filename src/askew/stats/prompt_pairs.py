@@ -126,9 +126,9 @@ class PromptPairs:
         Parameters
         ----------
         draws
-            Number of exchanges.
+            Number of permutations.
         rng
-            Generator of the exchanges.
+            Random generator for the permutations.
         """
         of_first, of_second = self._weighted()
         total = self.weights.sum()
@@ -171,7 +171,7 @@ class PromptPairs:
         value
             Column of the value.
         level
-            Level of the intervals, in (0, 1).
+            Confidence level of the intervals, in (0, 1).
         """
         first, second = (
             _share(counts[:, value], counts.sum(axis=1), self.weights, level)
@@ -192,7 +192,7 @@ class PromptPairs:
         value
             Column of the value.
         level
-            Level of the interval, in (0, 1).
+            Confidence level of the interval, in (0, 1).
         test
             Result of the test of the value (`of_value(value).test()`), if it is known.
         """
@@ -230,9 +230,9 @@ class PromptPairs:
         distance
             Name of a distance, as in `shares.distance_estimate`, or a function.
         rng
-            Generator of the exchanges, whose mean distance is the null.
+            Random generator for the permutations, whose mean distance is the null.
         draws
-            Number of exchanges.
+            Number of permutations.
         """
         exchanged = self.exchanged(draws, rng)
         return tested_distance(self.shares, exchanged, self.images, test, distance)
@@ -308,7 +308,7 @@ class DifferentPrompts:
         draws
             Number of sums.
         rng
-            Generator of the signs.
+            Random generator for the signs.
         """
         signs = 2 * rng.binomial(self.counts, 0.5, size=(draws, len(self.counts))) - self.counts
         return np.asarray(signs @ self.differences)
@@ -351,7 +351,7 @@ def independent_images(
     shown, sizes, weights : array, (prompts,)
         Images that show a value, images, and weight of each prompt.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     x = np.asarray(shown, dtype=float)
     n = np.asarray(sizes, dtype=float)

@@ -27,11 +27,11 @@ def spearman(
     x, y : array, (n,)
         Paired numbers.
     rng
-        Generator of the permutations.
+        Random generator for the permutations.
     draws
         Number of permutations.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Raises
     ------

@@ -86,7 +86,7 @@ def jackknife_correlation(
     clusters : array, (things,)
         Cluster of each thing.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Returns
     -------
@@ -142,7 +142,7 @@ def correlation_half_width(things: int, correlation: float = 0.5, level: float =
     correlation
         The correlation.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     if things <= 3:
         return 1.0

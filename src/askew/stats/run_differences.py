@@ -46,11 +46,11 @@ def rate_difference(
     paired
         Whether rows are about the same images.
     rng
-        Generator of the draws.
+        Random generator for the draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     if paired:
         return rate_change(later, earlier, rng=rng, draws=draws, level=level)
@@ -114,11 +114,11 @@ def contrast_difference(
     paired
         Whether the rows of a group are about the same images in both runs.
     rng
-        Generator of the draws.
+        Random generator for the draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     if paired:
         change = differential_change(first, second, rng=rng, draws=draws, level=level)

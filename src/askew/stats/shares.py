@@ -49,7 +49,7 @@ def share_intervals(
     counts : array, (K,)
         Images by value.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     missing
         Images without an answer, which are only recorded.
     """
@@ -97,11 +97,11 @@ def distance_estimate(
     distance
         A name of `distance.DISTANCES`, or a function of two distributions.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     missing
         Images without an answer, which are only recorded.
     reference_images
@@ -147,11 +147,11 @@ def sampled_distance(
     p
         p of the test that the population has the reference shares.
     rng
-        Generator of all draws.
+        Random generator for all draws.
     draws
         Number of draws.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     fair = sample.samples(sample.reference, draws, rng)
     low, high = sample.interval(fair, level, rng)

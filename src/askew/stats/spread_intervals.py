@@ -33,7 +33,7 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
     spread
         Measure of spread.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     observed = float(spread(scores))
     median = float(np.median(scores))

@@ -113,7 +113,7 @@ class StratifiedLabels:
         Parameters
         ----------
         level
-            Level of the intervals, in (0, 1).
+            Confidence level of the intervals, in (0, 1).
         of_model
             Whether the intervals hold for the model's true shares or for the shares in these images.
         """
@@ -161,7 +161,7 @@ def half_widths(
     labels : array, (strata,)
         Labeled images of each stratum.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     n_images = np.asarray(sizes, dtype=float)
     p = np.asarray(shares, dtype=float)
@@ -189,7 +189,7 @@ def smallest_sample(
     half_width
         Half-width to reach, in (0, 1).
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     n_images = np.asarray(sizes, dtype=np.int64)
     p = np.asarray(shares, dtype=float)

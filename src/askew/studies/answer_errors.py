@@ -239,7 +239,7 @@ def axis_changes(
     errors
         Texts that can be wrong.
     rng
-        Generator of the errors.
+        Random generator for the errors.
     runs
         Number of simulations.
 

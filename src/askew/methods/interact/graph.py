@@ -113,7 +113,7 @@ def edges(
     scoring
         Instrument, seed, number of draws and confidence level.
     rng
-        Generator of the draws of sensitivities.
+        Random generator for the draws of sensitivities.
 
     Returns
     -------

@@ -319,7 +319,7 @@ def paper_correlation(
     pairs
         Edges with both samples.
     rng
-        Generator of the simulations.
+        Random generator for the simulations.
 
     Returns
     -------

@@ -104,7 +104,7 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
     added : array, (draws, K)
         Added shares of all values.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     means = added.mean(axis=0)
     # Of two values, which change by the same amount, the one that gains is reported.
@@ -236,7 +236,7 @@ def word_effects(
     axes
         The axes.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     seed
         Seed of draws.
     """

@@ -157,7 +157,7 @@ def following(
     instrument
         Instrument whose labels are compared.
     level
-        Level of the intervals, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     for axis in prompt.closed:
         labels = observed.values[instrument][axis.name]
