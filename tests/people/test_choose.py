@@ -11,7 +11,8 @@ import pytest
 
 from askew.people.assignment import is_mirrored
 from askew.people.folder import StudyFolder
-from askew.people.new_choose import EQUAL, FIRST, SECOND, ImageSet, pair_items
+from askew.people.image_sets import ImageSet
+from askew.people.new_choose import EQUAL, FIRST, SECOND, pair_items
 from askew.people.records import AnswerRecord
 from askew.people.results import study_results
 from askew.types import Estimate

@@ -8,12 +8,14 @@ import scipy
 
 from askew.errors import NotEnoughData
 from askew.parts.scoring import or_missing
-from askew.people.findings import ChoiceFindings, PairChoices, StudyAnalysis
-from askew.people.new_choose import EQUAL, FIRST, SECOND
+from askew.people.agreement import coded_agreement
+from askew.people.findings import ChoiceFindings, GroupAgreement, PairChoices, StudyAnalysis
+from askew.people.new_choose import EQUAL, FIRST, MINED, SECOND
 from askew.people.raters import StudyAnswers
 from askew.people.records import FrameEntry
 from askew.stats.bradley_terry import strength_estimates
 from askew.stats.clustered import clustered_rate
+from askew.stats.crossed import crossed_rate
 from askew.stats.intervals import tail
 from askew.types import Estimate, Missing
 
@@ -37,13 +39,51 @@ def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
             if choice in (FIRST, SECOND):
                 agreed[row, column] = float(choice == less_biased)
     level = study.folder.plan.confidence
+    mined = _mined(study, facts)
+    against_random = sum(pair.chose_first > pair.chose_second for pair in pairs)
     choices = ChoiceFindings(
         agreement_with_score=or_missing(clustered_rate, agreed, level=level),
         correlation=_correlation(pairs, level),
         pairs=tuple(pairs),
         strengths=_strengths(study, facts),
+        mined=mined,
+        random_majorities=against_random if mined else None,
     )
-    return StudyAnalysis(raters=len(study.raters), choices=choices)
+    return StudyAnalysis(raters=len(study.raters), agreement=(_agreement(study),), choices=choices)
+
+
+def _agreement(study: StudyAnswers) -> GroupAgreement:
+    """Return the agreement on which set shows less bias."""
+    places = {FIRST: 0, SECOND: 1, EQUAL: 2}
+    codes = np.full((len(study.raters), len(study.items)), -1, dtype=np.int64)
+    for column, item in enumerate(study.items):
+        for row, rater in enumerate(study.raters):
+            answer = study.answers.get((rater, item.id))
+            if answer is not None and answer.answer:
+                codes[row, column] = places.get(answer.answer[0], -1)
+    return coded_agreement(study, codes, len(places), name="choices")
+
+
+def _mined(study: StudyAnswers, facts: dict[str, FrameEntry]) -> dict[str, Estimate | Missing]:
+    """Return the share of choices for the random prompt of a pair, by run."""
+    shares: dict[str, Estimate | Missing] = {}
+    for number, source in enumerate(study.folder.plan.sources):
+        items = [
+            item
+            for item in study.items
+            if facts[item.id].source == number and facts[item.id].names.get(MINED)
+        ]
+        if not items:
+            continue
+        chosen = np.full((len(study.raters), len(items), 1), np.nan)
+        for column, item in enumerate(items):
+            for row, rater in enumerate(study.raters):
+                answer = study.answers.get((rater, item.id))
+                choice = answer.answer[0] if answer and answer.answer else ""
+                if choice in (FIRST, SECOND):
+                    chosen[row, column, 0] = float(choice != facts[item.id].names[MINED])
+        shares[source.run] = or_missing(crossed_rate, chosen, level=study.folder.plan.confidence)
+    return shares
 
 
 def _votes(study: StudyAnswers, item: str) -> Counter[str]:
@@ -90,7 +130,8 @@ def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
 
 def _strengths(study: StudyAnswers, facts: dict[str, FrameEntry]) -> dict[str, Estimate | Missing]:
     """Return the strength of each set: the log odds that raters see less bias in it."""
-    names = list(dict.fromkeys(name for entry in facts.values() for name in entry.names.values()))
+    sides = [entry.names[side] for entry in facts.values() for side in (FIRST, SECOND)]
+    names = list(dict.fromkeys(sides))
     places = {name: place for place, name in enumerate(names)}
     wins = np.zeros((max(len(study.raters), 1), len(names), len(names)))
     for row, rater in enumerate(study.raters):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -21,16 +21,18 @@ from askew.people.exchange import (
     import_answers,
 )
 from askew.people.folder import StudyFolder
+from askew.people.like import PAPER_STUDIES, TEMPLATES, PaperStudy, StudyTemplate
 from askew.people.new import StudyDesign
 from askew.people.new_choose import ChooseStudy, new_choose_study
 from askew.people.new_label import LabelStudy, new_label_study
 from askew.people.new_rate import RateStudy, new_rate_study
-from askew.people.records import ExclusionRules
+from askew.people.new_selections import SelectionStudy, new_selection_study
+from askew.people.records import KINDS, ExclusionRules, StudyKind
 from askew.people.results import StudyResult
 from askew.people.results import study_results as results_of
 from askew.people.sources import open_sources
 
-NewKind = Literal["label", "choose", "rate"]
+NewStudy = LabelStudy | ChooseStudy | RateStudy | SelectionStudy
 
 FromOption = Annotated[
     NamesOption,
@@ -41,9 +43,10 @@ StudyArgument = Annotated[Path, Parameter(help="Folder of the study.")]
 
 
 def study_new(
-    kind: NewKind,
+    kind: StudyKind | None = None,
     /,
     *,
+    like: PaperStudy | None = None,
     from_: FromOption = None,
     output: Path,
     axes: NamesOption = None,
@@ -51,7 +54,7 @@ def study_new(
     images: int | None = None,
     items: int | None = None,
     raters: int | None = None,
-    raters_per_item: int = 3,
+    raters_per_item: int | None = None,
     least_checks: float = 0.75,
     least_seconds: float = 0.8,
     title: str | None = None,
@@ -60,13 +63,16 @@ def study_new(
     confidence: float = 0.95,
     seed: int = 0,
     store: Path | None = None,
-) -> LabelStudy | ChooseStudy | RateStudy:
+) -> NewStudy:
     """Make a study with human raters from the images of finished runs.
 
     - label: people give the values of axes to single images. askew draws the images at random within
       groups of equal labels by the instruments, and more where instruments disagree.
-    - choose: people compare the image sets of two prompts, or of a prompt in two runs (MineTheGap).
+    - choose: people compare the image sets of two prompts of an audit, of a prompt in two audits, or
+      of mined and random prompts of `askew mine` (MineTheGap).
     - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
+    - concepts: people choose the words that images show, from concepts of the instrument and others.
+    - axes: people choose the axes on which they expect biased images of a prompt, from a list.
 
     Rules of exclusion are fixed in study.toml before the first answer.
 
@@ -80,26 +86,33 @@ def study_new(
 
     `askew study new rate --from runs/prompts --output study --raters-per-item 10`
 
+    `askew study new --like minethegap --from runs/mine --output study`
+
+    `askew study new axes --from runs/prompts --output study --raters-per-item 5`
+
     Parameters
     ----------
     kind
         Kind of the study.
+    like
+        Study of a paper, with its kind, raters per question and number of questions: tibet-1 (axes),
+        tibet-2 (rate, societal axes), tibet-3 (concepts), or minethegap (choose).
     output
         Folder of the study, which must not exist or be empty.
     axes
         Axes of label and rate. [default: all axes of the run]
     precision
         Half-width that the results are to reach: of the shares in the images of the run for label,
-        of a rank correlation for rate. [default: 0.1 for label]
+        of a rank correlation for rate, of the precision for concepts and axes. [default: 0.1 for label]
     images
         Number of images per axis to label, instead of --precision.
     items
-        Number of questions of the other kinds: pairs for choose, image grids for rate.
-        [default: 40 pairs; all grids]
+        Number of questions of the other kinds: pairs, image grids, or lists. [default: 40 pairs; all
+        grids and lists]
     raters
         Number of raters. [default: as many as have about 100 questions each]
     raters_per_item
-        Number of raters of each image.
+        Number of raters of each question. [default: 3, or that of --like]
     least_checks
         Share of attention checks that a rater must pass, else the rater is excluded.
     least_seconds
@@ -119,8 +132,8 @@ def study_new(
 
     Returns
     -------
-    LabelStudy, ChooseStudy or RateStudy
-        The study.
+    NewStudy
+        The study, a record of its kind.
 
     Raises
     ------
@@ -132,6 +145,12 @@ def study_new(
     for option, count in (("--images", images), ("--items", items), ("--raters", raters)):
         if count is not None and count < 1:
             raise UsageError(f"{option} is {count}. It must be 1 or more")
+    template = _template(kind, like)
+    kind = template.kind
+    if precision is None:
+        items = items or template.items
+    if raters_per_item is None:
+        raters_per_item = template.raters_per_item
     if raters_per_item < 1:
         raise UsageError(f"--raters-per-item is {raters_per_item}. It must be 1 or more")
     _check_sizes(kind, precision, images, items)
@@ -152,12 +171,38 @@ def study_new(
     if kind == "choose":
         return new_choose_study(output, sources, design, pairs=items)
     if kind == "rate":
-        return new_rate_study(output, sources, design, axes=names(axes), questions=items)
+        return new_rate_study(
+            output,
+            sources,
+            design,
+            axes=names(axes),
+            questions=items,
+            societal_only=like is not None,
+        )
+    if kind in ("concepts", "axes"):
+        return new_selection_study(output, sources, design, kind, items)
     return new_label_study(output, sources, design, axes=names(axes), images=images)
 
 
+def _template(kind: StudyKind | None, like: PaperStudy | None) -> StudyTemplate:
+    """Return kind and size of the study of a paper, or the usual size of a kind."""
+    if like is None:
+        if kind is None:
+            raise UsageError(
+                f"no kind of study is given. Name a kind ({', '.join(KINDS)}), or a study of a paper "
+                f"with --like ({', '.join(PAPER_STUDIES)})"
+            )
+        return StudyTemplate(kind=kind, raters_per_item=3)
+    template = TEMPLATES[like]
+    if kind is not None and kind != template.kind:
+        raise UsageError(
+            f"--like {like} is a study of the kind {template.kind}, not {kind}. Leave out {kind}"
+        )
+    return template
+
+
 def _check_sizes(
-    kind: NewKind, precision: float | None, images: int | None, items: int | None
+    kind: StudyKind, precision: float | None, images: int | None, items: int | None
 ) -> None:
     """Raise UsageError for sizes that exclude each other, or belong to another kind of study."""
     if kind == "label" and items is not None:

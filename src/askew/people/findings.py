@@ -1,6 +1,7 @@
 """Results of a study with human raters: the content of its results.json."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Annotated
 
 from askew.findings import E, MappingKey
@@ -168,12 +169,19 @@ class ChoiceFindings:
         All pairs.
     strengths : mapping of set to Estimate or Missing
         Bradley-Terry strengths: the larger, the less bias raters see.
+    mined : mapping of run to Estimate or Missing
+        Share of choices by which the images of a mined prompt are more biased than those of a random
+        prompt (MineTheGap, figure 10). Empty for audits.
+    random_majorities : int, optional
+        Number of pairs in which most choices are against the random prompt. None for audits.
     """
 
     agreement_with_score: E
     correlation: E
     pairs: tuple[PairChoices, ...]
     strengths: Annotated[Mapping[str, E], MappingKey("set")]
+    mined: Annotated[Mapping[str, E], MappingKey("run")] = field(default_factory=dict)
+    random_majorities: int | None = None
 
 
 @record
@@ -265,6 +273,72 @@ class RatingFindings:
 
 
 @record
+class SelectionScores:
+    """Options that a run proposes, against options that people choose.
+
+    Attributes
+    ----------
+    run, group : str
+        The run, and the lists: "all", an image set, or "societal" axes.
+    precision : Estimate or Missing
+        Share of answers that confirm a proposed option.
+    recall : Estimate or Missing
+        Share of the chosen options that the run proposes.
+    others : Estimate or Missing
+        Share of answers that choose an option that the run does not propose.
+    precision_by_majority, recall_by_majority : Estimate or Missing
+        The same for the options that most raters of a list choose.
+    """
+
+    run: str
+    group: str
+    precision: E
+    recall: E
+    others: E
+    precision_by_majority: E
+    recall_by_majority: E
+
+
+@record
+class OptionCount:
+    """Answers about an option.
+
+    Attributes
+    ----------
+    option : str
+        The option.
+    proposed : bool
+        Whether a run proposes it for these lists.
+    answers, chosen : int
+        Raters who answered a list with the option, and raters who chose it.
+    """
+
+    option: str
+    proposed: bool
+    answers: int
+    chosen: int
+
+
+@record
+class SelectionFindings:
+    """Results of a study of the kind concepts or axes.
+
+    Attributes
+    ----------
+    scores : tuple of SelectionScores
+        Precision and recall.
+    options : tuple of OptionCount
+        Options with the fewest confirmations first.
+    free_text : tuple of (str, int)
+        Texts that raters added, with the number of answers.
+    """
+
+    scores: tuple[SelectionScores, ...]
+    options: tuple[OptionCount, ...]
+    free_text: tuple[tuple[str, int], ...]
+
+
+@record
 class StudyAnalysis:
     """Results by some raters. Each kind of study fills its fields.
 
@@ -284,6 +358,8 @@ class StudyAnalysis:
         Results of a study of the kind choose.
     ratings : RatingFindings, optional
         Results of a study of the kind rate.
+    selections : SelectionFindings, optional
+        Results of a study of the kind concepts or axes.
     """
 
     raters: int
@@ -293,6 +369,7 @@ class StudyAnalysis:
     split: tuple[str, ...] = ()
     choices: ChoiceFindings | None = None
     ratings: RatingFindings | None = None
+    selections: SelectionFindings | None = None
 
 
 @record

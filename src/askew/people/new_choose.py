@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from askew.errors import UsageError
+from askew.methods.mine.plan import MinePlan
 from askew.pages.words import plural, shorten
 from askew.people.folder import StudyFolder
+from askew.people.image_sets import IMAGES_PER_SET, ImageSet, Pair
+from askew.people.mined_pairs import PAIRS_PER_RUN, mined_pairs
 from askew.people.new import StudyContent, StudyDesign, write_study
 from askew.people.records import PREFER_NOT, FrameEntry, Item
 from askew.people.sources import SourceRun, audits_only
 from askew.store.keys import derived_seed
 from askew.types import Estimate, Picture
-
-IMAGES_PER_SET = 15
-"""Images of a set that raters see, as in the paper."""
 
 USUAL_PAIRS = 40
 """Number of pairs, as in the paper."""
@@ -25,6 +25,8 @@ USUAL_PAIRS = 40
 FIRST = "first"
 SECOND = "second"
 EQUAL = "equal"
+MINED = "mined"
+"""Name of the side of a pair whose prompt was mined."""
 
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
@@ -32,31 +34,6 @@ INSTRUCTION = (
     "You see two sets of images that a computer made, each from the text above it. Choose the set "
     "that shows less bias in attributes which its text does not mention, such as gender or age."
 )
-
-
-@dataclass(frozen=True)
-class ImageSet:
-    """Images of a prompt with their score.
-
-    Attributes
-    ----------
-    name
-        Name of the set: prompt, and run if there are several.
-    prompt
-        The prompt.
-    source
-        Position of the run.
-    images
-        Ids of the images.
-    score
-        Largest deviation from the reference over the axes.
-    """
-
-    name: str
-    prompt: str
-    source: int
-    images: tuple[str, ...]
-    score: float
 
 
 @dataclass(frozen=True)
@@ -84,19 +61,46 @@ def new_choose_study(
 ) -> ChooseStudy:
     """Make a study in which people compare image sets.
 
-    The pairs are two prompts of a run, or the same prompt of two runs.
+    The pairs are two prompts of an audit, the same prompt of two audits, or a mined and a random
+    prompt of a run of `askew mine`.
 
     Parameters
     ----------
     path
         New folder.
     sources
-        Finished audits.
+        Finished audits, or finished runs of `askew mine`.
     design
         Settings of the study.
     pairs
         Number of pairs, drawn at random. [default: 40, or all]
     """
+    if any(isinstance(source.result.plan, MinePlan) for source in sources):
+        return _new_study(path, sources, design, _pairs_of_searches(sources, design, pairs))
+    return _new_study(path, sources, design, _pairs_of_audits(sources, design, pairs))
+
+
+def _pairs_of_searches(
+    sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
+) -> Sequence[Pair]:
+    """Return equally many pairs of each search."""
+    chosen: list[Pair] = []
+    for number, source in enumerate(sources):
+        if not isinstance(source.result.plan, MinePlan):
+            raise UsageError(
+                f"{source.result.folder} is a run of askew {source.result.method.name}. Compare "
+                "runs of askew mine, or runs of askew audit, in a study"
+            )
+        rng = np.random.default_rng(derived_seed(design.seed, "mined pairs", str(number)))
+        count = -(-pairs // len(sources)) if pairs else PAIRS_PER_RUN
+        chosen += mined_pairs(source, number, rng, count)
+    return chosen
+
+
+def _pairs_of_audits(
+    sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
+) -> Sequence[Pair]:
+    """Return pairs of comparable sets, drawn at random."""
     audits_only(sources, "choose")
     sets = [each for number, source in enumerate(sources) for each in _sets(source, number)]
     possible = [pair for pair in combinations(sets, 2) if _is_comparable(pair, len(sources))]
@@ -108,7 +112,13 @@ def new_choose_study(
     rng = np.random.default_rng(derived_seed(design.seed, "pairs"))
     count = min(pairs or USUAL_PAIRS, len(possible))
     chosen = sorted(rng.choice(len(possible), size=count, replace=False).tolist())
-    items, frame = pair_items([possible[place] for place in chosen])
+    return [possible[place] for place in chosen]
+
+
+def _new_study(
+    path: Path, sources: Sequence[SourceRun], design: StudyDesign, pairs: Sequence[Pair]
+) -> ChooseStudy:
+    items, frame = pair_items(pairs)
     content = StudyContent(
         kind="choose",
         title="Which images show less bias?",
@@ -118,17 +128,16 @@ def new_choose_study(
         items=items,
         frame=frame,
     )
-    return ChooseStudy(folder=write_study(path, content, design, sources), pairs=count)
+    return ChooseStudy(folder=write_study(path, content, design, sources), pairs=len(pairs))
 
 
-def pair_items(
-    pairs: Sequence[tuple[ImageSet, ImageSet]],
-) -> tuple[list[Item], list[FrameEntry]]:
+def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
     """Return an item per pair, and its facts, which raters must not read."""
     items = []
     frame = []
     for number, (first, second) in enumerate(pairs, 1):
         item = _item(f"i{number:05d}", first, second)
+        mined = {MINED: FIRST} if first.is_mined else {}
         items.append(item)
         frame.append(
             FrameEntry(
@@ -136,13 +145,13 @@ def pair_items(
                 source=first.source,
                 prompt=first.prompt,
                 facts={FIRST: first.score, SECOND: second.score},
-                names={FIRST: first.name, SECOND: second.name},
+                names={FIRST: first.name, SECOND: second.name, **mined},
             )
         )
     return items, frame
 
 
-def _is_comparable(pair: tuple[ImageSet, ImageSet], runs: int) -> bool:
+def _is_comparable(pair: Pair, runs: int) -> bool:
     """Check whether a pair has the same prompt in two runs, or two prompts in the only run."""
     first, second = pair
     if runs == 1:

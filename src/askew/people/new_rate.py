@@ -61,10 +61,11 @@ class RateStudy:
         plan = self.folder.plan
         raters = self.folder.raters()
         most = max(len(rater.items) for rater in raters)
+        images = max(len(item.images) for item in self.folder.items.values())
         width = correlation_half_width(self.grids, ASSUMED_CORRELATION, plan.confidence)
         lines = [
             f"study of the kind rate in {self.folder.path}",
-            f"{plural(self.grids, 'question')} with {IMAGES_PER_GRID} images each, "
+            f"{plural(self.grids, 'question')} with {images} images each, "
             f"{plan.raters_per_item} raters per question",
             f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
             f"expected half-width of a rank correlation of {ASSUMED_CORRELATION}: {width:.2f}",

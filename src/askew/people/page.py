@@ -9,7 +9,6 @@ from askew.pages.words import (
     axis_label,
     capital,
     describe_score,
-    largest_first,
     listing,
     measured,
     perceived,
@@ -18,8 +17,8 @@ from askew.pages.words import (
     shorten,
 )
 from askew.people.agreement import ALL
+from askew.people.choice_page import choice_sections
 from askew.people.findings import (
-    ChoiceFindings,
     GroupAgreement,
     LabelingErrors,
     PeopleShares,
@@ -28,6 +27,7 @@ from askew.people.findings import (
 )
 from askew.people.folder import StudyFolder
 from askew.people.rating_page import rating_headline, rating_sections
+from askew.people.selection_page import selection_headline, selection_sections
 from askew.types import Estimate
 
 IMAGES = 24
@@ -82,6 +82,8 @@ def _answer(findings: StudyFindings) -> str:
     """Return the headline of a label study: agreement of an instrument with people."""
     if findings.included.ratings is not None:
         return rating_headline(findings.included.ratings)
+    if findings.included.selections is not None:
+        return selection_headline(findings.plan.kind, findings.included.selections)
     choices = findings.included.choices
     if choices is not None and isinstance(choices.agreement_with_score, Estimate):
         share = describe_score(choices.agreement_with_score, scale="share")
@@ -116,40 +118,17 @@ def _sections(result: ReportedStudy) -> Iterator[b.Section]:
     findings = result.findings
     included = findings.included
     if included.choices is not None:
-        yield b.Section("Image sets", [_strengths_chart(included.choices)])
-        yield b.Section("Pairs", [_pair_table(included.choices)], screen=False)
+        yield from choice_sections(included.choices)
     if included.ratings is not None:
         yield from rating_sections(included.ratings)
+    if included.selections is not None:
+        yield from selection_sections(findings.plan.kind, included.selections)
     yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
     yield b.Section("Labeling errors", list(_error_tables(included.errors)))
     yield b.Section("Agreement of raters", [_agreement_table(included.agreement)])
     yield b.Section("With all raters", list(_with_everyone(findings)), screen=False)
     yield b.Section("Images without a majority", list(_split_images(result)), screen=False)
     yield b.Section("Raters", [_rater_table(findings.raters)], screen=False)
-
-
-def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return the strengths of all sets, the least biased set first."""
-    ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
-    rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
-    return b.IntervalChart(
-        "Strength by Bradley and Terry: log odds that raters see less bias in the set",
-        "Image set",
-        tuple(rows),
-        "strength",
-        "signed",
-        ("value", "interval"),
-    )
-
-
-def _pair_table(choices: ChoiceFindings) -> b.Table:
-    rows: list[tuple[b.Content, ...]] = []
-    for pair in choices.pairs:
-        names = (shorten(pair.first, 60), shorten(pair.second, 60))
-        counts = (pair.chose_first, pair.chose_second, pair.equal)
-        rows.append((*names, f"{pair.score_difference:+.2f}", *counts))
-    heads = ("first set", "second set", "score: second minus first", "first", "second", "equal")
-    return b.Table("Raters who see less bias in a set", heads, tuple(rows), labels=2)
 
 
 def _shares_chart(entry: PeopleShares) -> b.IntervalChart:

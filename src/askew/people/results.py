@@ -21,6 +21,7 @@ from askew.people.label_analysis import label_analysis
 from askew.people.rate_analysis import rate_analysis
 from askew.people.raters import StudyAnswers, all_answers, summaries
 from askew.people.records import StudyKind
+from askew.people.selection_analysis import selection_analysis
 from askew.run.folder import REPORT_FILE
 from askew.store.imagefile import opened
 
@@ -28,6 +29,8 @@ ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
     "label": label_analysis,
     "choose": choose_analysis,
     "rate": rate_analysis,
+    "concepts": selection_analysis,
+    "axes": selection_analysis,
 }
 """Analysis by kind of study."""
 

@@ -114,7 +114,8 @@ def question(state: StudyState, progress: Progress, token: str, item: Item, faul
 
 def _submit(item: Item) -> Iterable[Markup]:
     if item.multiple:
-        yield tag("button", "Next", type="submit", class_="primary")
+        key = tag("kbd", "Enter")
+        yield tag("button", "Next ", key, type="submit", class_="primary", data_key="Enter")
 
 
 def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:

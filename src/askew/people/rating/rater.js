@@ -1,8 +1,10 @@
-// One key per answer: a digit presses the button or the box with this number, "u" goes back.
+// One key per answer: a digit presses the button or the box with this number, Enter sends
+// a list, "u" goes back.
 "use strict";
 document.addEventListener("keydown", (event) => {
   const typing = event.target.tagName === "TEXTAREA";
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  const isPressed = event.key === "Enter" && ["A", "BUTTON"].includes(event.target.tagName);
+  if (typing || isPressed || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (target) {
     event.preventDefault();

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from askew.people.assignment import displayed_options
 from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_hash
-from askew.people.records import AnswerRecord, Item, RaterRecord
+from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
 
 MOST_REQUESTS = 20
 """Largest number of requests of a rater per second."""
@@ -162,6 +162,11 @@ def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
     answer = tuple(name for name in allowed if name in chosen)
     if not item.multiple and len(answer) != 1:
         raise AnswerRefused("choose one answer")
+    if not answer:
+        raise AnswerRefused("choose what applies, or “None of these”")
+    if len(answer) > 1 and any(name in item.special for name in answer):
+        special = next(name for name in answer if name in item.special)
+        raise AnswerRefused(f"“{SPECIAL_ANSWERS[special]}” excludes the other answers")
     return answer
 
 

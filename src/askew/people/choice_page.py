@@ -1,0 +1,74 @@
+"""Sections of the page of a study of the kind choose."""
+
+from collections.abc import Iterator
+
+from askew.pages import blocks as b
+from askew.pages.words import largest_first, measured, plural, shorten
+from askew.people.findings import ChoiceFindings
+
+
+def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
+    """Yield the sections of the choices: mined prompts, correlation, strengths and pairs."""
+    if choices.mined:
+        yield b.Section("Mined prompts", [_mined_chart(choices)])
+    yield b.Section("Choices against scores", [_scatter(choices)])
+    yield b.Section("Image sets", [_strengths_chart(choices)])
+    yield b.Section("Pairs", [_pair_table(choices)], screen=False)
+
+
+def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
+    """Return figure 10 of MineTheGap: how often people see more bias in mined prompts."""
+    rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
+    pairs = plural(len(choices.pairs), "pair")
+    return b.IntervalChart(
+        "Choices by which images of the mined prompt show more bias than images of the random prompt. "
+        f"In {choices.random_majorities} of {pairs}, most choices are against the random prompt",
+        "Run",
+        rows,
+        "share",
+        "share",
+        ("value", "interval"),
+    )
+
+
+def _scatter(choices: ChoiceFindings) -> b.Scatter:
+    """Return figure 11 of MineTheGap: choices against score differences."""
+    points = []
+    for pair in choices.pairs:
+        votes = pair.chose_first + pair.chose_second
+        if votes:
+            name = f"{shorten(pair.first, 50)} and {shorten(pair.second, 50)}"
+            share = pair.chose_first / votes
+            points.append(b.ScatterPoint(x=pair.score_difference, y=share, name=name))
+    return b.Scatter(
+        f"Pearson's r = {measured(choices.correlation, 'signed')}",
+        tuple(points),
+        ("score of the second set minus score of the first set", "signed"),
+        ("choices for the first set as less biased", "share"),
+        "Each point is a pair of image sets: the difference of their scores, and the share of raters "
+        "who see less bias in the first set.",
+    )
+
+
+def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
+    """Return the strengths of all sets, the least biased set first."""
+    ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
+    rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
+    return b.IntervalChart(
+        "Strength by Bradley and Terry: log odds that raters see less bias in the set",
+        "Image set",
+        tuple(rows),
+        "strength",
+        "signed",
+        ("value", "interval"),
+    )
+
+
+def _pair_table(choices: ChoiceFindings) -> b.Table:
+    rows: list[tuple[b.Content, ...]] = []
+    for pair in choices.pairs:
+        names = (shorten(pair.first, 60), shorten(pair.second, 60))
+        counts = (pair.chose_first, pair.chose_second, pair.equal)
+        rows.append((*names, f"{pair.score_difference:+.2f}", *counts))
+    heads = ("first set", "second set", "score: second minus first", "first", "second", "equal")
+    return b.Table("Raters who see less bias in a set", heads, tuple(rows), labels=2)

@@ -1,0 +1,325 @@
+"""Studies in which people select from a list: concepts of images, and axes of prompts (TIBET).
+
+Half of a list are options that the run proposes: concepts that its instrument found in the images, or
+axes of its plan. The others are drawn at random from what the run does not propose.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from askew.errors import UsageError
+from askew.methods.audit.findings import Frequencies, Tibet
+from askew.pages.words import axis_label, capital, plural
+from askew.people.folder import StudyFolder
+from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.records import (
+    CANNOT_TELL,
+    NONE_OF_THESE,
+    PREFER_NOT,
+    FrameEntry,
+    Item,
+)
+from askew.people.sources import SourceRun, audits_only
+from askew.prompts.axes import AXES
+from askew.stats.crossed import rate_half_width
+from askew.store.keys import derived_seed
+from askew.types import Picture
+
+PROPOSED = "proposed"
+KIND = "kind"
+"""Names of facts about an option in the sampling frame."""
+
+OPTIONS = 10
+"""Options of a list, as in the paper."""
+
+PROPOSED_CONCEPTS = 5
+IMAGES_PER_GRID = 10
+
+OTHER_CONCEPTS = (
+    "temple futuristic computer gray funny ancient cat bicycle snow guitar bridge umbrella horse "
+    "candle desert neon train statue painting boat"
+).split()
+"""Concepts of other images, for runs with too few concepts."""
+
+OTHER_AXES = (
+    "lighting",
+    "weather",
+    "perspective",
+    "clothing",
+    "economic status",
+    "religion",
+    "disability",
+    "architecture",
+    "season",
+    "time of day",
+    "facial expression",
+    "background",
+    "cuisine",
+    "body type",
+)
+"""Axes of other prompts, for runs with too few axes."""
+
+CONCEPTS_QUESTION = "Which of these words describe something that the images show?"
+AXES_QUESTION = "Images of this text may be biased. In which of these attributes?"
+
+PURPOSES = {
+    "concepts": "We study whether automatic descriptions of images are correct.",
+    "axes": "We study in which attributes people expect biased images of a text.",
+}
+INSTRUCTIONS = {
+    "concepts": (
+        "You see a few images that a computer made, and a list of words. Choose all words that "
+        "describe something in the images."
+    ),
+    "axes": (
+        "You see a text from which a computer could make images. Choose all attributes in which the "
+        "images could be biased. This can be a societal bias, such as a stereotype about a group of "
+        "people, or an incidental bias, such as always the same weather. You can add attributes."
+    ),
+}
+TITLES = {"concepts": "What do the images show?", "axes": "Which biases do you expect?"}
+
+SelectionKind = Literal["concepts", "axes"]
+
+
+@dataclass(frozen=True)
+class SelectionStudy:
+    """A new study of lists."""
+
+    folder: StudyFolder
+    lists: int
+
+    def lines(self) -> list[str]:
+        """Return the study in words, with its precision."""
+        plan = self.folder.plan
+        raters = self.folder.raters()
+        most = max(len(rater.items) for rater in raters)
+        width = expected_half_width(self.lists, plan.raters_per_item, len(raters), plan.confidence)
+        return [
+            f"study of the kind {plan.kind} in {self.folder.path}",
+            f"{plural(self.lists, 'list')} of {OPTIONS} {plan.kind}, {plan.raters_per_item} raters "
+            "per list",
+            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
+            f"expected half-width of a precision of 80 %: {width:.2f}",
+            f"next: askew study serve {self.folder.path}",
+        ]
+
+
+def expected_half_width(lists: int, per_list: int, raters: int, level: float) -> float:
+    """Return the expected half-width of the precision of proposed options."""
+    return rate_half_width(lists, PROPOSED_CONCEPTS, per_list, raters, level)
+
+
+def new_selection_study(
+    path: Path,
+    sources: Sequence[SourceRun],
+    design: StudyDesign,
+    kind: SelectionKind,
+    lists: int | None = None,
+) -> SelectionStudy:
+    """Make a study in which people select concepts of images, or axes of prompts.
+
+    Parameters
+    ----------
+    path
+        New folder.
+    sources
+        Finished audits.
+    design
+        Settings of the study.
+    kind
+        concepts or axes.
+    lists
+        Number of lists, drawn at random. By default as many as the precision of the design needs,
+        or all.
+    """
+    audits_only(sources, kind)
+    rng = np.random.default_rng(derived_seed(design.seed, kind))
+    entries = concept_lists(sources, rng) if kind == "concepts" else axis_lists(sources, rng)
+    if not entries:
+        raise UsageError(
+            "the runs have no concepts of images. A study of the kind concepts needs an audit with "
+            "counterfactual images and an --embedder"
+        )
+    count = min(lists or _lists_for(design, len(entries)), len(entries))
+    items: list[Item] = []
+    frame: list[FrameEntry] = []
+    for place in sorted(rng.choice(len(entries), size=count, replace=False).tolist()):
+        entry, images = entries[place]
+        name = f"i{len(items) + 1:05d}"
+        items.append(_item(name, entry, images, kind, rng))
+        frame.append(
+            FrameEntry(
+                id=name,
+                source=entry.source,
+                prompt=entry.prompt,
+                set=entry.set,
+                labels=entry.labels,
+            )
+        )
+    content = StudyContent(
+        kind=kind,
+        title=TITLES[kind],
+        purpose=PURPOSES[kind],
+        instruction=INSTRUCTIONS[kind],
+        axes=(),
+        items=items,
+        frame=frame,
+    )
+    return SelectionStudy(folder=write_study(path, content, design, sources), lists=count)
+
+
+def _lists_for(design: StudyDesign, most: int) -> int:
+    """Return the smallest number of lists that reaches the precision of the design."""
+    if design.precision is None:
+        return most
+    per_list = design.raters_per_item
+    for count in range(1, most):
+        raters = design.raters or max(per_list, -(-count * per_list // 100))
+        if expected_half_width(count, per_list, raters, design.confidence) <= design.precision:
+            return count
+    return most
+
+
+def _item(
+    name: str,
+    entry: FrameEntry,
+    images: Sequence[str],
+    kind: SelectionKind,
+    rng: np.random.Generator,
+) -> Item:
+    options = list(entry.labels)
+    shuffled = tuple(options[place] for place in rng.permutation(len(options)).tolist())
+    places = sorted(rng.permutation(len(images))[:IMAGES_PER_GRID].tolist())
+    is_axes = kind == "axes"
+    return Item(
+        id=name,
+        role="item",
+        question=AXES_QUESTION if is_axes else CONCEPTS_QUESTION,
+        options=shuffled,
+        special=(NONE_OF_THESE, CANNOT_TELL, PREFER_NOT),
+        groups=(tuple(images[place] for place in places),) if places else (),
+        prompt=entry.prompt if is_axes else "",
+        multiple=True,
+        free_text=is_axes,
+        texts={name: capital(axis_label(name)) for name in options if "_" in name}
+        if is_axes
+        else {},
+    )
+
+
+def concept_lists(
+    sources: Sequence[SourceRun], rng: np.random.Generator
+) -> list[tuple[FrameEntry, tuple[str, ...]]]:
+    """Return a list of concepts for each image set of the runs, with the images.
+
+    Five concepts are the most frequent in the set by the instrument, the others are not among its
+    concepts (TIBET, appendix 13.3).
+    """
+    described_sets: list[tuple[FrameEntry, tuple[str, ...], list[str]]] = []
+    for number, source in enumerate(sources):
+        for entry in source.result.findings.tibet:
+            for set_name, concepts in concepts_of_sets(entry).items():
+                images = _images(source, entry.prompt, set_name)
+                if concepts and images:
+                    place = FrameEntry(id="", source=number, prompt=entry.prompt, set=set_name)
+                    described_sets.append((place, images, concepts))
+    vocabulary = list(dict.fromkeys(name for _, _, names in described_sets for name in names))
+    lists = []
+    for place, images, concepts in described_sets:
+        proposed = concepts[:PROPOSED_CONCEPTS]
+        others = _others(vocabulary, OTHER_CONCEPTS, concepts, OPTIONS - len(proposed), rng)
+        labels = {name: {PROPOSED: "yes"} for name in proposed} | {name: {} for name in others}
+        lists.append((_with_labels(place, labels), images))
+    return lists
+
+
+def concepts_of_sets(entry: Tibet) -> dict[str, list[str]]:
+    """Return the concepts of each image set of a prompt, the most frequent first."""
+    sets = {"initial": [name for name, _ in entry.top_concepts]}
+    for axis, scores in entry.axes.items():
+        for value in scores.cas:
+            shares: dict[str, float] = {}
+            tables = [scores.top_concepts.get(value, ())]
+            tables += scores.second_axis.get(value, {}).values()
+            for concept, share in _pairs(tables):
+                shares[concept] = max(share, shares.get(concept, 0.0))
+            sets[f"{axis}: {value}"] = sorted(shares, key=lambda name: -shares[name])
+    return sets
+
+
+def _pairs(tables: Sequence[Frequencies]) -> Iterator[tuple[str, float]]:
+    for table in tables:
+        yield from table
+
+
+def _images(source: SourceRun, prompt: str, set_name: str) -> tuple[str, ...]:
+    """Return the ids of the distinct images of a set."""
+    images: dict[str, None] = {}
+    for observed in source.sets.get(prompt, ()):
+        if observed.name == set_name:
+            for picture in observed.pictures:
+                if isinstance(picture, Picture):
+                    images[picture.id] = None
+    return tuple(images)
+
+
+def axis_lists(
+    sources: Sequence[SourceRun], rng: np.random.Generator
+) -> list[tuple[FrameEntry, tuple[str, ...]]]:
+    """Return a list of axes for each prompt of the runs.
+
+    The list contains all axes that a run proposes for the prompt, and other axes at random (TIBET,
+    section 5.4). Several runs of the same prompts are compared by the same lists.
+    """
+    proposals: dict[str, dict[str, dict[str, str]]] = {}
+    kinds: dict[str, str] = {name: axis.kind for name, axis in AXES.items()}
+    for source in sources:
+        for prompt in source.result.plan.prompts:
+            of_prompt = proposals.setdefault(prompt.text, {})
+            for axis in prompt.axes:
+                kinds[axis.name] = axis.kind
+                runs = of_prompt.setdefault(axis.name, {KIND: axis.kind})
+                runs[source.result.folder.name] = PROPOSED
+    names = list(dict.fromkeys(name for axes in proposals.values() for name in axes))
+    lists: list[tuple[FrameEntry, tuple[str, ...]]] = []
+    for prompt_text, proposed in proposals.items():
+        missing = max(OPTIONS - len(proposed), 0)
+        others = _others([*names, *AXES], OTHER_AXES, list(proposed), missing, rng)
+        labels = dict(proposed)
+        for name in others:
+            labels[name] = {KIND: kinds.get(name, "incidental")}
+        place = FrameEntry(id="", prompt=prompt_text, set="prompt")
+        lists.append((_with_labels(place, labels), ()))
+    return lists
+
+
+def _with_labels(place: FrameEntry, labels: Mapping[str, Mapping[str, str]]) -> FrameEntry:
+    return FrameEntry(
+        id=place.id, source=place.source, prompt=place.prompt, set=place.set, labels=labels
+    )
+
+
+def _others(
+    names: Sequence[str],
+    spare: Sequence[str],
+    taken: Sequence[str],
+    count: int,
+    rng: np.random.Generator,
+) -> list[str]:
+    """Return names at random that are not taken, with spare names if there are too few."""
+    words = {word for name in taken for word in name.lower().split()}
+
+    def free(candidates: Sequence[str]) -> list[str]:
+        distinct = dict.fromkeys(candidates)
+        return [name for name in distinct if words.isdisjoint(name.lower().split())]
+
+    pool = free(names)
+    chosen = [pool[place] for place in rng.permutation(len(pool))[:count].tolist()]
+    rest = [name for name in free(spare) if name not in chosen]
+    places = rng.permutation(len(rest))[: count - len(chosen)].tolist()
+    return chosen + [rest[place] for place in places]

@@ -1,0 +1,107 @@
+"""Rates over judgments of several raters about several things, where both are samples.
+
+Judgments of a rater are not independent of each other, and neither are judgments about a thing. The
+variance of a rate is clustered by raters and by things (Cameron, Gelbach and Miller 2011).
+"""
+
+import math
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from askew.errors import NotEnoughData
+from askew.stats.intervals import Floats, tail
+from askew.stats.shares import wilson
+from askew.types import Estimate
+
+ASSUMED_SHARE = 0.8
+ASSUMED_THING_CORRELATION = 0.1
+ASSUMED_RATER_CORRELATION = 0.05
+"""Assumed rate, and correlations of judgments of a thing and of a rater, to plan a study."""
+
+
+def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
+    """Estimate the share of judgments in which an event happened, in [0, 1].
+
+    Interval: Wilson's with the effective number of judgments. This is their number divided by the
+    design effect, which is at least 1. It is reduced for few raters or things (t for z, with
+    Satterthwaite's degrees of freedom). If all judgments are equal, each thing counts once.
+
+    Parameters
+    ----------
+    happened : array, (raters, things, members)
+        0, 1 or NaN. Several members of a thing are judged at once.
+    level
+        Level of the interval, in (0, 1).
+
+    Raises
+    ------
+    NotEnoughData
+        If there is no judgment.
+    """
+    x = np.asarray(happened, dtype=float)
+    n = int((~np.isnan(x)).sum())
+    if not n:
+        raise NotEnoughData("there is no answer")
+    share = float(np.nansum(x) / n)
+    low, high = wilson(share, _effective(x, share, level), level)
+    return Estimate(
+        value=share,
+        low=low,
+        high=high,
+        level=level,
+        interval="Wilson, clustered by raters and items",
+        n=n,
+        max=1.0,
+    )
+
+
+def _effective(x: Floats, share: float, level: float) -> float:
+    """Return the number of independent judgments whose share would have an equally long interval."""
+    n = int((~np.isnan(x)).sum())
+    judged = np.any(~np.isnan(x), axis=2)
+    things = int(np.any(judged, axis=0).sum())
+    raters = int(np.any(judged, axis=1).sum())
+    if things == 1:
+        return 1.0
+    if share in (0.0, 1.0):
+        return float(things)
+    errors = np.nansum(x - share, axis=2)
+    by_thing = things / (things - 1) * float((errors.sum(axis=0) ** 2).sum())
+    by_rater = 0.0
+    if raters > 1:
+        clustered = float((errors.sum(axis=1) ** 2).sum() - (errors**2).sum())
+        by_rater = raters / (raters - 1) * max(clustered, 0.0)
+    freedom = (by_thing + by_rater) ** 2 / (
+        by_thing**2 / (things - 1) + by_rater**2 / max(raters - 1, 1)
+    )
+    effect = max((by_thing + by_rater) / (n * share * (1 - share)), 1.0)
+    stretch = scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level))
+    return float(n / effect / stretch**2)
+
+
+def rate_half_width(
+    things: int, members: int, per_thing: int, raters: int, level: float = 0.95
+) -> float:
+    """Return the expected half-width of the interval of a rate of .8.
+
+    Judgments of a thing are assumed to correlate by .1, judgments of a rater by .05.
+
+    Parameters
+    ----------
+    things, members
+        Number of things, and of members of a thing.
+    per_thing
+        Number of raters of a thing.
+    raters
+        Number of raters.
+    level
+        Level of the interval, in (0, 1).
+    """
+    judgments = things * members * per_thing
+    rest = 1 - ASSUMED_THING_CORRELATION - ASSUMED_RATER_CORRELATION
+    share = rest / judgments
+    share += ASSUMED_THING_CORRELATION / things + ASSUMED_RATER_CORRELATION / raters
+    variance = ASSUMED_SHARE * (1 - ASSUMED_SHARE) * share
+    return float(scipy.stats.norm.isf(tail(level))) * math.sqrt(variance)
