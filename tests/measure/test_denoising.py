@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from askew.errors import UnknownName, UsageError
+from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
 from askew.measure.denoising_networks import DenoisingNetwork, to_epsilon
 from tiny_pipelines import FAMILIES
@@ -99,6 +99,54 @@ def test_errors_agree_with_a_plain_loop(
     assert errors.shape == (2, 3, 3)
     np.testing.assert_allclose(errors, by_loop(pipe, latents, noise), rtol=2e-4, atol=1e-6)
     assert np.ptp(errors[:, :, :2], axis=1).min() > 0  # the text matters
+
+
+@pytest.mark.parametrize("limit", [3, 0])
+def test_the_batch_is_halved_when_memory_runs_out(
+    limit: int,
+    plain: Any,
+    latents: torch.Tensor,
+    noise: torch.Tensor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = class_errors(plain, latents, PROMPTS, AT, noise)
+    denoiser = Denoiser(plain, PROMPTS, batch_size=16)
+    evaluate = denoiser._network.noise_in
+    sizes: list[int] = []
+
+    def limited(clean: torch.Tensor, *others: Any) -> torch.Tensor:
+        sizes.append(len(clean))
+        if len(clean) > limit:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return evaluate(clean, *others)
+
+    monkeypatch.setattr(denoiser._network, "noise_in", limited)
+    if not limit:
+        with pytest.raises(ModelError, match="not enough memory on cpu for one evaluation"):
+            denoiser.errors(latents, AT, noise)
+        return
+    errors = denoiser.errors(latents, AT, noise)
+    assert sizes == [16, 8, 4, *[2] * 9]
+    np.testing.assert_allclose(errors, wanted, rtol=1e-5)
+
+
+def test_classes_share_the_transfer_of_an_image_and_a_sample(
+    plain: Any, latents: torch.Tensor, noise: torch.Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denoiser = Denoiser(plain, PROMPTS)
+    transferred: list[tuple[int, ...]] = []
+    transfer = torch.Tensor.to
+
+    def counted(tensor: torch.Tensor, *where: Any, **more: Any) -> torch.Tensor:
+        if where == (denoiser.pipe._execution_device,) and tensor.ndim == 4:
+            transferred.append(tuple(tensor.shape))
+        return transfer(tensor, *where, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.Tensor, "to", counted)
+        denoiser.errors(latents, AT, noise)
+    pairs = len(latents) * len(AT)
+    assert transferred[:2] == [(pairs, *SHAPE)] * 2
 
 
 def test_at_pure_noise_all_classes_have_equal_errors_in_v_prediction(

@@ -157,6 +157,16 @@ def test_the_global_generators_are_left_as_they_were(tiny: Saved) -> None:
     assert "step" not in vars(tiny_model.pipeline.scheduler)
 
 
+@pytest.mark.parametrize("family", families())
+def test_rounding_on_the_device_gives_equal_images(
+    family: str, tiny: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_model = model(tiny, family, **SETTINGS.get(family, {}))
+    images = arrays(tiny_model.generate(REQUESTS[:2]))
+    monkeypatch.setattr(diffusers_model, "LEFT_ON_DEVICE", frozenset())
+    assert np.array_equal(arrays(tiny_model.generate(REQUESTS[:2])), images)
+
+
 class MemoryHungryPipeline:
     """A pipeline that runs out of memory with more than `limit` prompts at once."""
 

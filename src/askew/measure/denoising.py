@@ -7,6 +7,7 @@ al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream"
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +20,8 @@ from torch import Tensor
 
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.denoising_networks import Conditions, network_of
-from askew.models.device import overflow_safe
+from askew.models.device import free_memory, overflow_safe
+from askew.models.hub import is_out_of_memory
 from askew.store.imagefile import as_rgb
 
 Errors = NDArray[np.float32]
@@ -122,6 +124,15 @@ def class_errors(
     return denoiser.errors(denoiser.latents(images_or_latents), timesteps, noise)
 
 
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """Latents of images, timesteps, and noise by image and sample, in main memory."""
+
+    latents: Tensor
+    steps: Tensor
+    noises: Tensor
+
+
 class Denoiser:
     """A pipeline's network with texts that are encoded once.
 
@@ -187,7 +198,8 @@ class Denoiser:
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
         """Return errors (images, classes, samples).
 
-        The network is evaluated for each image, sample and class, in this order, in batches.
+        The network is evaluated for each image, sample and class, in this order, in batches. When
+        memory runs out, the batch is halved and repeated.
 
         Parameters
         ----------
@@ -198,18 +210,48 @@ class Denoiser:
         """
         noises = torch.as_tensor(noise, dtype=torch.float32)
         self._check_samples(latents, timesteps, noises)
-        steps = torch.tensor(list(timesteps))
-        shape = (len(latents), len(steps), len(self.prompts))
-        errors = np.empty(math.prod(shape), dtype=np.float32)
-        for start in range(0, len(errors), self._batch_size):
-            batch = np.arange(start, min(start + self._batch_size, len(errors)))
-            i, j, k = (torch.from_numpy(index) for index in np.unravel_index(batch, shape))
-            errors[batch] = self._batch_errors(latents[i], steps[j], noises[i, j], k)
+        inputs = _Inputs(latents=latents, steps=torch.tensor(list(timesteps)), noises=noises)
+        shape = (len(latents), len(inputs.steps), len(self.prompts))
+        total = math.prod(shape)
+        parts: list[Tensor] = []
+        start = 0
+        while start < total:
+            batch = np.arange(start, min(start + self._batch_size, total))
+            part = self._batch_if_memory_suffices(inputs, batch, shape)
+            if part is None:
+                self._halve_batch(len(batch))
+            else:
+                parts.append(part)
+                start += len(batch)
+        # a transfer waits for the GPU, so there is one for all batches
+        errors: Errors = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
         if not np.isfinite(errors).all():
             raise ModelError(
                 "the model's noise is not a finite number for some images; try -M dtype=float32"
             )
         return np.ascontiguousarray(errors.reshape(shape).transpose(0, 2, 1))
+
+    def _batch_if_memory_suffices(
+        self, inputs: "_Inputs", batch: NDArray[np.intp], shape: tuple[int, int, int]
+    ) -> Tensor | None:
+        """Return the errors of a batch; None if memory runs out."""
+        try:
+            return self._batch_errors(inputs, *np.unravel_index(batch, shape))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        return None
+
+    def _halve_batch(self, size: int) -> None:
+        """Halve the batch after a batch of this size needed too much memory."""
+        device = self.pipe._execution_device
+        if size == 1:
+            raise ModelError(
+                f"there is not enough memory on {device} for one evaluation of the model. Use "
+                "-M offload=model on a GPU, or -M dtype=bfloat16"
+            )
+        self._batch_size = size // 2
+        free_memory(device)
 
     def _check_samples(self, latents: Tensor, timesteps: Sequence[int], noise: Tensor) -> None:
         expected = (len(latents), len(timesteps), *latents.shape[1:])
@@ -221,17 +263,28 @@ class Denoiser:
             raise UsageError(f"timesteps must be 0 to {self.total - 1}, as the model was trained")
 
     def _batch_errors(
-        self, latents: Tensor, steps: Tensor, noise: Tensor, classes: Tensor
-    ) -> NDArray[np.float32]:
-        """Return the mean error of each row."""
+        self,
+        inputs: "_Inputs",
+        images: NDArray[np.intp],
+        samples: NDArray[np.intp],
+        classes: NDArray[np.intp],
+    ) -> Tensor:
+        """Return the mean error of each row, on the device.
+
+        Rows of several classes share an image and a sample, which are transferred once.
+        """
         device = self.pipe._execution_device
-        clean = latents.to(device)
-        steps = steps.to(device)
-        noise = noise.to(device)
-        conditions = tuple(part[classes.to(part.device)] for part in self._conditions)
+        places = images * len(inputs.steps) + samples
+        distinct, rows = np.unique(places, return_inverse=True)
+        image, sample = (torch.from_numpy(part) for part in np.divmod(distinct, len(inputs.steps)))
+        row = torch.from_numpy(rows).to(device)
+        clean = inputs.latents[image].to(device)[row]
+        noise = inputs.noises[image, sample].to(device)[row]
+        steps = inputs.steps[sample].to(device)[row]
+        numbers = torch.from_numpy(classes)
+        conditions = tuple(part[numbers.to(part.device)] for part in self._conditions)
         guess = self._network.noise_in(clean, noise, steps, conditions)
-        loss = self._loss(guess, noise, reduction="none").mean(dim=(1, 2, 3))
-        return np.asarray(loss.cpu().numpy())
+        return self._loss(guess, noise, reduction="none").mean(dim=(1, 2, 3))
 
     @cached_property
     def _conditions(self) -> Conditions:

@@ -1,5 +1,6 @@
 """Devices and number formats of networks, chosen for the machine unless the user names them."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -70,6 +71,13 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 def dtype_name(dtype: torch.dtype) -> str:
     """Return the name of a number format, as `choose_dtype` takes it."""
     return str(dtype).removeprefix("torch.")
+
+
+def free_memory(device: torch.device) -> None:
+    """Free the memory of a failed call on a device."""
+    gc.collect()
+    if device.type in ("cuda", "mps"):
+        getattr(torch, device.type).empty_cache()
 
 
 @contextmanager

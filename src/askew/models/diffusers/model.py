@@ -4,7 +4,6 @@ Each image has its own random generator, for its initial noise and for noise tha
 later.
 """
 
-import gc
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from PIL import Image
 
 from askew.errors import ModelError, UsageError
 from askew.models.base import EditRequest, Request, Setting, report_images
-from askew.models.device import AUTO, dtype_name
+from askew.models.device import AUTO, dtype_name, free_memory
 from askew.models.diffusers.adapters import Adapters
 from askew.models.diffusers.loading import CLIP, DeviceSetup, all_sources, load
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
@@ -70,6 +69,12 @@ BATCHED = frozenset(
     )
 )
 """Pipelines whose images do not depend on their batch. Others make one image at a time."""
+
+LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
+"""Pipelines whose images are rounded on their device, which transfers a quarter of the bytes.
+
+Kandinsky's decoder returns tensors that are not scaled to [0, 1].
+"""
 
 """Tokenizer of text encoders that read 77 tokens only."""
 
@@ -171,9 +176,7 @@ class PipelineMaker(ABC, Generic[R]):
                 f"{self.name}: {self.smaller}"
             )
         self._at_once = size // 2
-        gc.collect()
-        if self.place.device.type in ("cuda", "mps"):
-            getattr(torch, self.place.device.type).empty_cache()
+        free_memory(self.place.device)
 
     def _call(self, requests: Sequence[R]) -> list[ImageOrMissing]:
         """Call the pipeline once.
@@ -192,7 +195,8 @@ class PipelineMaker(ABC, Generic[R]):
             self._watched(requests),
         ):
             prompts = [request.prompt for request in requests]
-            arguments = call_arguments(self._class, prompts, generators, call.settings)
+            kind = "pt" if self._class.__name__ in LEFT_ON_DEVICE else "np"
+            arguments = call_arguments(self._class, prompts, generators, call.settings, kind)
             output = pipeline(**arguments, **call.others)
         if stray.used and len(requests) > 1:
             self._at_once = 1
@@ -461,16 +465,33 @@ def pictures(output: Any, count: int) -> list[ImageOrMissing]:
     images = getattr(output, "images", None)
     if images is None or len(images) != count:
         raise ModelError(f"the pipeline returned {type(output).__name__} instead of {count} images")
+    if isinstance(images, torch.Tensor):
+        images = _rounded(images)
     hidden: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
     return [
         _checked_image(image, is_hidden) for image, is_hidden in zip(images, hidden, strict=True)
     ]
 
 
+def _rounded(images: torch.Tensor) -> list[NDArray[np.uint8] | None]:
+    """Return images (images, channels, height, width) in [0, 1] with 8 bits per channel.
+
+    They are rounded on their device. An image with values that are not finite is None.
+    """
+    finite = torch.isfinite(images).flatten(start_dim=1).all(dim=1).tolist()
+    scaled = (images.float().clamp(0, 1) * 255).round().to(torch.uint8)
+    pixels = scaled.permute(0, 2, 3, 1).cpu().numpy()
+    return [image if is_finite else None for image, is_finite in zip(pixels, finite, strict=True)]
+
+
 def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
     """Return an image or array as an RGB image, or the reason why it cannot be used."""
     if is_hidden:
         return Missing("blank_image", HIDDEN)
+    if image is None:
+        return Missing("blank_image", NOT_A_NUMBER)
+    if isinstance(image, np.ndarray) and image.dtype == np.uint8:
+        image = Image.fromarray(image.squeeze())
     if not isinstance(image, Image.Image):
         values: NDArray[np.float32] = np.asarray(image, dtype=np.float32)
         if not np.isfinite(values).all():

@@ -164,10 +164,11 @@ def call_arguments(
     prompts: Sequence[str],
     generators: Sequence[torch.Generator],
     settings: Mapping[str, Setting],
+    output: str = "np",
 ) -> dict[str, Any]:
     """Return the arguments of a call that makes an image of each prompt.
 
-    The call returns arrays of numbers in [0, 1].
+    The call returns numbers in [0, 1], as arrays ("np") or as a tensor on its device ("pt").
     """
     known = _signature(family)
     negative = {
@@ -183,7 +184,7 @@ def call_arguments(
         "prompt": list(prompts),
         **settings,
         **negative,
-        "output_type": "np",
+        "output_type": output,
         "generator": call_generators,
     }
     return {name: value for name, value in arguments.items() if name in known}
