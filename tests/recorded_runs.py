@@ -289,7 +289,7 @@ def audit_labels(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="audit")
+@recorded(counted="audit", is_slow=True)
 def audit_two_instruments(workplace: Workplace, run: Path) -> Path:
     askew.audit(
         model=f"folder/{workplace.drawings()}",
@@ -383,7 +383,7 @@ def interact_occupations(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded()
+@recorded(is_slow=True)
 def interact_open(workplace: Workplace, run: Path) -> Path:
     askew.interact(
         CHEF,

@@ -129,6 +129,7 @@ def test_maps_use_the_model_and_the_vqa_of_a_preset() -> None:
     assert plan_fields({"preset": None, "offload": False}) == {}
 
 
+@pytest.mark.slow
 def test_a_preset_on_the_command_line_of_searches(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

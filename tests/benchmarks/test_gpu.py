@@ -21,6 +21,7 @@ def test_tiny_networks_on_a_cpu_fill_all_tables(
         assert f"| {name}" in printed
 
 
+@pytest.mark.slow
 def test_one_pipeline_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gpu.main(["--tiny", "--only", "SD 1.5", "--folder", str(tmp_path)])
     (line,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("| SD 1.5")]

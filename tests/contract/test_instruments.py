@@ -93,7 +93,7 @@ def test_every_registered_instrument_has_a_case() -> None:
     assert set(registry.providers("embedder")) == set(EMBEDDERS)
 
 
-@pytest.mark.parametrize("name", VQAS)
+@pytest.mark.parametrize("name", quick_only([name for name in VQAS if name != "faces"], VQAS))
 def test_answers_have_the_shape_of_the_questions(
     name: str, drawn_folder: Path, pictures: list[Picture]
 ) -> None:

@@ -20,6 +20,7 @@ from askew.mitigations.iti_gen import encode_tokens, encoder_digest
 from askew.mitigations.steering import Steering
 from askew.models.base import Model, Request
 from askew.types import Missing
+from slow_cases import quick_only
 
 NURSE = "a photo of a nurse"
 EVEN = {"gender": {"male": 0.5, "female": 0.5}}
@@ -42,9 +43,6 @@ CASES: dict[str, Mapping[str, object]] = {
     "negative-prompt": {"words": "a female person"},
     "prompts": {"targets": EVEN, "policies": [{"prompt": NURSE, "parts": PARTS}]},
 }
-SIMILAR = {"entanglement", "fair-diffusion", "guidance", "intermit", "negative-prompt"}
-"""Techniques that steer or rewrite as `cads`, `iti-gen` and `prompts` do. Their images are tested in slow tests."""
-
 REQUESTS = [Request(NURSE, seed, number) for number, seed in enumerate((5, 2**62))]
 
 
@@ -96,7 +94,7 @@ def test_the_file_contains_the_complete_mitigation(name: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in SIMILAR else ()) for name in CASES],
+    quick_only(["cads"], CASES),
 )
 def test_images_depend_on_the_request_only_and_differ_from_plain_ones(
     name: str, plain: Model, untouched: list[Image.Image | Missing]

@@ -237,7 +237,8 @@ def test_wrong_usage_gives_a_clear_error(
 def test_runs_are_compared_on_the_prompts_that_they_share(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    more = audit(runs[1].parent / "more", 0.0, prompts=("a photo of a nurse", PROMPT))
+    prompts = ("a photo of a nurse", PROMPT)
+    more = audit(runs[1].parent / "more", 0.0, "--embedder", "none", prompts=prompts)
     comparison = askew.compare(runs[0], more, output=tmp_path)
     assert {entry.prompt for entry in comparison.entries} == {PROMPT}
     (warning,) = comparison.warnings

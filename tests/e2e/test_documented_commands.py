@@ -93,7 +93,7 @@ def recorded(script: str, folder: Path, python: str = "true") -> list[list[str]]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_are_valid(page: Path, tmp_path: Path) -> None:
-    scripts = [block.script for block in blocks(page)] + list(inline(page))
+    scripts = [block.script for block in blocks(page)] + ["\n".join(inline(page))]
     calls = [call for script in scripts for call in recorded(script, tmp_path)]
     assert calls
     app = application()
@@ -105,7 +105,7 @@ def test_commands_are_valid(page: Path, tmp_path: Path) -> None:
 PLANNED = ("audit", "interact", "map", "mine", "edit", "classify", "mitigate", "rank")
 """Commands that have a dry run."""
 
-QUICK = {"README.md", "tutorial.md"}
+COUNTED = {"README.md", "tutorial.md"}
 """Pages whose commands are counted by the quick suite. Every page is parsed."""
 ELSEWHERE = re.compile(
     r"(diffusers|folder|transformers|clip|openai|study)/|--(preset|masks)|"
@@ -124,7 +124,7 @@ FILES = {
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(path, marks=() if path.name in QUICK else pytest.mark.slow) for path in PAGES],
+    [pytest.param(path, marks=() if path.name in COUNTED else pytest.mark.slow) for path in PAGES],
     ids=lambda page: page.name,
 )
 def test_commands_that_can_run_here_are_counted(

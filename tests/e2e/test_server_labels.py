@@ -80,6 +80,7 @@ def labeled(tmp_path: Path) -> tuple[str, list[str], list[str]]:
     return save_collection(folder, labeled_rows("who", truth)), truth, labels
 
 
+@pytest.mark.slow
 def test_planted_errors_are_recovered_and_shares_corrected(
     labeled: tuple[str, list[str], list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

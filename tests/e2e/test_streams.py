@@ -129,6 +129,7 @@ def test_a_reader_that_closes_before_the_answer_is_not_an_error(
     assert whole(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "closed",
     [

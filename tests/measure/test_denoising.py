@@ -255,8 +255,8 @@ def sana_velocity(pipe: Any, noisy: torch.Tensor, at: int, prompt: str) -> torch
     [
         ("stable-diffusion-3", sd3_velocity, 4),
         ("flux", flux_velocity, 1),
-        ("auraflow", auraflow_velocity, 4),
-        ("sana", sana_velocity, 4),
+        pytest.param("auraflow", auraflow_velocity, 4, marks=pytest.mark.slow),
+        pytest.param("sana", sana_velocity, 4, marks=pytest.mark.slow),
     ],
 )
 def test_flow_matching_errors_agree_with_a_plain_loop(

@@ -57,7 +57,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: str(write(root / name)) for name, write in tiny_networks.WRITERS.items()}
 
 
-@pytest.fixture(scope="module", params=quick_only(["blip", "qwen"], tiny_networks.WRITERS))
+@pytest.fixture(scope="module", params=quick_only(["qwen"], tiny_networks.WRITERS))
 def network(request: pytest.FixtureRequest, folders: dict[str, str]) -> str:
     return folders[request.param]
 

@@ -58,7 +58,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", quick_only(["audit", "map"], COMMANDS))
+@pytest.mark.parametrize("command", quick_only(["map"], COMMANDS))
 def test_a_finished_run_is_shown_without_importing_heavy_packages(
     command: str, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:

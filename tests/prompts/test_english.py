@@ -136,14 +136,15 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("words", [(3, 8), pytest.param((4, 12), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(3, 8), (4, 12)])
 def test_random_prompts_state_all_values_of_an_axis_about_equally_often(
     words: tuple[int, int],
 ) -> None:
     writer = LexiconWriter()
     texts = [
         text
-        for seed in range(3)
+        for seed in range(4)
         for text in writer.write("random prompts", "", 300, seed=seed, topic="people", words=words)
     ]
     for axis, patterns in VALUES.items():

@@ -143,6 +143,7 @@ def test_a_search_by_learned_scores_is_robust_to_noise() -> None:
     assert means["learned"] < means["random"] - 0.3
 
 
+@pytest.mark.slow
 def test_a_search_by_learned_scores_keeps_its_budget_without_repetition() -> None:
     measure = partial(by_luck, 0)
     group = evolve(LexiconWriter(), one_by_one(measure), LEARNED, seeds, word_effects)
