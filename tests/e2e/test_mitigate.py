@@ -150,10 +150,12 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
         run=tmp_path / "run",
     )
     page = result.report.read_text(encoding="utf-8")
-    assert all(f"“{prompt}”: columns have equal seeds" in page for prompt in prompts)
+    assert all(
+        f"“{prompt}”: the images of a column have the same seed" in page for prompt in prompts
+    )
     for technique in result.findings.techniques:
         assert f"% of {technique.axes[0].followed.n}" in page
-    bars = page.split("Images of equal seeds")[0]
+    bars = page.split("Images with the same seeds")[0]
     assert all(prompt in bars for prompt in prompts)
 
 

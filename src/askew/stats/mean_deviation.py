@@ -1,4 +1,4 @@
-"""Change of the mean deviation of several axes between two image sets of equal seeds.
+"""Change of the mean deviation of several axes between two image sets that have the same seeds.
 
 Axes are labeled in the same images, so their deviations are associated. The standard error is that
 of bootstrap samples of the seeds, in which the images before and after a seed stay together, with

@@ -1,4 +1,4 @@
-"""Tests of an endless series of models, each compared with the first one on images of equal seeds.
+"""Tests of an endless series of models. Each is compared with the first on images with the same seeds.
 
 If a model is as biased as the first, either order of the two labels of a pair is equally likely.
 Each model of the series is tested at a smaller level, and all levels together add up to the level

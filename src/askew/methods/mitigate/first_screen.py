@@ -130,5 +130,5 @@ def _before_and_after(
         yield b.SortedImages(
             f"Held-out images, sorted by {axis_label(targets[0])} label",
             tuple(columns),
-            f"{shown}, with equal seeds; counts are of all images.",
+            f"{shown}, with the same seeds. The counts include all images.",
         )

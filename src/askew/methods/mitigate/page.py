@@ -99,7 +99,7 @@ def _sections(findings: MitigationFindings, media: Media) -> tuple[b.Section, ..
         b.Section("All axes together", overall_chart(findings.techniques)),
         b.Section("Side effects", map(_side_effects, findings.techniques)),
         b.Section("Shares before and after", (*of_targets, monitored), screen=False),
-        b.Section("Images of equal seeds", _images(findings, media), screen=False),
+        b.Section("Images with the same seeds", _images(findings, media), screen=False),
         b.Section("Changes in numbers", map(_deviations, findings.techniques), screen=False),
         b.Section("Predicted and measured deviations", _predicted(findings), screen=False),
         b.Section("Mitigation files", files, screen=False),
@@ -227,7 +227,7 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the images of each prompt in columns of equal seeds; further prompts are folded."""
+    """Yield the images of each prompt in columns, one seed each; further prompts are folded."""
     most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
     for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
@@ -235,7 +235,7 @@ def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
             for image_set in findings.sets
             if image_set.prompt == prompt.text
         )
-        caption = f"{quote(prompt.text, 100)}: columns have equal seeds"
+        caption = f"{quote(prompt.text, 100)}: the images of a column have the same seed"
         grid = b.PictureGrid(caption, rows, aligned=True)
         yield b.Details(caption, (grid,)) if place else grid
 

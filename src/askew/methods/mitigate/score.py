@@ -223,7 +223,7 @@ def paired(
     Parameters
     ----------
     after, before
-        Answers about images of equal seeds. Answers that are not in `values` are left out.
+        Answers about images that have the same seeds. Answers that are not in `values` are left out.
     values
         Values, with a column for each.
 

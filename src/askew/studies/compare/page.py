@@ -333,7 +333,7 @@ class ComparisonView:
                 yield b.Details(_place_label(place), blocks)
 
     def pictures(self, place: Place, most: int) -> b.PictureGrid:
-        """Return an image set in all runs. Images of equal seeds are aligned.
+        """Return an image set in all runs. Images that have the same seed are aligned.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     Parameters
     ----------
     paired
-        True if images of equal seeds are pairs.
+        True if images that have the same seed form pairs.
     has_concepts
         True if MAD and CAS are compared.
     over_prompts
@@ -422,21 +422,21 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     difference = (
         "Difference",
         "The bias-corrected score of the second run minus the bias-corrected score of the first "
-        "run. On each axis one test of the shares decides whether two runs differ. The tests of all "
-        "axes are one family. Verdicts of the separate runs are in their reports. Each other score "
-        "is a separate family of tests.",
+        "run. On each axis, one test of the shares decides whether two runs differ. The tests of all "
+        "axes are corrected together, and the tests of each other score separately. The reports of "
+        "the runs contain their own verdicts.",
     )
     between = (
         SCORE_NAMES[RUN_DISTANCE],
-        "The share of images that would have to change their value, so that both runs have the same "
-        "shares. On an ordinal axis a change counts by the number of steps.",
+        "The share of images that would have to change their value to make the shares of both runs "
+        "equal. On an ordinal axis, a change counts by the number of steps.",
     )
     terms = [difference, between]
     if paired:
         seed = (
             "Same seed",
-            "Image 7 of a prompt starts from the same seed in all runs. askew compares images of "
-            "equal seeds in pairs, so random differences between seeds matter less.",
+            "Image 7 of a prompt starts from the same seed in all runs. askew compares images that have "
+            "the same seed in pairs, so random differences between seeds matter less.",
         )
         terms.insert(0, seed)
     limit = "Less bias is not better in itself. Which shares are right depends on the use."
@@ -453,28 +453,29 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
 
 INTERVALS = "The intervals of both scores are combined (MOVER; Newcombe's tenth method for shares). {errors}"
 P_VALUES = (
-    "Shares: {shares}, by Pearson's statistic of both runs and its mid-p. Other scores: {others}, and "
+    "Shares: {shares}, with Pearson's statistic of both runs and the mid-p. Other scores: {others}, and "
     "p = (1 + draws at least as far from zero) ⁄ (1 + draws)."
 )
 Q_VALUES = (
     "q",
-    "The tests of all image sets and axes are corrected by Benjamini-Hochberg. The q of a share is "
-    "never below that of its axis, and is corrected by Holm over its values.",
+    "The tests of all image sets and axes are corrected together (Benjamini-Hochberg). The q of a share "
+    "is also corrected for the values of its axis (Holm), and is never below the q of the axis.",
 )
 
 TOGETHER = (
     "All prompts together",
-    "The mean of the shares of all prompts, weighted by their numbers of images, from six prompts. All "
-    "images of a prompt are exchanged between the runs together, with the images of equal seeds. So "
-    "prompts that differ in both directions do not make a difference.",
+    "The mean of the shares of all prompts, weighted by their numbers of images, for six or more "
+    "prompts. The permutation test swaps all images of a prompt between the runs together, with the "
+    "images that have the same seed. So differences in opposite directions cancel.",
 )
 
 
 def _method_of_pairs() -> list[skeleton.Named]:
     errors = "They account for the correlation of the errors over pairs of images."
     p = P_VALUES.format(
-        shares="the two images of each pair are exchanged at random (of two values, McNemar's test)",
-        others="the same exchange",
+        shares="a permutation test, which swaps the two images of random pairs (for two values: McNemar's "
+        "test)",
+        others="the same permutations",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]
 
@@ -482,7 +483,8 @@ def _method_of_pairs() -> list[skeleton.Named]:
 def _method_of_independent_sets() -> list[skeleton.Named]:
     errors = "The sets are independent samples."
     p = P_VALUES.format(
-        shares="the images are assigned to both runs at random (of two values, Fisher's test)",
-        others="the same assignment",
+        shares="a permutation test, which assigns the images to the runs at random (for two values: "
+        "Fisher's test)",
+        others="the same permutations",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]

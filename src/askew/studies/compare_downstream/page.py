@@ -311,12 +311,12 @@ def _reading(is_paired: bool) -> b.Section:
         (
             "Difference",
             "The score of the second run minus the score of the first run. All tests of the "
-            "comparison are one family. Verdicts of the separate runs are in their reports.",
+            "comparison are corrected together. The reports of the runs contain their own verdicts.",
         ),
         (
             "Same input images",
-            "Images are pairs if one run has all input images of the other run, by the content of "
-            "the files. The decisions about an image, and all its edits, stay together.",
+            "Images form pairs if all input images of one run are also input images of the other run, "
+            "by the content of their files. The decisions about an image, and all its edits, stay together.",
         ),
     )
     exchange = "The images of a group are assigned to the runs at random."
@@ -328,8 +328,8 @@ def _reading(is_paired: bool) -> b.Section:
     method = (
         (
             "Intervals",
-            "Wilson intervals at the effective number of images are combined (MOVER), of pairs with "
-            "the correlation of their errors. Skin tone: bootstrap over input images.",
+            "Wilson intervals with the effective number of images are combined (MOVER). For pairs, the "
+            "correlation of the errors is included. Skin tone: bootstrap over input images.",
         ),
         ("p", exchange),
         ("q", "Benjamini-Hochberg over all tests of the comparison."),

@@ -51,7 +51,7 @@ class CheckpointChange:
 
 
 def axis_changes(first: AuditResult, now: AuditResult) -> list[CheckpointChange]:
-    """Compare the labels of two checkpoints on images of equal seeds.
+    """Compare the labels of two checkpoints on images with the same seeds.
 
     Each value is tested on each prompt, and on all prompts together.
 
