@@ -221,9 +221,9 @@ class Method(Generic[P, G, F, R_co]):
         with opened_run(plan, folder, store, **options) as live, remember_facts({}) as facts:
             gathered = self.gather(plan, live)
             live.settle()
-            live.warn(*live.server_sentences())
             live.warn(*refusal_warnings(gathered.sets))
             live.warn(*missing_image_warnings(gathered.sets), *copy_warnings(gathered.sets))
+            live.warn(*live.server_sentences())
             scored = self.score(plan, gathered, self._head(plan, gathered, live, started))
             live.claim()
             findings.write(scored, folder / RESULTS_FILE)

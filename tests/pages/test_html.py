@@ -281,3 +281,14 @@ def test_numbers_of_a_narrow_graph_cover_no_name() -> None:
                 y,
                 text,
             )
+
+
+def test_of_many_warnings_the_first_two_are_open() -> None:
+    warnings = tuple(f"warning {k}" for k in range(5))
+    source = shown(Paragraph("Text."), warnings=warnings)
+    box = source[source.index('class="warnings"') :].partition("</div>")[0]
+    opened, _, folded = box.partition("<details>")
+    assert [text in opened for text in warnings] == [True, True, False, False, False]
+    assert "<summary>3 more warnings</summary>" in folded
+    assert all(text in folded for text in warnings[2:])
+    assert "more warning" not in shown(Paragraph("Text."), warnings=warnings[:2])

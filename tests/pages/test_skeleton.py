@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from askew.findings import FORMAT, Environment, Head, Identity, Instruments, PictureSet
-from askew.pages import skeleton
+from askew.pages import html, skeleton, terminal
 from askew.pages.blocks import CodeBlock, DefinitionList, Details, Paragraph, Section, Table
 from askew.plan import RunPlan
 
@@ -124,3 +126,18 @@ def test_a_run_can_be_repeated_from_its_page() -> None:
 @pytest.mark.parametrize(("lost", "lines"), [({}, 1), ({"error": 2}, 2)])
 def test_notes_count_missing_images(lost: dict[str, int], lines: int) -> None:
     assert len(skeleton.notes(head(pictures(4, **lost)))) == lines
+
+
+def test_sentences_about_missing_data_are_on_the_page_once_and_in_the_terminal() -> None:
+    page = skeleton.page(
+        head(pictures(4, "gender", refused=2)),
+        skeleton.Heading("askew audit", "title", "answer"),
+        (),
+        reading=Section("How to read this", ()),
+        notes=("A note.",),
+        uneven=("Uneven.",),
+    )
+    assert html.page(page).count("Uneven.") == 1
+    screen = StringIO()
+    Console(file=screen, width=80).print(terminal.screen(page, 80))
+    assert screen.getvalue().count("Uneven.") == 1

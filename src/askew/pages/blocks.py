@@ -1028,6 +1028,8 @@ class Page:
         Warnings of the run.
     notes : tuple of str
         Remarks that a reader needs.
+    screen_notes : tuple of str
+        Remarks for a terminal, which does not show the section that contains them.
     detail : str
         One sentence below the headline: certainty and power, or the second result.
     version : str
@@ -1044,6 +1046,7 @@ class Page:
     first: FirstScreen | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    screen_notes: tuple[str, ...] = ()
     detail: str = ""
     version: str = ""
     limits: str = ""

@@ -44,6 +44,9 @@ from askew.pages.media import ImageLink, PageLinks, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
+SHOWN_WARNINGS = 2
+"""Number of warnings that are open, so that many of them do not push the chart off the screen."""
+
 LONG_HEADLINE = 110
 LONG = 26
 """Lengths from which a headline is smaller and a column breaks lines."""
@@ -185,8 +188,17 @@ def _header(document: Page, top: str) -> Markup:
 
 def _warnings(warnings: Sequence[str]) -> Markup:
     title = "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    items = tag("ul", *(tag("li", warning) for warning in warnings))
-    return tag("div", tag("strong", title), items, class_="warnings", role="note")
+    shown = warnings[:SHOWN_WARNINGS]
+    rest = warnings[SHOWN_WARNINGS:]
+    fold = None
+    if rest:
+        summary = tag("summary", f"{words.plural(len(rest), 'more warning')}")
+        fold = tag("details", summary, _listed(rest))
+    return tag("div", tag("strong", title), _listed(shown), fold, class_="warnings", role="note")
+
+
+def _listed(warnings: Sequence[str]) -> Markup:
+    return tag("ul", *(tag("li", warning) for warning in warnings))
 
 
 def _anchors(shown: Iterable[Block]) -> Iterator[str]:

@@ -72,7 +72,9 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
         if section.screen:
             parts += _blocks(section)
     parts.append(UnbrokenText())
-    parts += [UnbrokenText(words.clean(note), style="dim") for note in page.notes]
+    parts += [
+        UnbrokenText(words.clean(note), style="dim") for note in (*page.notes, *page.screen_notes)
+    ]
     shown = page.warnings[:WARNINGS]
     parts += [UnbrokenText(f"Warning: {words.clean(warning)}") for warning in shown]
     rest = len(page.warnings) - len(shown)

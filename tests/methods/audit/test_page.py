@@ -394,3 +394,14 @@ def test_pages_fit_the_window_and_fetch_no_files(
     shown: list[tuple[str, int]], written: Callable[[str], str], tmp_path: Path
 ) -> None:
     browser.sound([(written(name), width) for name, width in shown], tmp_path)
+
+
+def test_a_column_without_content_is_left_out() -> None:
+    columns = {}
+    for case in ("one prompt", "all missing"):
+        shown = page(audit_findings(CASES[case]()), Drawn())
+        charts = [block for block in blocks(shown.sections) if isinstance(block, IntervalChart)]
+        (mad,) = [chart for chart in charts if chart.name == "MAD"]
+        columns[case] = (mad.more, {row.more for row in mad.rows})
+    assert columns["one prompt"][0] == ("most similar to",)
+    assert columns["all missing"] == ((), {()})

@@ -49,13 +49,14 @@ def test_a_rate_that_differs_is_reported() -> None:
     assert text is not None
     assert text.startswith(
         "Gender: pictures of “a photo of a nurse” are missing more often for female (14 of 48) "
-        "than for initial (1 of 48)"
+        "than for the baseline images (1 of 48)"
     )
 
 
 def test_missing_images_of_only_the_baseline_are_reported() -> None:
     (entry,) = missing_pictures({NURSE: gender((0, 24), (0, 24), (10, 23))}, SCORING)
-    assert "more often for initial (10 of 23) than for male (0 of 24)" in (sentence(entry) or "")
+    expected = "more often for the baseline images (10 of 23) than for male (0 of 24)"
+    assert expected in (sentence(entry) or "")
 
 
 def test_a_difference_expected_by_chance_is_not_reported() -> None:
@@ -69,7 +70,7 @@ def test_a_condition_is_compared_with_the_baseline_images() -> None:
     (entry,) = missing_pictures({NURSE: sets}, SCORING)
     assert entry.counts == {"initial": MissingCount(1, 48), "controlled": MissingCount(14, 48)}
     assert entry.p == pytest.approx(fisher_exact([[1, 47], [14, 34]]).pvalue, rel=1)
-    assert "more often for controlled (14 of 48) than for initial (1 of 48)" in (
+    assert "more often for controlled (14 of 48) than for the baseline images (1 of 48)" in (
         sentence(entry) or ""
     )
 

@@ -50,7 +50,7 @@ def test_shares_of_rewritten_and_of_given_prompts_are_apart() -> None:
     assert entry.shares_verbatim["female"].value == pytest.approx(7 / 24)
     exact = fisher_exact([[11, 1], [7, 17]]).pvalue
     assert entry.difference.p < exact < 0.01
-    assert "92 % female (n = 12)" in " ".join(rewriting_sentences([entry]))
+    assert "92 % female (12 images)" in " ".join(rewriting_sentences([entry]))
 
 
 def test_added_values_are_tested_against_the_reference() -> None:

@@ -285,12 +285,13 @@ class AuditView:
                         link=f"{entry.prompt} {name}",
                     )
                 )
+        is_determined = any(row.more != (None,) for row in rows)
         return b.IntervalChart(
             "Concept association by axis (MAD): difference in similarity to the counterfactuals",
             heading="Axis",
-            rows=tuple(rows),
+            rows=tuple(rows if is_determined else (replace(row, more=()) for row in rows)),
             name="MAD",
-            more=("most similar to",),
+            more=("most similar to",) if is_determined else (),
         )
 
     def differences(self) -> Iterator[b.Block]:

@@ -329,7 +329,7 @@ def _share_words(shares: Mapping[str, E]) -> str:
         return "no labeled image"
     images = next(iter(known.values())).n or 0
     words = [f"{percent(share.value)} {value}" for value, share in known.items() if share.value]
-    return f"{', '.join(words)} (n = {images})"
+    return f"{', '.join(words)} ({plural(images, 'image')})"
 
 
 def _tested(score: E) -> b.Content:

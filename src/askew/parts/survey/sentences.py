@@ -285,7 +285,8 @@ def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
 
 def _missing_of(entry: MissingPictures, value: str) -> str:
     count = entry.counts[value]
-    return f"{shorten(value, 40)} ({count.missing} of {count.planned})"
+    name = "the baseline images" if value == "initial" else shorten(value, 40)
+    return f"{name} ({count.missing} of {count.planned})"
 
 
 def tests(score: Estimate) -> str:
