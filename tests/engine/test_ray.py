@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -176,32 +175,3 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
         if table == "pictures":
             keys += [row[0] for row in rows]
     assert len(keys) == len(set(keys)) > 4 * 64
-
-
-def test_a_killed_command_continues(tmp_path: Path) -> None:
-    """The command is killed while workers are busy. Ray ends with it, and the next one completes."""
-    options = ["--axes", "gender", "--images", "64", "--bootstrap-samples", "100"]
-    command = [
-        *(sys.executable, "-m", "askew", "audit", "a photo of a nurse", "a photo of a chef"),
-        *("--model", "studio/planted", *options, "--run", str(tmp_path / "ray" / "run")),
-        *("--store", str(tmp_path / "ray" / "store"), "--engine", "ray", "--workers", "2"),
-    ]
-    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    pictures = tmp_path / "ray" / "store" / "pictures"
-    while killed.poll() is None and len(list(pictures.glob("*/*"))) < 64:
-        time.sleep(0.05)
-    assert killed.poll() is None
-    killed.kill()
-    killed.wait()
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "raylet" not in done.stdout + done.stderr
-    askew.audit(
-        ["a photo of a nurse", "a photo of a chef"],
-        axes=["gender"],
-        model="studio/planted",
-        images=64,
-        bootstrap_samples=100,
-        run=tmp_path / "local" / "run",
-        store=tmp_path / "local" / "store",
-    )
-    assert findings(tmp_path / "local" / "run") == findings(tmp_path / "ray" / "run")

@@ -70,7 +70,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "mitigate": lambda **shared: askew.mitigate(
         "a photo of a nurse",
         axes="gender",
-        technique="prompts,intermit",
+        techniques="prompts,intermit",
         model="studio/planted",
         images=6,
         eval_images=8,
