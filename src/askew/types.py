@@ -9,6 +9,7 @@ from typing import Literal, TypeVar, dataclass_transform, get_args
 MissingReason = Literal[
     "no_person",
     "no_face",
+    "too_small",
     "several_people",
     "other_group",
     "refused",
@@ -37,6 +38,7 @@ REASON_TEXTS: Mapping[str, str] = {
     "copy": "identical to an earlier image",
     "other_group": "shows another group",
     "no_face": "no face detected",
+    "too_small": "face is too small",
     "not_asked": "not asked",
     "error": "an error occurred",
 }

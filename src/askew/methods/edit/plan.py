@@ -6,7 +6,6 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from askew.errors import UsageError
-from askew.measure.faces import installed
 from askew.models.base import Setting
 from askew.parts.sources.groups import paper_settings, planned_sources
 from askew.parts.survey.instruments import LABELS, is_studio
@@ -23,7 +22,7 @@ PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale
 EDIT_PROMPTS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
 """The paper's edit prompts: professions, by the name of their set."""
 
-Finder = Literal["faces", "studio", "none"]
+Finder = Literal["faces", "hog", "studio", "none"]
 Skin = Literal["rule", "geometry"]
 
 
@@ -52,8 +51,8 @@ class EditPlan(Plan):
         images.
     resize : int
         Width and height in pixels to which input images are cropped and resized. 0 keeps them.
-    landmarks : "faces", "studio" or "none"
-        Face detector.
+    landmarks : "faces", "hog", "studio" or "none"
+        Face detector: MTCNN (faces), dlib (hog), or the known position in drawings (studio).
     skin : "rule" or "geometry"
         Pixels that count as skin: the cheeks of a detected face (geometry), or all pixels of skin
         color in the image (rule), which may belong to walls and clothes.
@@ -123,8 +122,7 @@ def plan_editing(
     axes : sequence of str, optional
         Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
     landmarks : str, optional
-        Face detector. By default `studio` for images of the studio, and else `faces` if it is
-        installed.
+        Face detector. By default `studio` for images of the studio, and else `faces`.
     edit_args : mapping, optional
         Settings of the model while it edits. The paper's settings are the defaults.
     **settings : object
@@ -172,6 +170,4 @@ def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
 
 def _usual_finder(maker: str) -> Finder:
     """Return the face detector for images of a model or collection."""
-    if is_studio(maker):
-        return "studio"
-    return "faces" if installed() else "none"
+    return "studio" if is_studio(maker) else "faces"

