@@ -12,6 +12,7 @@ from askew.cli import run
 from pages.test_accessibility import SERIOUS, faults
 from pages.test_browser import CHROMIUM, SWITCHES, sound
 from recorded_runs import Workplace
+from served_models import served
 
 pytestmark = [
     pytest.mark.slow,
@@ -19,6 +20,9 @@ pytestmark = [
 ]
 
 MITIGATION = "mitigation"
+HOSTED = "hosted audit"
+UNTIL_DECIDED = "audit until decided"
+AUDIT = ("audit", "a photo of a nurse", "a photo of a chef", "--axes", "gender")
 RUNS = (
     "audit_planted",
     "audit_people",
@@ -32,6 +36,8 @@ RUNS = (
     "edit_groups",
     "classify_groups",
     MITIGATION,
+    HOSTED,
+    UNTIL_DECIDED,
     "compare_audits",
     "graphs",
 )
@@ -56,11 +62,33 @@ def mitigated(workplace: Workplace) -> Path:
     return folder
 
 
+def hosted_audit(workplace: Workplace) -> Path:
+    """Return the folder of an audit of a server that refuses and rewrites prompts: five warnings."""
+    folder = workplace.root / HOSTED
+    options = ["--images", "24", "--vqa", "studio", "--embedder", "studio", "--price", "0.02"]
+    with served("studio/planted", "refuse:female=0.4", "rewrite:smiling=0.5") as server:
+        model = ["--model", "openai/studio/planted", "--model-url", server.url]
+        assert run([*AUDIT, *options, *model, "--run", str(folder)]) == 0
+    return folder
+
+
+def audit_until_decided(workplace: Workplace) -> Path:
+    """Return the folder of an audit that adds images until a verdict is reached."""
+    folder = workplace.root / UNTIL_DECIDED
+    options = ["--model", "studio/planted", "--until", "decided", "--max-images", "24"]
+    assert run([*AUDIT, *options, "--run", str(folder)]) == 0
+    return folder
+
+
+MADE = {MITIGATION: mitigated, HOSTED: hosted_audit, UNTIL_DECIDED: audit_until_decided}
+"""Runs that no recorded numbers need."""
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_the_first_screen_has_the_chart_and_the_images(
     name: str, workplace: Workplace, tmp_path: Path
 ) -> None:
-    folder = mitigated(workplace) if name == MITIGATION else workplace.folder(name)
+    folder = MADE[name](workplace) if name in MADE else workplace.folder(name)
     (report,) = [folder / file for file in REPORTS if (folder / file).exists()]
     page = report.read_text(encoding="utf-8")
     assert len(page) < LARGEST

@@ -89,7 +89,7 @@ def test_a_graph_is_a_table_of_its_edges() -> None:
 def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_name() -> None:
     sentence = (
         "Female 17 % of 48 pictures, no more than chance gives (p = 0.64), then 83 % "
-        "(q < 0.001); as before. " * 3
+        "(q < 0.001); IS +0.25 [−0.20, +0.30] as before. " * 3
     )
     table = Table("c", ("what", "told"), (("one", sentence), (f"two {sentence}", "x")))
     for width in range(40, 120):
@@ -100,7 +100,8 @@ def test_no_line_ends_between_a_number_and_its_percent_sign_or_a_value_and_its_n
         assert "17 %" in text
         assert "p = 0.64" in text
         parts = re.split(r"\n|  +", text)
-        assert not [part for part in parts if re.match(r"%|[=<] ?\d|0\.\d", part)]
+        assert not [part for part in parts if re.match(r"%|[=<] ?\d|[+−]?0\.\d+[\])]", part)]
+        assert not re.search("[\u00a0\u202f]", text)
         assert not [part for part in parts if re.search(r"\b[pqn]( [=<])?$", part)]
         assert re.search(r"^- Female", text, re.MULTILINE)
 

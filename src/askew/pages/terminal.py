@@ -27,13 +27,15 @@ WORD = 16
 """Lengths in 80 columns: maximum of a label, maximum of a text, minimum of both, and longest unbroken word.
 """
 
-_UNBROKEN = re.compile(r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)")
+_UNBROKEN = re.compile(
+    r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])"
+)
 HELD = "\ue000"
 """Placeholder for spaces where lines do not break. rich breaks lines at no-break spaces, too."""
 
 
 class UnbrokenText(text.Text):
-    """Text that keeps a number and its percent sign, or a name and its value ("p = 0.64"), together."""
+    """Text that keeps a number and its percent sign, a name and its value, and an interval together."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
         """Return the lines of the text. The arguments are defined by rich."""

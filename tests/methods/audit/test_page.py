@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -93,7 +94,9 @@ def test_every_page_is_valid_fits_a_terminal_and_calls_no_model_unbiased(
     assert not re.search(r"\b(unbiased|fair|compliant|compliance)\b", text, re.IGNORECASE)
     lines = as_printed(shown).splitlines()
     assert max(map(cell_len, lines)) <= 80
-    assert "\x1b" not in "".join(lines)
+    assert not re.search("[\x1b\u00a0\u202f]", "".join(lines)), "spaces that hinder grep"
+    answer = replace(shown, sections=(), notes=(), screen_notes=(), warnings=())
+    assert len(as_printed(answer).splitlines()) <= 30
 
 
 def test_one_prompt_has_a_group_per_axis_biased_axes_first(

@@ -87,9 +87,7 @@ def test_the_effect_follows_the_interval(value: float, reach: float, kind: str) 
 
 
 def test_sentences_state_direction_and_size_of_effects() -> None:
-    sentences = [
-        edge_sentence(graph(), shown).replace("\N{NO-BREAK SPACE}", " ") for shown in graph().edges
-    ]
+    sentences = [edge_sentence(graph(), shown) for shown in graph().edges]
     decrease = "equalizing age decreases the deviation of perceived gender from uniform"
     assert f"{decrease}: IS +0.20 [0.15, 0.25]" in sentences
     increase = "equalizing gender increases the deviation of perceived age from uniform"
@@ -249,6 +247,7 @@ def test_a_pair_that_could_not_be_tested_has_a_reason() -> None:
 def test_the_terminal_fits_80_columns() -> None:
     lines = printed(findings(graph(None), graph()))
     assert max(map(len, lines)) <= 80
+    assert not re.search("[\u00a0\u202f]", "".join(lines))
     assert any("−0.11" in line and "larger deviation" in line for line in lines)
 
 

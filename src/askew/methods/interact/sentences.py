@@ -129,7 +129,7 @@ def edge_sentence(graph: Graph, edge: Edge) -> str:
     An example is "equalizing gender increases the deviation of perceived age from uniform: IS −0.11
     [−0.17, −0.05]".
     """
-    score = measured(edge.simultaneous_estimate, "signed").replace(", ", ",\N{NO-BREAK SPACE}")
+    score = measured(edge.simultaneous_estimate, "signed")
     source = axis_label(edge.source)
     target = perceived(edge.target)
     if graph.prompt is None:
