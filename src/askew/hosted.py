@@ -386,7 +386,7 @@ def doubled_pause(attempt: int) -> float:
 
 
 def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float | None:
-    """Return the seconds before another attempt after a failure status.
+    """Return how many seconds to wait before a retry after an error status.
 
     Parameters
     ----------

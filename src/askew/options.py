@@ -627,7 +627,7 @@ def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOpti
     clean = options.get("clean")
     if clean and not file:
         raise UsageError(
-            "--clean shortens the prompts of a file. Name the file with --prompts FILE"
+            "--clean applies only to prompts from a file. Name the file with --prompts FILE"
         )
     filed = read_prompts(Path(file)) if file else []
     return [*texts, *(clean_prompts(filed) if clean else filed)]

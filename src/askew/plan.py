@@ -1,4 +1,4 @@
-"""The validated plan of a run: everything that decides its results, from TOML or a command."""
+"""The validated plan of a run: everything that determines its results."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

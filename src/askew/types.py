@@ -357,7 +357,7 @@ class Estimate:
 
     @property
     def mark(self) -> float:
-        """The estimate of the population value, which is drawn and reported.
+        """The estimate of the population value that charts and texts show.
 
         It is `debiased`, or `value` for a score without an interval.
         """

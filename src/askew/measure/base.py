@@ -169,7 +169,7 @@ class SampledLabels(Protocol):
 
     @property
     def sample_warning(self) -> str:
-        """Sentence about an uneven sample; empty otherwise."""
+        """Warning if not every image was equally likely to be sampled; empty otherwise."""
 
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]

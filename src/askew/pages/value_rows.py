@@ -77,7 +77,7 @@ def interval(value: ValueShare) -> tuple[float, float] | None:
 
 
 def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
-    """Return the values of a group that have a row.
+    """Return the values of a group that the chart shows, one row each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sections of the page of a study of the kind choose."""
+"""Sections of the page of a choice study."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Results of a study of the kind choose: agreement with the scores, and strengths of image sets."""
+"""Results of a choice study: agreement with the scores, and strengths of image sets."""
 
 import math
 from collections import Counter

@@ -157,7 +157,7 @@ class PairChoices:
 
 @record
 class ChoiceFindings:
-    """Results of a study of the kind choose.
+    """Results of a choice study.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class ScoreAgreement:
 
 @record
 class RatingFindings:
-    """Results of a study of the kind rate.
+    """Results of a rating study.
 
     Attributes
     ----------
@@ -321,7 +321,7 @@ class OptionCount:
 
 @record
 class SelectionFindings:
-    """Results of a study of the kind concepts or axes.
+    """Results of a concept or axis study.
 
     Attributes
     ----------
@@ -355,11 +355,11 @@ class StudyAnalysis:
     split : tuple of str
         Items on which raters have no majority.
     choices : ChoiceFindings, optional
-        Results of a study of the kind choose.
+        Results of a choice study.
     ratings : RatingFindings, optional
-        Results of a study of the kind rate.
+        Results of a rating study.
     selections : SelectionFindings, optional
-        Results of a study of the kind concepts or axes.
+        Results of a concept or axis study.
     """
 
     raters: int

@@ -1,4 +1,4 @@
-"""Results of a study of the kind label: labeling errors of instruments, and shares of values."""
+"""Results of a labeling study: labeling errors of instruments, and shares of values."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

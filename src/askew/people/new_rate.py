@@ -1,4 +1,4 @@
-"""Studies of the kind rate: how strong a bias people see in a grid of images (TIBET, appendix 13.2)."""
+"""Rating studies: how strong a bias people see in a grid of images (TIBET, appendix 13.2)."""
 
 import re
 from collections.abc import Iterator, Sequence

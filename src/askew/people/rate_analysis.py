@@ -1,4 +1,4 @@
-"""Results of a study of the kind rate: correlation of people's ratings with scores (TIBET, table 3)."""
+"""Results of a rating study: correlation of people's ratings with scores (TIBET, table 3)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

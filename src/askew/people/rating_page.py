@@ -1,4 +1,4 @@
-"""Sections of the page of a study of the kind rate."""
+"""Sections of the page of a rating study."""
 
 from collections.abc import Iterator, Sequence
 

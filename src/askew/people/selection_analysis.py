@@ -1,4 +1,4 @@
-"""Results of studies of the kinds concepts and axes: precision and recall against people."""
+"""Results of concept and axis studies: precision and recall against people."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

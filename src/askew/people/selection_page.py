@@ -1,4 +1,4 @@
-"""Sections of the pages of studies of the kinds concepts and axes."""
+"""Sections of the pages of concept and axis studies."""
 
 from collections.abc import Iterator
 

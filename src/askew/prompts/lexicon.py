@@ -597,7 +597,7 @@ def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: 
 
 
 def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
-    """Return the open phrases, and the open values of the axes that vary in the subject's group."""
+    """Return the details that a text leaves open: phrases, and values of axes of the subject's group."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     return {
         aspect: details

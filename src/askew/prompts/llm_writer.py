@@ -590,7 +590,7 @@ def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic:
 
 
 def _open_aspects(topic: str | None) -> str:
-    """Return the part of the instruction for variations that lists the details to state."""
+    """Return the part of the variation instructions that lists which details to state."""
     key = "any" if topic is None else topic
     if topic in STYLES:
         key = "style"

@@ -60,7 +60,7 @@ def check(folder: Path, store: Store, results: Head | AskewError | None = None) 
     store
         Its store.
     results
-        The findings, or the error of reading them; None if the run is not finished.
+        The findings, or the error raised when reading them; None if the run is not finished.
 
     Raises
     ------

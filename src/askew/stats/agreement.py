@@ -300,6 +300,6 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 
 def _low_end_of_agreement(items: int, level: float) -> float:
-    """Return 1 minus the upper Wilson bound of a share of which none of the items is an example."""
+    """Return 1 minus the upper Wilson bound of a share that was observed in 0 of `items`."""
     square = float(scipy.stats.norm.isf(tail(level))) ** 2
     return items / (items + square)

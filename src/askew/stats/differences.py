@@ -455,13 +455,14 @@ def dependence_change(
 
     Positive: the axes are more strongly associated in the first set. Interval: percentile bootstrap
     of pairs, from three images of each set. p: one-sided, for a rise, under the null of equal
-    joint distributions. p uses 9,999 exchanges of the images of pairs, so that one of many pairs of
-    axes can be significant. With equal numbers of images, both V have the same excess.
+    joint distributions. p uses 9,999 permutations, so that one of many pairs of axes can
+    be significant. With equal numbers of images, both V are too large by the same amount.
 
     Parameters
     ----------
     sets
-        Rows (images, K L), 1 in the column of the image's two values, the second axis fastest.
+        Arrays (images, K L). A row has a 1 in the column of the image's pair of values. Columns are
+        ordered by the value of the first axis, then by the value of the second.
     shape
         K and L, the numbers of values of the two axes.
     rng

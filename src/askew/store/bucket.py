@@ -211,7 +211,7 @@ class Bucket:
 
 
 def _checked_scheme(address: str) -> str:
-    """Return the scheme of an address without credentials.
+    """Check that an address has a known scheme and no credentials, and return the scheme.
 
     Raises
     ------

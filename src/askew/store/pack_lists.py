@@ -8,7 +8,7 @@ from askew.store.foreign import json_value
 from askew.store.pack_storage import PLANS, PackStorage
 
 ATTEMPTS = 4
-"""Number of times that a damaged file is read. The damage may have happened on the way."""
+"""Number of attempts to read a file that seems damaged. The transfer may have damaged it."""
 
 
 def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:

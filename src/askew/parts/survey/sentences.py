@@ -15,7 +15,7 @@ from askew.types import Estimate, Missing
 
 LIMITS = (
     "The reference is uniform unless the plan names another. It serves as a point of comparison. "
-    "The right shares depend on the use.",
+    "Which shares are right depends on the use of the images.",
 )
 """Limits of scores of shares."""
 

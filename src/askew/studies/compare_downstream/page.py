@@ -99,7 +99,7 @@ class TaskView:
         return f"{second} minus {first}"
 
     def fact(self, name: str) -> str:
-        """Return the letter of a run, its model, input images and folder."""
+        """Return the legend of a run: its letter, model, input images and folder."""
         run = self.comparison.runs[name]
         inputs = run.plan.sources or run.findings.model.name
         text = f"{name}: {run.findings.model.name}, input images {inputs}, {run.folder}"

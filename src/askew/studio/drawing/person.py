@@ -220,7 +220,7 @@ def _worn(canvas: Canvas, look: Look, place: str, width: float) -> None:
 
 
 def _aids(figure: Canvas, top: Canvas, look: Look) -> None:
-    """Draw glasses, the dark glasses and cane of a blind person, a large hearing aid, wheels."""
+    """Draw the aids of a person: glasses, dark glasses and a cane, a hearing aid, or a wheelchair."""
     scene = look.scene
     varied = look.jitter
     if scene.disability == "blind":
