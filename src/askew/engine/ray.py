@@ -127,6 +127,7 @@ class RayEngine:
         self._gpus = gpus_per_worker
         self._ready: list[Worker] = []
         self._starting: dict[Any, Worker] = {}
+        self._actor_class: Any = ray.remote(WorkerProcess)  # Ray disassembles each class once
         self._is_ours = False
         self._restore_printing: Callable[[], None] = lambda: None
 
@@ -182,17 +183,13 @@ class RayEngine:
     def _hire(self) -> None:
         """Ask for a worker. Ray starts it as soon as a machine has room."""
         variables = {THREADS: os.environ.get(THREADS, "1")}
-        actor = (
-            ray.remote(WorkerProcess)
-            .options(
-                num_cpus=1,
-                num_gpus=self._gpus,
-                max_restarts=0,
-                max_task_retries=0,
-                runtime_env={"env_vars": variables},
-            )
-            .remote(os.getcwd())
-        )
+        actor = self._actor_class.options(
+            num_cpus=1,
+            num_gpus=self._gpus,
+            max_restarts=0,
+            max_task_retries=0,
+            runtime_env={"env_vars": variables},
+        ).remote(os.getcwd())
         self._starting[actor.place.remote()] = Worker(actor)
 
     def welcome(self, seconds: float) -> None:
