@@ -160,7 +160,8 @@ def sleeping(
         while len(getattr(opened, "processes", range(workers))) < workers:
             opened.welcome(1.0)
         warm = [PictureRequest(key=f"f{k:063x}", prompt="a", seed=k, model="s") for k in range(64)]
-        live.make(SleepingMaker(0.0, 10), warm)
+        for part in (warm[:32], warm[32:]):  # the second call reads the plan that the first wrote
+            live.make(SleepingMaker(0.0, 10), part)
         before = os.times()
         began = time.monotonic()
         live.make(maker, requests)
