@@ -21,7 +21,8 @@ from askew.methods.mine.evidence import PromptEvidence
 from askew.pages.words import has_significant_q
 from askew.stats.intervals import ends
 from askew.studies.rank.page import answer
-from askew.studies.rank.steps import RankGathered, RankPlan, bias_size, in_plane
+from askew.studies.rank.plan import RankPlan
+from askew.studies.rank.steps import RankGathered, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
 from askew.types import Missing, Picture

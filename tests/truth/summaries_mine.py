@@ -20,7 +20,8 @@ from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate
 from askew.stats.means import search_difference
 from askew.studies.rank.page import answer as ranking
-from askew.studies.rank.steps import ModelPlan, RankFindings, RankGathered, RankPlan, score
+from askew.studies.rank.plan import ModelPlan, RankPlan
+from askew.studies.rank.steps import RankFindings, RankGathered, score
 from askew.studio.planted import truth
 from askew.types import Missing, Picture, Prompt
 from truth.summary import Summary

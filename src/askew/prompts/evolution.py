@@ -7,6 +7,7 @@ new prompt predict.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -336,7 +337,8 @@ def near_duplicate_key(prompt: str) -> str:
     return " ".join(sorted(singular_words(prompt)))
 
 
-def singular_words(text: str) -> list[str]:
+@lru_cache(maxsize=16_384)
+def singular_words(text: str) -> tuple[str, ...]:
     """Return the content words of a text, with known nouns in singular."""
     parsed = parse_prompt(text)
     for phrase in reversed(parsed.phrases):
@@ -344,7 +346,7 @@ def singular_words(text: str) -> list[str]:
             text = replace_text(
                 text, *parsed.span(phrase.noun_start, phrase.end), phrase.noun.singular
             )
-    return content_words(text)
+    return tuple(content_words(text))
 
 
 def content_words(text: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from askew.method import Method, Result
 from askew.studies.rank.page import page
-from askew.studies.rank.steps import RankFindings, RankPlan, gather, score
+from askew.studies.rank.plan import RankPlan
+from askew.studies.rank.steps import RankFindings, gather, score
 
 
 class RankResult(Result[RankPlan, RankFindings]):

@@ -15,7 +15,7 @@ from askew.methods.mine.plan import EQ1, SKEW, MinePlan
 from askew.models.base import Setting
 from askew.store.keys import derived_seed
 from askew.studies.rank import METHOD, RankResult
-from askew.studies.rank.steps import ModelPlan, RankPlan
+from askew.studies.rank.plan import ModelPlan, RankPlan
 from askew.studies.rank.table import table_shares
 
 DEFAULT_MODEL = "studio/planted"
@@ -74,6 +74,8 @@ def rank(
     objective: Literal["skew", "eq1"] | None = None,
     axes: shared.NamesOption = None,
     images: int | None = None,
+    find: int | None = None,
+    eval_images: int | None = None,
     variations: int | None = None,
     vqa: str | None = None,
     table: shared.PathOption = None,
@@ -92,6 +94,8 @@ def rank(
     `askew rank "a photo of a nurse" "a photo of a plumber" --model studio/planted,studio`
 
     `askew rank --table bls-2022 --model studio/planted`
+
+    `askew rank --table bls-2022 --find 5`
 
     `askew rank --prompts prompts.txt --objective eq1`
 
@@ -115,7 +119,13 @@ def rank(
     axes
         Axes of skew. [default: gender]
     images
-        Images per prompt. [default: 48; 15 with --objective eq1]
+        Images per prompt. With --find, images of a prompt in the last round. [default: 48; 15 with
+        --objective eq1; 128 or more with --find]
+    find
+        Number of prompts to find. askew drops the less biased half of the prompts in each round, and
+        doubles the images of the others. It ranks the last prompts by held-out images.
+    eval_images
+        Held-out images of each prompt that --find finds. [default: 48]
     variations
         Variations per prompt, with --objective eq1. [default: 15]
     vqa
@@ -155,7 +165,13 @@ def rank(
             data["models"] = _model_plans(model_names, settings)
         data |= {name: field for name, field in fields.items() if name in RankPlan.model_fields}
         data |= shared.given(
-            objective=objective, images=images, variations=variations, value=value, vqa=vqa
+            objective=objective,
+            images=images,
+            find=find,
+            eval_images=eval_images,
+            variations=variations,
+            value=value,
+            vqa=vqa,
         )
         lists = {"axes": shared.names(axes), "llm_args": shared.writer_settings(options)}
         data |= {name: items for name, items in lists.items() if items}
@@ -177,6 +193,8 @@ def rank(
         objective=objective,
         axes=axes,
         images=images,
+        find=find,
+        eval_images=eval_images,
         variations=variations,
         vqa=vqa,
         table=table,

@@ -13,6 +13,7 @@ from askew.pages.media import Media, picture_row, plane
 from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import folded, value_group
 from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
+from askew.studies.rank.finding import RankRound
 from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
@@ -26,6 +27,14 @@ TABLE_TERM = (
     "Table",
     "Shares in the real world. The correlation states whether bias follows the real world. "
     "Agreement is not an advantage of a model, and disagreement is not a fault.",
+)
+
+FINDING_TERM = (
+    "Finding",
+    "Each round drops the less biased half of the prompts, by the skew of all their images so far. "
+    "The last prompts are close to the most biased ones. They need not be exactly the most biased: "
+    "a dropped prompt may be as biased. Skews of rounds are too optimistic for kept prompts. Rely "
+    "on the held-out images.",
 )
 
 
@@ -43,7 +52,9 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     prompts = words.plural(len(plan.prompts), "prompt")
     models = words.plural(len(findings.models), "model")
     images = f"{words.plural(plan.images, 'image')} of each prompt per model"
-    if have_seeds(findings.sets):
+    if plan.find:
+        images = f"{plan.eval_images} held-out images of each prompt that was found"
+    if have_seeds(findings.sets) and not plan.find:
         images += ", with the same seeds"
     meta = skeleton.meta(findings, findings.models, images=images)
     charts = list(_scores(findings))
@@ -51,6 +62,8 @@ def page(findings: RankFindings, media: Media) -> b.Page:
     guide = terms(plan)
     if findings.agreement:
         guide.append(TABLE_TERM)
+    if plan.find:
+        guide.append(FINDING_TERM)
     return skeleton.page(
         findings,
         skeleton.Heading(
@@ -63,6 +76,7 @@ def page(findings: RankFindings, media: Media) -> b.Page:
         ),
         sections=(
             b.Section("Scores", charts[1:]),
+            b.Section("Rounds of the search", _rounds(findings), anchor="rounds"),
             b.Section("Differences between models", _models(findings)),
             b.Section("Agreement with the table", _agreement(findings)),
             b.Section("Images", _pictures(findings, media), screen=False),
@@ -81,10 +95,47 @@ def answer(findings: RankFindings) -> list[str]:
     sentences = [format_phrase("ranked_bias", counts=words.listing(counts))]
     biased = any(words.has_significant_q(prompt.score) for prompt in scored)
     sentences.insert(0 if biased else 1, _largest(findings, scored))
+    sentences += _finding_sentences(findings)
     sentences += _bias_over_prompts(findings)
     sentences += _unscored_sentences(findings)
     sentences += [_agreement_sentence(findings, entry) for entry in findings.agreement]
     return sentences
+
+
+def _finding_sentences(findings: RankFindings) -> list[str]:
+    """Return how the ranked prompts were found, if they were."""
+    if not findings.rounds:
+        return []
+    plan = findings.plan
+    return [
+        f"Successive halving found these {words.plural(plan.find, 'prompt')} among "
+        f"{len(plan.prompts)}. A prompt that it dropped may be as biased."
+    ]
+
+
+def _rounds(findings: RankFindings) -> Iterator[b.Block]:
+    """Yield the size of each round, and the prompts that each round dropped."""
+    if not findings.rounds:
+        return
+    rows = []
+    for number, entry in enumerate(findings.rounds, start=1):
+        rows.append((number, len(entry.prompts), entry.images, len(entry.survivors)))
+    columns = ("Round", "prompts", "images of each", "kept")
+    yield b.Table("Rounds", columns, tuple(rows))
+    for number, entry in enumerate(findings.rounds, start=1):
+        yield _dropped(number, entry)
+
+
+def _dropped(number: int, entry: RankRound) -> b.Details:
+    """Return the prompts that a round dropped, with their skews."""
+    rows = []
+    for prompt in entry.prompts:
+        if not prompt.is_kept:
+            skew = "no labels" if prompt.skew is None else words.number(prompt.skew, 2)
+            rows.append((words.shorten(prompt.prompt, 70), skew))
+    title = f"{words.plural(len(rows), 'prompt')} dropped by round {number}"
+    caption = f"Skew of {words.plural(entry.images, 'image')}"
+    return b.Details(title, (b.Table(caption, ("Prompt", "skew"), tuple(rows)),))
 
 
 def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
@@ -93,9 +144,10 @@ def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
     prompts = {prompt.prompt for prompt in scored}
     by = f" by {words.shorten(first.model, 40)}" if len(findings.models) > 1 else ""
     observed = f": {most_seen(first.shares)}" if first.shares else ""
+    held_out = " in held-out images" if findings.rounds else ""
     return (
         f"{words.quote(first.prompt)}{by} deviates most of "
-        f"{words.plural(len(prompts), 'prompt')}{observed}."
+        f"{words.plural(len(prompts), 'prompt')}{held_out}{observed}."
     )
 
 
@@ -116,6 +168,8 @@ def _bias_over_prompts(findings: RankFindings) -> list[str]:
         (entry.model if several_models else "", entry.shares)
         for entry in findings.shares_over_prompts
     ]
+    if findings.rounds:
+        return bias_of_all_prompts(named, "All prompts that were found together")
     return bias_of_all_prompts(named)
 
 
@@ -166,7 +220,8 @@ def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block
             _model_row(media, findings, entries, model, number)
             for model, number in _series(findings).items()
         ]
-        caption = f"Images of {words.quote(prompt.prompt, 80)}, the most biased prompt"
+        kind = "Held-out images" if findings.rounds else "Images"
+        caption = f"{kind} of {words.quote(prompt.prompt, 80)}, the most biased prompt"
         images.append(b.PictureGrid(caption, tuple(rows), size="medium"))
     return b.FirstScreen(tuple(charts), tuple(images))
 
@@ -203,7 +258,8 @@ def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
         label = entry.model if several_models else axis
         groups.append(value_group(entry.shares, label, group=axis if several_models else ""))
     heading = "Model" if several_models else "Axis"
-    return folded("All prompts together", groups, heading, MOST_PROMPTS)
+    title = "All prompts that were found together" if findings.rounds else "All prompts together"
+    return folded(title, groups, heading, MOST_PROMPTS)
 
 
 def _shares(findings: RankFindings, axis: str) -> Iterator[b.Block]:

@@ -8,10 +8,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Annotated, Any, Literal, Self
+from typing import Self
 
 import numpy as np
-from pydantic import Field, model_validator
 from scipy.stats import norm
 
 from askew import registry
@@ -20,99 +19,28 @@ from askew.methods.mine.evidence import PromptEvidence
 from askew.methods.mine.findings import ExplainedPrompt
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.objectives import ObjectiveReading, present
-from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
+from askew.methods.mine.plan import SKEW
 from askew.methods.mine.score import estimate, explained, known_errors
 from askew.methods.mine.skew import SkewReading
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import Errors
 from askew.parts.survey.instruments import identity_of, studio_warnings, unknown_words
 from askew.parts.survey.verdicts import ModelShares, judged_by_model
-from askew.plan import NonEmptyText, PlanPart, Settings
-from askew.prompts.axes import find_axis
-from askew.prompts.vocabulary import article
 from askew.run.base import Rows, Run
 from askew.run.inquiries import Reading
 from askew.stats.intervals import tail
 from askew.stats.means import prompt_mean
 from askew.stats.rank import spearman
 from askew.store.keys import derived_seed
+from askew.studies.rank.finding import (
+    RankRound,
+    find_prompts,
+    finding_work,
+    plan_rounds,
+    with_images,
+)
+from askew.studies.rank.plan import RankPlan
 from askew.types import Estimate, Missing, Picture, record
-
-
-class ModelPlan(PlanPart):
-    """A model with its settings, and its name in this ranking."""
-
-    name: NonEmptyText
-    model: NonEmptyText
-    model_args: Settings = Field(default_factory=dict)
-
-
-class RankPlan(ScoredPlan):
-    """Plan of a ranking of given prompts on some models.
-
-    All other fields are as in a search. `llm`, `topic` and `words` decide which variations are
-    written.
-
-    Attributes
-    ----------
-    models, prompts
-        The models and the prompts.
-    objective
-        skew: deviation of the shares of `axes` from equal shares. eq1: the paper's score.
-    mined_for
-        Search that found a prompt, by prompt.
-    given
-        Variations of the searches, by prompt.
-    table
-        Shares of `value` by name. A prompt gets the share of the longest name that it contains.
-    value
-        Value whose shares are in the table.
-    """
-
-    method: Literal["rank"] = "rank"
-    models: tuple[ModelPlan, ...] = Field(min_length=1)
-    prompts: tuple[NonEmptyText, ...] = Field(min_length=1)
-    objective: Literal["skew", "eq1"] = "skew"
-    images: Annotated[int, Field(ge=2, le=10_000)] = 48
-    mined_for: dict[str, NonEmptyText] = Field(default_factory=dict)
-    given: dict[str, tuple[NonEmptyText, ...]] = Field(default_factory=dict)
-    table: dict[str, float] = Field(default_factory=dict)
-    value: NonEmptyText = "female"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
-        objective = data.get("objective", SKEW)
-        default_axes = DEFAULT_AXES if objective == SKEW else ()
-        axes = [find_axis(name).name for name in data.get("axes") or default_axes]
-        prompts = data.get("prompts")
-        if not prompts:
-            names = data.get("table") or ()
-            prompts = [f"photo portrait of {article(name)} {name}" for name in names]
-        return {
-            "images": 15 if objective == EQ1 else 48,
-            **data,
-            "axes": axes,
-            "prompts": list(dict.fromkeys(prompts)),
-        }
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        names = [model.name for model in self.models]
-        if len(set(names)) < len(names):
-            raise ValueError(f"a model is named twice: {', '.join(names)}")
-        return self
-
-    def share(self, prompt: str) -> float | None:
-        """Return the share of a prompt in the table, if the table has one."""
-        padded = f" {prompt.lower()} "
-        names = [name for name in self.table if f" {name.lower()} " in padded]
-        return self.table[max(names, key=len)] if names else None
-
-    def search(self, model: ModelPlan) -> MinePlan:
-        """Return a search plan that scores prompts of a model in the same way."""
-        scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
-        return MinePlan(model=model.model, model_args=model.model_args, **scored)
 
 
 @record
@@ -214,6 +142,8 @@ class RankFindings(Head):
     ----------
     shares_over_prompts : tuple of ModelShares
         Shares of all prompts together, by model and axis. Empty with one prompt or without shares.
+    rounds : tuple of RankRound
+        Rounds of successive halving, whose last prompts are ranked. Empty if all prompts are.
     """
 
     plan: RankPlan
@@ -224,6 +154,7 @@ class RankFindings(Head):
     agreement: tuple[Agreement, ...]
     maps: tuple[PromptMap, ...]
     shares_over_prompts: tuple[ModelShares, ...] = ()
+    rounds: tuple[RankRound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +169,23 @@ class RankGathered(GatheredData):
         Measurement and evidence, by model and prompt.
     vectors
         Embedded images, by model and prompt.
+    rounds
+        Rounds of successive halving.
     """
 
     models: tuple[Identity, ...]
     read: Mapping[tuple[str, str], tuple[ObjectiveReading | Missing, PromptEvidence]]
     vectors: Mapping[tuple[str, str], Rows]
+    rounds: tuple[RankRound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Prompts to score, on images of a seed."""
+
+    prompts: tuple[str, ...]
+    images: int
+    seed: int
 
 
 def gather(plan: RankPlan, run: Run) -> RankGathered:
@@ -257,6 +200,21 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         model.name: Miner.prepare(plan.search(model), run, plan.given) for model in plan.models
     }
     first = next(iter(miners.values()))
+    rounds: tuple[RankRound, ...] = ()
+    scored = _Scored(prompts=plan.prompts, images=plan.images, seed=plan.seed)
+    if plan.find:
+        rounds = run.decide(
+            "the rounds",
+            lambda: find_prompts(plan, first),
+            finding_work(plan, first.model),
+            (),
+            rounds=len(plan_rounds(plan)) + 1,
+        )
+        scored = _Scored(
+            prompts=rounds[-1].survivors if rounds else (),
+            images=plan.eval_images,
+            seed=derived_seed(plan.seed, "fresh"),
+        )
     names = [miner.model.name for miner in miners.values()]
     embedder = first.embedder
     instruments = first.instruments()
@@ -268,13 +226,15 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     vectors: dict[tuple[str, str], Rows] = {}
     for name, model_miner in miners.items():
         miner = replace(model_miner, writer=first.writer)  # the same variations for all models
-        pictures = run.pictures(miner.model, plan.prompts, plan.images, plan.seed)
+        if plan.find:
+            miner = with_images(miner, plan.eval_images)
+        pictures = run.pictures(miner.model, scored.prompts, scored.images, scored.seed)
         miner.prefetch_measurements(pictures)
-        for prompt in plan.prompts:
-            reading = miner.objective.read_held_out(Missing("not_asked"), prompt, plan.seed)
+        for prompt in scored.prompts:
+            reading = miner.objective.read_held_out(Missing("not_asked"), prompt, scored.seed)
             read[name, prompt] = reading, miner.evidence(prompt, reading, pictures[prompt])
         if embedder:
-            images = {prompt: present(pictures[prompt]) for prompt in plan.prompts}
+            images = {prompt: present(pictures[prompt]) for prompt in scored.prompts}
             usable = [prompt for prompt, of_prompt in images.items() if of_prompt]
             rows = run.read_all([Reading(embedder, images[prompt]) for prompt in usable])
             for prompt, of_prompt in zip(usable, rows, strict=True):
@@ -293,6 +253,7 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
         ),
         read=read,
         vectors=vectors,
+        rounds=rounds,
     )
 
 
@@ -318,7 +279,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
     judged = _JudgedPrompts.of(_scored_prompts(plan, gathered, scoring), scoring, errors)
     ranked = judged.prompts
     agreement: list[Agreement] = []
-    if plan.table:
+    if plan.table and not plan.find:  # selected prompts do not represent the table
         for model in gathered.models:
             prompts = [prompt for prompt in ranked if prompt.model == model.name]
             agreement.append(_agreement(plan, model.name, prompts, scoring))
@@ -339,6 +300,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
         agreement=tuple(agreement),
         maps=tuple(prompt_map for prompt_map in maps if prompt_map),
         shares_over_prompts=judged.over_prompts,
+        rounds=gathered.rounds,
     )
 
 

@@ -1,0 +1,145 @@
+"""The most biased of many prompts, found by successive halving (`askew rank --find`).
+
+Every round compares the remaining prompts by the skew of all their images so far, and keeps the
+better half. The prompts that remain are measured on held-out images, because a selected prompt has a
+large skew partly by chance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from askew.methods.mine.gather import Miner
+from askew.methods.mine.plan import NO_VQA
+from askew.models.base import Model
+from askew.prompts.axes import find_axis
+from askew.run.base import ModelMaker
+from askew.run.work import SLICE, Work, wanted_pictures
+from askew.stats.halving import HalvingRound, halving_images, halving_rounds
+from askew.studies.rank.plan import RankPlan
+from askew.types import Missing, record
+
+
+@record
+class RoundPrompt:
+    """A prompt of a round, with its largest skew; None if its images cannot be labeled.
+
+    `is_kept` is True if the prompt is in the next round, or among the prompts that are found.
+    """
+
+    prompt: str
+    skew: float | None
+    is_kept: bool
+
+
+@record
+class RankRound:
+    """A round of successive halving.
+
+    Attributes
+    ----------
+    images
+        Images of each prompt at the end of the round, with those of earlier rounds.
+    prompts
+        The prompts of the round, the largest skew first.
+    """
+
+    images: int
+    prompts: tuple[RoundPrompt, ...]
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The prompts that the round keeps."""
+        return tuple(entry.prompt for entry in self.prompts if entry.is_kept)
+
+
+def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
+    """Return the rounds of a plan with prompts to find."""
+    return halving_rounds(len(plan.prompts), plan.find, plan.images)
+
+
+def find_prompts(plan: RankPlan, miner: Miner) -> tuple[RankRound, ...]:
+    """Carry out all rounds. A repeated run finds the images of earlier rounds in the store."""
+    rounds: list[RankRound] = []
+    remaining: Sequence[str] = plan.prompts
+    before = 0
+    for entry in plan_rounds(plan):
+        _add_images(miner, remaining, before, entry.images, plan.seed)
+        finished = _compare(miner, remaining, entry, plan.seed)
+        rounds.append(finished)
+        remaining = finished.survivors
+        before = entry.images
+    return tuple(rounds)
+
+
+def _add_images(miner: Miner, prompts: Sequence[str], before: int, images: int, seed: int) -> None:
+    """Make the images that a round adds, without images of earlier rounds."""
+    needing = [prompt for prompt in prompts if miner.objective.needs_images(prompt)]
+    wanted = [wanted_pictures(miner.model, [prompt], images, seed)[before:] for prompt in needing]
+    miner.run.make_all(ModelMaker(miner.model), wanted)
+
+
+def _compare(miner: Miner, prompts: Sequence[str], entry: HalvingRound, seed: int) -> RankRound:
+    """Return the prompts of a round by their skew."""
+    of_round = with_images(miner, entry.images)
+    of_round.prefetch(prompts, seed)
+    losses = {prompt: _loss(of_round, prompt, seed) for prompt in prompts}
+    ordered = sorted(prompts, key=lambda prompt: _last_if_missing(losses[prompt]))
+    return RankRound(
+        images=entry.images,
+        prompts=tuple(
+            RoundPrompt(prompt=prompt, skew=_skew(losses[prompt]), is_kept=place < entry.survivors)
+            for place, prompt in enumerate(ordered)
+        ),
+    )
+
+
+def with_images(miner: Miner, images: int) -> Miner:
+    """Return a miner whose objective measures this number of images of a prompt."""
+    return replace(miner, plan=miner.plan.model_copy(update={"images": images}))
+
+
+def _loss(miner: Miner, prompt: str, seed: int) -> float | Missing:
+    reading = miner.objective.read(prompt, seed)
+    return reading if isinstance(reading, Missing) else reading.loss()
+
+
+def _last_if_missing(loss: float | Missing) -> float:
+    return float("inf") if isinstance(loss, Missing) else loss
+
+
+def _skew(loss: float | Missing) -> float | None:
+    return None if isinstance(loss, Missing) else -loss
+
+
+def finding_work(plan: RankPlan, model: Model) -> Work:
+    """Return the work of all rounds and of the held-out images.
+
+    Prompts that state an axis, or whose images cannot be made, reduce the work.
+    """
+    rounds = plan_rounds(plan)
+    values = max(len(find_axis(name).values) for name in plan.axes)
+    labeled = halving_images(rounds) + plan.find * plan.eval_images
+    pictures = labeled + plan.find * values
+    calls = plan.find * (-(-plan.eval_images // model.batch_size) + values)
+    before = 0
+    for entry in rounds:
+        calls += entry.prompts * -(-(entry.images - before) // model.batch_size)
+        before = entry.images
+    if plan.vqa == NO_VQA:
+        return Work(
+            prompts=len(plan.prompts),
+            pictures=pictures,
+            model_calls=calls,
+            embeddings=labeled,
+            embeddings_left=labeled,
+            embedder_calls=-(-labeled // SLICE),
+        )
+    questions = labeled * (1 + sum(len(find_axis(name).questions) for name in plan.axes))
+    return Work(
+        prompts=len(plan.prompts),
+        pictures=pictures,
+        model_calls=calls,
+        questions=questions,
+        questions_left=questions,
+        vqa_calls=-(-labeled // SLICE),
+    )

@@ -1,0 +1,138 @@
+"""Plan of a ranking of given prompts."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from askew.methods.mine.plan import DEFAULT_AXES, EQ1, SKEW, MinePlan, ScoredPlan
+from askew.plan import NonEmptyText, PlanPart, Settings
+from askew.prompts.axes import find_axis
+from askew.prompts.vocabulary import article
+from askew.stats.halving import least_images
+
+FINDING_IMAGES = 128
+"""Fewest images of a prompt in the last round by default. Five of 71 occupations whose planted
+skew is within .10 of the fifth largest are then found with probability .92 (benchmarks.halving).
+"""
+
+
+class ModelPlan(PlanPart):
+    """A model with its settings, and its name in this ranking."""
+
+    name: NonEmptyText
+    model: NonEmptyText
+    model_args: Settings = Field(default_factory=dict)
+
+
+class RankPlan(ScoredPlan):
+    """Plan of a ranking of given prompts on some models.
+
+    All other fields are as in a search. `llm`, `topic` and `words` decide which variations are
+    written.
+
+    Attributes
+    ----------
+    models, prompts
+        The models and the prompts.
+    objective
+        skew: deviation of the shares of `axes` from equal shares. eq1: the paper's score.
+    mined_for
+        Search that found a prompt, by prompt.
+    given
+        Variations of the searches, by prompt.
+    table
+        Shares of `value` by name. A prompt gets the share of the longest name that it contains.
+    value
+        Value whose shares are in the table.
+    find
+        Number of prompts to find by successive halving; 0 to score all prompts. `images` are then
+        those of a prompt in the last round.
+    eval_images
+        Held-out images of a prompt that is found.
+    """
+
+    method: Literal["rank"] = "rank"
+    models: tuple[ModelPlan, ...] = Field(min_length=1)
+    prompts: tuple[NonEmptyText, ...] = Field(min_length=1)
+    objective: Literal["skew", "eq1"] = "skew"
+    images: Annotated[int, Field(ge=2, le=10_000)] = 48
+    mined_for: dict[str, NonEmptyText] = Field(default_factory=dict)
+    given: dict[str, tuple[NonEmptyText, ...]] = Field(default_factory=dict)
+    table: dict[str, float] = Field(default_factory=dict)
+    value: NonEmptyText = "female"
+    find: Annotated[int, Field(ge=0)] = 0
+    eval_images: Annotated[int, Field(ge=2, le=10_000)] = 48
+
+    @model_validator(mode="before")
+    @classmethod
+    def _chosen(cls, data: dict[str, Any]) -> dict[str, Any]:
+        objective = data.get("objective", SKEW)
+        default_axes = DEFAULT_AXES if objective == SKEW else ()
+        axes = [find_axis(name).name for name in data.get("axes") or default_axes]
+        prompts = data.get("prompts")
+        if not prompts:
+            names = data.get("table") or ()
+            prompts = [f"photo portrait of {article(name)} {name}" for name in names]
+        count = len(dict.fromkeys(prompts))
+        find = data.get("find") or 0
+        images = 15 if objective == EQ1 else 48
+        if isinstance(find, int) and 0 < find < count:
+            images = max(FINDING_IMAGES, least_images(count, find))
+        return {
+            "images": images,
+            **data,
+            "axes": axes,
+            "prompts": list(dict.fromkeys(prompts)),
+        }
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = [model.name for model in self.models]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a model is named twice: {', '.join(names)}")
+        return self
+
+    @model_validator(mode="after")
+    def _finds(self) -> Self:
+        if not self.find:
+            return self
+        if self.find >= len(self.prompts):
+            raise ValueError(
+                f"find {self.find} needs more than {self.find} prompts, and there are "
+                f"{len(self.prompts)}. Give more prompts, or leave out --find"
+            )
+        least = least_images(len(self.prompts), self.find)
+        if self.images < least:
+            raise ValueError(
+                f"find {self.find} of {len(self.prompts)} prompts needs --images {least} or more, so "
+                "that the first round has at least 4 images of each prompt"
+            )
+        if self.objective != SKEW:
+            raise ValueError(f"find needs the objective {SKEW}. Leave out --objective or --find")
+        if len(self.models) > 1:
+            raise ValueError("find needs a single model. Run askew rank --find for each model")
+        if self.mined_for:
+            raise ValueError(
+                "find chooses among given prompts, and a search has chosen its best prompts. Leave "
+                "out --mined or --find"
+            )
+        return self
+
+    def deciding(self) -> dict[str, object]:
+        """Return the fields that determine the results."""
+        fields = super().deciding()
+        if not self.find:
+            del fields["find"]
+            del fields["eval_images"]
+        return fields
+
+    def share(self, prompt: str) -> float | None:
+        """Return the share of a prompt in the table, if the table has one."""
+        padded = f" {prompt.lower()} "
+        names = [name for name in self.table if f" {name.lower()} " in padded]
+        return self.table[max(names, key=len)] if names else None
+
+    def search(self, model: ModelPlan) -> MinePlan:
+        """Return a search plan that scores prompts of a model in the same way."""
+        scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
+        return MinePlan(model=model.model, model_args=model.model_args, **scored)
