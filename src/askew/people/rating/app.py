@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -83,6 +84,8 @@ class RaterApp:
                 return self._message(429, "Too many requests", BUSY)
             try:
                 return await page(request, progress, token)
+            except ClientDisconnect:  # nobody reads the reply
+                return Response(status_code=400)
             except BadRequest as error:
                 return self._message(400, "The answer could not be read", f"{error}.")
             except AskewError as error:
