@@ -180,6 +180,9 @@ class Method(Generic[P, G, F, R_co]):
             If the run fails.
         """
         wanted = self.conditions(options.get("fail_if"))
+        plan_file = options.get("save_plan")
+        if plan_file is not None:
+            write_file(Path(plan_file), plan.to_toml().encode())
         if options.get("shard") is not None:
             return cast("R_co", self._make_share(plan, options))
         if options.get("packs") is not None:

@@ -245,6 +245,12 @@ class RunOptions(TypedDict, total=False):
         Flag,
         _run_option(help="Print the numbers of images, questions and calls, and stop."),
     ]
+    save_plan: Annotated[
+        Path | str | None,
+        _run_option(
+            help="Write the plan to this file, for --plan. Add --dry-run to only write it."
+        ),
+    ]
     budget: Annotated[
         int | str | None,
         _run_option(

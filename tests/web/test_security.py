@@ -43,6 +43,7 @@ READ: dict[str, Address] = {
     ),
     "/runs/{run}/notes": lambda browser: f"/runs/{run_of(browser)}/notes",
     "/runs/{run}/gaps": lambda browser: f"/runs/{run_of(browser)}/gaps",
+    "/runs/{run}/remove": lambda browser: f"/runs/{run_of(browser)}/remove",
     "/compare": lambda browser: f"/compare?run={run_of(browser)}&run={run_of(browser, 2)}",
     "/new": lambda browser: "/new",
     "/jobs": lambda browser: "/jobs",
@@ -61,9 +62,11 @@ READ: dict[str, Address] = {
 WRITE: dict[str, Address] = {
     "/runs/{run}/images/{image}": READ["/runs/{run}/images/{image}"],
     "/runs/{run}/notes": READ["/runs/{run}/notes"],
+    "/runs/{run}/remove": READ["/runs/{run}/remove"],
     "/new": READ["/new"],
     "/new/start": lambda browser: "/new/start",
     "/new/preview": lambda browser: "/new/preview",
+    "/new/plan.toml": lambda browser: "/new/plan.toml",
     "/jobs/{job}/stop": lambda browser: f"/jobs/{job_of(browser)}/stop",
     "/jobs/{job}/continue": lambda browser: f"/jobs/{job_of(browser)}/continue",
 }

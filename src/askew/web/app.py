@@ -22,6 +22,7 @@ from askew.web import (
     jobs_page,
     marks_page,
     new_page,
+    removal_page,
     run_page,
     runs_page,
 )
@@ -42,6 +43,7 @@ GET_ROUTES: dict[str, Handler] = {
     "/runs/{run}": run_page.run_page,
     "/runs/{run}/notes": marks_page.notes_page,
     "/runs/{run}/gaps": gaps_page.gaps_page,
+    "/runs/{run}/remove": removal_page.removal_page,
     "/runs/{run}/images": images_page.images_page,
     "/runs/{run}/images/{image}": images_page.image_page,
     "/new": new_page.new_page,
@@ -60,9 +62,11 @@ GET_ROUTES: dict[str, Handler] = {
 FORM_ROUTES: dict[str, FormHandler] = {
     "/runs/{run}/images/{image}": marks_page.mark_image,
     "/runs/{run}/notes": marks_page.write_note,
+    "/runs/{run}/remove": removal_page.remove_run,
     "/new": new_page.new_step,
     "/new/start": new_page.start_run,
     "/new/preview": new_page.preview_run,
+    "/new/plan.toml": new_page.save_plan,
     "/jobs/{job}/stop": jobs_page.stop_job,
     "/jobs/{job}/continue": jobs_page.continue_job,
 }

@@ -25,7 +25,7 @@ Kind = Literal["text", "lines", "flag", "choice"]
 
 PROMPTS = "prompts"
 OMITTED = frozenset(
-    "plan run store json progress engine stop dry_run log packs shard options".split()
+    "plan save_plan run store json progress engine stop dry_run log packs shard options".split()
 )
 """Parameters without a field: the app sets them, or they make no sense in a browser."""
 

@@ -1,5 +1,6 @@
 """The jobs of the app: the queue, and the progress of a job."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from rich.filesize import decimal
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import RedirectResponse, Response
 
-from askew.errors import AskewError
+from askew.errors import AskewError, UsageError
 from askew.pages import words
 from askew.pages.elements import bdi, tag
 from askew.run.folder import plan_hash_in
@@ -19,6 +20,7 @@ from askew.web.command_form import command_line
 from askew.web.index import run_id
 from askew.web.jobs import ENDED, AppJob, new_identity
 from askew.web.marks_page import SEE_OTHER
+from askew.web.sent_form import SentForm
 from askew.web.shell import form, page, sheet, table
 from askew.web.site import Site
 
@@ -27,6 +29,9 @@ REFRESH = 2
 
 NEWEST = 8
 """Number of new images on the page of a job."""
+
+BUDGET = "--budget"
+BUDGET_TEXT = re.compile(r"\d+|[\d.]+ ?(s|min|h|usd)|\$[\d.]+", re.IGNORECASE)
 
 MOST_JOBS = 100
 """Largest number of jobs in the list."""
@@ -165,7 +170,55 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
     if state == "done":
         return None
     action = f"/jobs/{job.id}/continue"
-    return form(action, site.session.form_token(action), tag("button", "Resume"))
+    budget = tag(
+        "label",
+        tag("span", "Budget, such as 500, 90min or 5usd (empty for no limit)"),
+        tag("input", type="text", name="budget", value=budget_of(job), maxlength=40),
+    )
+    fields = tag("div", budget, tag("button", "Resume"), class_="fields")
+    return form(action, site.session.form_token(action), fields)
+
+
+def budget_of(job: AppJob) -> str:
+    """Return the value of --budget in the command of a job; empty without one."""
+    arguments = list(job.arguments)
+    for place, text in enumerate(arguments):
+        if text == BUDGET:
+            return "".join(arguments[place + 1 : place + 2])
+        if text.startswith(f"{BUDGET}="):
+            return text.partition("=")[2]
+    return ""
+
+
+def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
+    """Return the arguments of a command with another budget.
+
+    Parameters
+    ----------
+    arguments
+        Arguments of `askew`, which end with the run folder.
+    budget
+        The new budget; empty for no limit.
+
+    Raises
+    ------
+    UsageError
+        If the budget is not a budget.
+    """
+    if budget and not BUDGET_TEXT.fullmatch(budget):
+        raise UsageError(f"{budget!r} is not a budget. Use 500 (images), 90min, or 5usd")
+    changed: list[str] = []
+    is_value = False
+    for text in arguments:
+        if is_value or text.startswith(f"{BUDGET}="):
+            is_value = False
+        elif text == BUDGET:
+            is_value = True
+        else:
+            changed.append(text)
+    if budget:
+        changed[-2:-2] = [BUDGET, budget]
+    return changed
 
 
 def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:
@@ -175,8 +228,11 @@ def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:
     return RedirectResponse(f"/jobs/{job.id}", SEE_OTHER)
 
 
-def continue_job(site: Site, request: HTTPRequest, sent: object) -> Response:
-    """Put the command of a job that ended into the queue again."""
+def continue_job(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
+    """Put the command of a job that ended into the queue again, with the budget of the form."""
     job = _job(site, request)
-    again = site.jobs.add(new_identity(), job.arguments, Path(job.run), is_preview=job.is_preview)
+    arguments: Sequence[str] = job.arguments
+    if "budget" in sent.fields:
+        arguments = with_budget(arguments, sent.text("budget"))
+    again = site.jobs.add(new_identity(), arguments, Path(job.run), is_preview=job.is_preview)
     return RedirectResponse(f"/jobs/{again.id}", SEE_OTHER)

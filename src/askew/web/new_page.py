@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from markupsafe import Markup
 from starlette.requests import Request as HTTPRequest
@@ -14,6 +15,7 @@ from askew import registry
 from askew.errors import UsageError
 from askew.pages import words
 from askew.pages.elements import bdi, tag
+from askew.plan import PLAN_FILE
 from askew.presets import presets
 from askew.store.store import default_store
 from askew.web.command_form import (
@@ -35,6 +37,7 @@ STEPS = {"what": "1. What", "how": "2. How", "cost": "3. Cost"}
 ACTION = "/new"
 START = "/new/start"
 PREVIEW = "/new/preview"
+PLAN = f"/new/{PLAN_FILE}"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """Names of run folders that the form accepts."""
@@ -157,6 +160,8 @@ def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
     else:
         start = tag("button", "Start")
         buttons.append(form(START, site.session.form_token(START), start, hidden=hidden))
+        token = site.session.form_token(PLAN)
+        buttons.append(form(PLAN, token, _plain("Save plan.toml"), hidden=hidden))
         if chosen.method in PREVIEW_OPTIONS:
             preview = _plain(f"Preview {PREVIEW_IMAGES} images")
             token = site.session.form_token(PREVIEW)
@@ -172,6 +177,18 @@ def start_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
     arguments = arguments_of(site, chosen, sent, identity)
     job = site.jobs.add(identity, arguments, Path(arguments[-1]))
     return RedirectResponse(f"/jobs/{job.id}", SEE_OTHER)
+
+
+def save_plan(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
+    """Return the plan of the run as a file, which `askew COMMAND --plan FILE` carries out."""
+    chosen = command_form(sent.text("command"))
+    arguments = arguments_of(site, chosen, sent, sent.text("job") or new_identity())
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / PLAN_FILE
+        count_work([*arguments, "--save-plan", str(file)])
+        content = file.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{PLAN_FILE}"'}
+    return Response(content, media_type="application/toml", headers=headers)
 
 
 def preview_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:

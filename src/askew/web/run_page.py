@@ -101,6 +101,7 @@ def _tools(run: OpenedRun) -> Markup:
         tag("a", f"Filter the {count}", href=f"{base}/images"),
         tag("a", "Notes", href=f"{base}/notes"),
         tag("a", "Not looked at yet", href=f"{base}/gaps"),
+        tag("a", "Remove", href=f"{base}/remove"),
     )
     return tag("div", *links, class_="tools")
 
@@ -128,11 +129,13 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
 def _unfinished(facts: RunFacts, error: UsageError) -> Response:
     """Return the state of a run that has no report."""
     if facts.state == "damaged":
-        return message("This run is damaged", str(error), 409, "runs")
+        remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
+        return message("This run is damaged", str(error), 409, "runs", remove)
     text = (
         f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue; "
         "finished images are not generated again."
     )
     command = tag("pre", f"askew check {facts.folder}")
-    main = sheet("This run has no results yet", tag("p", bdi(text)), command)
+    remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
+    main = sheet("This run has no results yet", tag("p", bdi(text)), command, remove)
     return page(facts.folder.name, main, area="runs")
