@@ -120,17 +120,17 @@ def execute(core: Path, cwd: Path, *command: str) -> subprocess.CompletedProcess
     )
 
 
-def run(core: Path, cwd: Path, *commands: list[str]) -> list[dict[str, Any]]:
-    """Run commands in a single interpreter; return the exit code, the output and the errors of each."""
-    done = execute(core, cwd, "python", "-c", SCRIPT, json.dumps(commands))
-    assert done.returncode == 0, done.stderr
-    outcomes: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return outcomes
+NEEDS_TORCH = {
+    "the model 'studio'": ["--model", "studio"],
+    "the model 'diffusers/some/model'": ["--model", "diffusers/some/model"],
+    "the vqa 'studio'": ["--model", "studio/planted", "--vqa", "studio"],
+}
+"""Options that need the package torch, by the part that needs it."""
 
 
 @pytest.fixture(scope="module")
-def shown(core: Path, pictures: Path) -> list[str]:
-    """Return the outputs of two audits, of their comparison and of the export of the first."""
+def outcomes(core: Path, pictures: Path) -> dict[str, dict[str, Any]]:
+    """Return the exit codes and outputs of commands in a single interpreter, by their names."""
     audit = [
         "audit",
         "--model",
@@ -140,15 +140,18 @@ def shown(core: Path, pictures: Path) -> list[str]:
         "--label",
         "gender=gender",
     ]
-    outcomes = run(
-        core,
-        pictures,
-        *([*audit, "--where", f"model={model}", "--run", model] for model in ("one", "two")),
-        ["compare", "one", "two"],
-        ["export", "one", "--format", "csv"],
-    )
-    assert [outcome["code"] for outcome in outcomes] == [0, 0, 0, 0], outcomes
-    return [outcome["out"] for outcome in outcomes]
+    commands = {
+        "models": ["models"],
+        "audit of one": [*audit, "--where", "model=one", "--run", "one"],
+        "audit of two": [*audit, "--where", "model=two", "--run", "two"],
+        "compare": ["compare", "one", "two"],
+        "export": ["export", "one", "--format", "csv"],
+    }
+    for part, options in NEEDS_TORCH.items():
+        commands[part] = ["audit", "a photo of a nurse", "--images", "2", *options]
+    done = execute(core, pictures, "python", "-c", SCRIPT, json.dumps(list(commands.values())))
+    assert done.returncode == 0, done.stderr
+    return dict(zip(commands, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
 def test_packages_of_networks_are_not_installed(core: Path) -> None:
@@ -164,44 +167,36 @@ def test_packages_of_networks_are_not_installed(core: Path) -> None:
     }
 
 
-def test_help_and_lists(core: Path, tmp_path: Path) -> None:
+def test_help_and_lists(core: Path, outcomes: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     assert "audit" in execute(core, tmp_path, "askew", "--help").stdout
-    (models,) = run(core, tmp_path, ["models"])
-    assert models["code"] == 0
-    assert "studio/planted" in models["out"]
-    assert "transformers" in models["out"], "what could be installed is listed too"
+    shown = outcomes["models"]["out"]
+    assert "studio/planted" in shown
+    assert "transformers" in shown, "what could be installed is listed too"
 
 
-def test_audits_by_labels_are_compared(shown: list[str]) -> None:
-    assert "report.html" in shown[0]
-    assert "report.html" in shown[1]
+def test_audits_by_labels_are_compared(outcomes: dict[str, dict[str, Any]]) -> None:
+    for name in ("audit of one", "audit of two"):
+        assert outcomes[name]["code"] == 0, outcomes[name]
+        assert "report.html" in outcomes[name]["out"]
+    shown = outcomes["compare"]["out"]
     assert (
-        "two differs significantly from one" in shown[2]
-        or "one differs significantly from two" in shown[2]
+        "two differs significantly from one" in shown
+        or "one differs significantly from two" in shown
     )
-    assert "female" in shown[2]
+    assert "female" in shown
 
 
-def test_estimates_are_exported(shown: list[str]) -> None:
-    rows = list(csv.DictReader(shown[3].splitlines()))
+def test_estimates_are_exported(outcomes: dict[str, dict[str, Any]]) -> None:
+    rows = list(csv.DictReader(outcomes["export"]["out"].splitlines()))
     assert {row["method"] for row in rows} == {"audit"}
     assert {"distance", "shares"} <= {row["score"] for row in rows}
 
 
-NEEDS_TORCH = {
-    "the model 'studio'": ["--model", "studio"],
-    "the model 'diffusers/some/model'": ["--model", "diffusers/some/model"],
-    "the vqa 'studio'": ["--model", "studio/planted", "--vqa", "studio"],
-}
-
-
-def test_errors_name_the_extra_to_install(core: Path, tmp_path: Path) -> None:
-    audit = ["audit", "a photo of a nurse", "--images", "2"]
-    outcomes = run(core, tmp_path, *([*audit, *options] for options in NEEDS_TORCH.values()))
-    for part, outcome in zip(NEEDS_TORCH, outcomes, strict=True):
-        assert outcome["code"] == 2
-        assert (
-            f"askew: {part} needs the package 'torch'. Install it in a clone of askew's "
-            "repository with: pip install '.[models]'" in outcome["err"]
-        )
-        assert "Traceback" not in outcome["err"]
+@pytest.mark.parametrize("part", NEEDS_TORCH)
+def test_errors_name_the_extra_to_install(part: str, outcomes: dict[str, dict[str, Any]]) -> None:
+    assert outcomes[part]["code"] == 2
+    assert (
+        f"askew: {part} needs the package 'torch'. Install it in a clone of askew's "
+        "repository with: pip install '.[models]'" in outcomes[part]["err"]
+    )
+    assert "Traceback" not in outcomes[part]["err"]

@@ -38,7 +38,7 @@ def mitigated(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
         axes="gender,clothing",
         monitor=["age"],
         images=16,
-        eval_images=32,
+        eval_images=24,
         bootstrap_samples=100,
         run=run,
     )
@@ -162,7 +162,7 @@ def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
 def test_evaluation_images_are_not_used_for_planning(mitigated: MitigationResult) -> None:
     from askew.store.keys import picture_seed
 
-    planned = {picture_seed(0, NURSE, k) for k in range(32)}
+    planned = {picture_seed(0, NURSE, k) for k in range(24)}
     assert planned.isdisjoint(seed for entry in mitigated.findings.sets for seed in entry.seeds)
     before, after = mitigated.findings.sets
     assert before.seeds == after.seeds
@@ -184,7 +184,7 @@ def test_every_command_accepts_the_file(mitigated: MitigationResult, tmp_path: P
     shares = again.findings.shares[0].shares
     assert isinstance(shares["female"], Estimate)
     assert 0.3 < shares["female"].value < 0.7
-    texts = {mitigated.mitigation.draw(NURSE, 0, k) for k in range(32)}
+    texts = {mitigated.mitigation.draw(NURSE, 0, k) for k in range(24)}
     assert any("male" in text for text in texts)
 
 
@@ -205,7 +205,7 @@ def test_a_dry_run_and_repeating_the_command(
         "--images",
         "16",
         "--eval-images",
-        "32",
+        "24",
         "--bootstrap-samples",
         "100",
         "--run",
@@ -227,7 +227,7 @@ def test_a_run_killed_before_its_evaluation_continues(
         "axes": "gender,clothing",
         "monitor": ["age"],
         "images": 16,
-        "eval_images": 32,
+        "eval_images": 24,
     }
 
     def killed(*_: object, **__: object) -> None:

@@ -90,7 +90,7 @@ def test_the_evidence_is_the_integral_of_the_likelihood() -> None:
     assert model.evidence == pytest.approx(np.log(integral) - 150, abs=0.01)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10_000), values=st.integers(2, 4))
 def test_no_value_and_no_order_of_items_is_special(seed: int, values: int) -> None:
     x, counts, _ = drawn(seed, items=12, features=3, values=values)
@@ -136,6 +136,7 @@ def test_draws_have_the_mode_and_the_inverse_precision() -> None:
     assert np.cov(flat.T) == pytest.approx(covariance, abs=0.05 * covariance.max())
 
 
+@pytest.mark.slow
 def test_intervals_of_effects_contain_the_true_effects() -> None:
     contained = []
     for seed in range(25):
