@@ -271,6 +271,7 @@ def test_a_finished_run_is_checked(finished: Path, capsys: pytest.CaptureFixture
     assert "36" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_damaged_image_is_found_and_generated_again(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

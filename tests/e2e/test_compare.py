@@ -234,6 +234,7 @@ def test_wrong_usage_gives_a_clear_error(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_runs_are_compared_on_the_prompts_that_they_share(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:

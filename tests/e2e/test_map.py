@@ -278,6 +278,7 @@ def test_a_prompt_without_a_picture_does_not_end_the_run(
         )
 
 
+@pytest.mark.slow
 def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
     description = "unconditional branch of classifier-free guidance, without the prompt"
     model = f"diffusers/{tiny('stable-diffusion')}"
@@ -336,6 +337,7 @@ def test_a_finished_run_is_the_baseline_of_another(
     assert "Comparison of models" in page
 
 
+@pytest.mark.slow
 def test_the_same_model_with_other_settings_has_another_name(
     tiny: Saved, finished: Path, tmp_path: Path
 ) -> None:

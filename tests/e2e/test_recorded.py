@@ -70,9 +70,16 @@ def test_numbers_equal_the_recorded_ones(
 @pytest.mark.parametrize(
     "names",
     [
-        ("audit_embedder", "interact_fair", "mine_color"),
+        ("audit_embedder",),
         pytest.param(
-            ("audit_planted", "map_models", "edit_groups", "classify_groups"),
+            (
+                "audit_planted",
+                "interact_fair",
+                "mine_color",
+                "map_models",
+                "edit_groups",
+                "classify_groups",
+            ),
             marks=pytest.mark.slow,
         ),
     ],

@@ -125,6 +125,7 @@ def test_planted_errors_are_recovered_and_shares_corrected(
     assert f"{right + wrong} of {IMAGES}" in audited.page
 
 
+@pytest.mark.slow
 def test_questions_that_share_a_call_are_checked_one_by_one(
     labeled: tuple[str, list[str], list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -360,7 +360,7 @@ FAST = {
     "an endless view",
     "PostScript",
 }
-QUICK = {"a link run/results.json", "a journal that names a file of the user", "an endless view"}
+QUICK = {"a link run/results.json", "a journal that names a file of the user"}
 CASES = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.slow, id=name) for name in ATTACKS
 ]

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 import tiny_pipelines
 from askew.measure.attention import AttentionMaps, block_names
+from slow_cases import quick_only
 
 ATTRIBUTION = "a nurse and sex"
 PROMPTS = ["a chef", "an old nurse"]
@@ -129,7 +130,7 @@ def written_out(attn: Any, states: list[Tensor], text: Tensor) -> Tensor:
 
 
 @every_family
-@pytest.mark.parametrize("guidance", [1.0, 5.0])
+@pytest.mark.parametrize("guidance", quick_only([5.0], [1.0, 5.0]))
 def test_every_level_is_recorded(family: str, guidance: float) -> None:
     pipe = pipeline(family)
     with layer_inputs(pipe.unet) as inputs, AttentionMaps(pipe, ATTRIBUTION, middle=True) as maps:
@@ -165,7 +166,7 @@ def test_layers_are_grouped_by_side_and_size(family: str) -> None:
 
 
 @every_family
-@pytest.mark.parametrize("guidance", [1.0, 5.0])
+@pytest.mark.parametrize("guidance", quick_only([5.0], [1.0, 5.0]))
 def test_images_made_from_images(family: str, guidance: float) -> None:
     pipe = pipeline(family, from_pictures=True)
     image = torch.linspace(0, 1, 2 * 3 * 24 * 40).reshape(2, 3, 24, 40)

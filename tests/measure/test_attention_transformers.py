@@ -16,6 +16,7 @@ import tiny_pipelines
 from askew.errors import NotEnoughData, UsageError
 from askew.measure.attention import AttentionMaps, block_names
 from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
+from slow_cases import quick_only
 from tiny_transformers import (
     ATTRIBUTION,
     FAMILIES,
@@ -33,7 +34,7 @@ from tiny_transformers import (
 
 
 @every_family
-@pytest.mark.parametrize("guidance", [False, True])
+@pytest.mark.parametrize("guidance", quick_only([True], [False, True]))
 def test_images_stay_the_same_to_the_bit(family: str, guidance: bool) -> None:
     more = guided(family) if guidance else {}
     bare = draw(family, **more)
@@ -199,7 +200,7 @@ def test_maps_of_images_made_from_images(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("family", ["sd3.5", "flux-dev"])
-@pytest.mark.parametrize("softmax", ["text", "joint"])
+@pytest.mark.parametrize("softmax", quick_only(["joint"], ["text", "joint"]))
 def test_half_precision(family: str, softmax: Any) -> None:
     exact = maps_of(family, softmax=softmax)
     pipe = copy.deepcopy(pipeline(family)).to(torch.bfloat16)

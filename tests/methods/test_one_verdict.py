@@ -57,6 +57,7 @@ def test_interact_gives_the_verdicts_of_audit(
     assert verdicts(interactions.shares_over_prompts) == verdicts(audited.shares_over_prompts)
 
 
+@pytest.mark.slow
 def test_rank_gives_the_verdicts_of_audit(
     options: dict[str, Any], audited: Any, tmp_path: Path
 ) -> None:

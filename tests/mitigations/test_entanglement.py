@@ -116,6 +116,7 @@ def test_the_guidance_follows_its_formula(pipeline: Any) -> None:
     assert float(gradient.norm()) == pytest.approx(min(slope, 1.0), rel=0.02)
 
 
+@pytest.mark.slow
 def test_images_are_independent_and_a_scale_of_zero_changes_nothing(pipeline: Any) -> None:
     steering = Entanglement(targets=EVEN, scale=10)
     plain = latents(pipeline, None, REQUESTS)

@@ -86,6 +86,7 @@ def test_images_are_those_of_plain_diffusers(
     assert np.abs(changed - images_of(model(tiny))).max() >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Already found a `peft_config`")
 def test_several_weights_add_up_and_change_the_key(tiny: Saved, loras: dict[str, Path]) -> None:
     first = loras["first"]

@@ -74,6 +74,7 @@ def test_images_are_generated_counted_and_reused(
     assert "(9 stored, 0 left)" in out
 
 
+@pytest.mark.slow
 def test_hidden_images_are_counted_as_missing(
     tiny: Saved, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,15 +47,6 @@ PROMPTS = ("a photo of a nurse", "a chef", "a photo of an old doctor in a hospit
 REQUESTS = [Request(PROMPTS[k % 3], 100 + k // 3) for k in range(8)]
 
 
-def families(*without: str) -> list[Any]:
-    """Return parameters of tests: all families but `without`; those not in `QUICK` are slow."""
-    return [
-        pytest.param(family, marks=() if family in QUICK else pytest.mark.slow)
-        for family in tiny_pipelines.FAMILIES
-        if family not in without
-    ]
-
-
 def model(tiny: Saved, family: str, **settings: Any) -> DiffusersModel:
     return DiffusersModel(
         tiny(family), **{"num_inference_steps": 2, **SETTINGS.get(family, {}), **settings}
@@ -72,7 +63,7 @@ def in_batches(tiny_model: DiffusersModel, size: int) -> np.ndarray:
     return np.concatenate([arrays(tiny_model.generate(part)) for part in parts])
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", quick_only(QUICK, tiny_pipelines.FAMILIES))
 def test_images_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> None:
     tiny_model = model(tiny, family, batch_size=4)
     together = in_batches(tiny_model, 4)
@@ -86,7 +77,17 @@ def test_images_are_the_same_whatever_the_batch(tiny: Saved, family: str) -> Non
     assert np.abs(by_seed).max() >= 5
 
 
-@pytest.mark.parametrize("family", families("sana-sprint", "latent-consistency"))
+@pytest.mark.parametrize(
+    "family",
+    quick_only(
+        ["stable-diffusion"],
+        [
+            family
+            for family in tiny_pipelines.FAMILIES
+            if family not in ("sana-sprint", "latent-consistency")
+        ],
+    ),
+)
 def test_a_negative_prompt_changes_every_image_of_a_batch_alike(tiny: Saved, family: str) -> None:
     guided = {"guidance_scale": 4.0, **GUIDED.get(family.removesuffix("-stochastic"), {})}
     if family == "qwen-image":
@@ -118,6 +119,7 @@ def test_images_equal_those_of_the_pipeline(tiny: Saved, family: str) -> None:
     assert np.abs(arrays([image]) - arrays([expected])).max() == 0
 
 
+@pytest.mark.slow
 def test_a_sampler_that_adds_noise_uses_the_generator_of_the_image(tiny: Saved) -> None:
     """Two images of one batch with the same seed get the same noise, unlike with a global
     generator.
@@ -157,7 +159,7 @@ def test_the_global_generators_are_left_as_they_were(tiny: Saved) -> None:
     assert "step" not in vars(tiny_model.pipeline.scheduler)
 
 
-@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("family", quick_only(QUICK, tiny_pipelines.FAMILIES))
 def test_rounding_on_the_device_gives_equal_images(
     family: str, tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,7 +251,11 @@ def test_other_failures_are_not_reported_as_a_lack_of_memory(tiny: Saved) -> Non
 
 
 @pytest.mark.parametrize(
-    ("family", "says"), [("all hidden", "safety"), ("not a number", "float32"), ("flat", "single")]
+    ("family", "says"),
+    quick_only(
+        [("flat", "single")],
+        [("all hidden", "safety"), ("not a number", "float32"), ("flat", "single")],
+    ),
 )
 def test_an_image_that_shows_nothing_is_missing(tiny: Saved, family: str, says: str) -> None:
     for picture in model(tiny, family).generate(REQUESTS[:2]):

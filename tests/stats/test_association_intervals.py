@@ -157,6 +157,7 @@ def vectors(center: np.ndarray, n: int, r: np.random.Generator) -> np.ndarray:
     return center + r.normal(size=(n, np.shape(center)[-1]))
 
 
+@pytest.mark.slow
 def test_embedding_values_and_coverage() -> None:
     r = rng(7)
     centers = np.array([[4.0, 0, 0, 0, 1], [0, 4.0, 0, 0, 1], [0, 0, 4.0, 0, 1]])

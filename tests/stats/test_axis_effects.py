@@ -142,6 +142,7 @@ def test_pooling_is_the_posterior_mean_of_a_normal_model() -> None:
         assert pooled.sensitivities[others, axis] == pytest.approx(solution[1:])
 
 
+@pytest.mark.slow
 def test_pooled_effects_of_no_effect_are_small_and_real_effects_remain() -> None:
     rng = np.random.default_rng(0)
     exact = counts_of(exact_table("nurse"), MANY).corrected()

@@ -94,6 +94,7 @@ def test_the_order_of_images_does_not_matter(seed: int, order: list[int]) -> Non
     )
 
 
+@pytest.mark.slow
 def test_only_a_true_difference_is_significant() -> None:
     rng = np.random.default_rng(2)
     estimate = clustered_rate_difference(

@@ -175,6 +175,7 @@ def noisy(
     return plain, known
 
 
+@pytest.mark.slow
 def test_correction_comes_closer_to_the_truth_and_covers_it() -> None:
     truth = float(sensitivity(BEFORE, AFTER.mean(axis=0), [1, 1]))
     plain, known = (estimates(pairs) for pairs in noisy(np.random.default_rng(0), 80))

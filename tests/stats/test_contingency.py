@@ -113,6 +113,7 @@ def test_complete_dependence_has_strength_one() -> None:
     assert outcome(np.eye(3) * 30).cramers_v == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_type_one_error_with_small_counts() -> None:
     rng = np.random.default_rng(4)
     p = [p_of(rng.multinomial(8, [0.7, 0.2, 0.1], size=3), rng) for _ in range(300)]

@@ -76,6 +76,7 @@ def test_the_error_of_a_counted_reference_widens_the_difference_of_distances(
     assert covered >= 87
 
 
+@pytest.mark.slow
 def test_type_one_error_of_the_share_difference() -> None:
     rng = np.random.default_rng(0)
     p = [

@@ -33,6 +33,7 @@ def alarms(k: int, n: int, axes: int) -> float:
     return float(np.mean([p_of_axis(k, n, 0.0, rng) < 0.05 for _ in range(axes)]))
 
 
+@pytest.mark.slow
 def test_a_fair_model_rarely_gives_false_alarms() -> None:
     assert alarms(2, 48, 100) <= 0.11
 

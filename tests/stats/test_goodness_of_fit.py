@@ -107,6 +107,7 @@ def test_a_fair_model_with_known_errors_is_rarely_called_biased(images: int) -> 
     assert rejected[1] / 200 >= 0.15
 
 
+@pytest.mark.slow
 def test_a_biased_model_with_known_errors_is_found() -> None:
     rng = np.random.default_rng(4)
     rates = np.array([[0.80, 0.20], [0.02, 0.98]])

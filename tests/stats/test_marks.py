@@ -130,6 +130,7 @@ def test_a_distance_of_few_images_is_marked_near_the_populations() -> None:
     assert abs(np.median(marks) - truth) < 0.035
 
 
+@pytest.mark.slow
 def test_association_scores_of_few_images_are_marked_near_the_populations() -> None:
     """Two values are a concept each, twenty concepts do not differ, the baseline set is fair."""
     rng = np.random.default_rng(1)

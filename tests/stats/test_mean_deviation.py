@@ -43,6 +43,7 @@ def deviation(rows: NDArray[np.float64]) -> float:
     return float(np.abs(rows.mean(axis=0) - HALF).sum() / 2)
 
 
+@pytest.mark.slow
 def test_equal_models_differ_in_few_runs() -> None:
     p_values = [change((0.9, 0.9), seed).p for seed in range(REPEATS)]
     rejected = sum(p is not None and p < 0.05 for p in p_values)

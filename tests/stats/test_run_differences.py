@@ -87,6 +87,7 @@ def test_swapping_runs_or_groups_changes_only_the_sign(paired: bool) -> None:
         assert back.p == pytest.approx(forward.p, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "truth"), [((0.5, 0.5, 0.5, 0.5), 0), ((0.8, 0.5, 0.3, 0.6), 0.6)]
 )

@@ -49,7 +49,14 @@ def drawn(
     ]
 
 
-@pytest.mark.parametrize(("shares", "sets"), [(FAIR, 6), (BIASED, 6), (np.array([0.8, 0.2]), 2)])
+@pytest.mark.parametrize(
+    ("shares", "sets"),
+    [
+        pytest.param(FAIR, 6, marks=pytest.mark.slow),
+        (BIASED, 6),
+        pytest.param(np.array([0.8, 0.2]), 2, marks=pytest.mark.slow),
+    ],
+)
 def test_an_intervention_that_does_nothing_has_no_sensitivity(
     shares: np.ndarray, sets: int
 ) -> None:
@@ -107,7 +114,7 @@ def test_p_and_interval_agree_and_the_value_lies_within() -> None:
         assert estimate.low <= estimate.value <= estimate.high
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(
     st.lists(st.tuples(COUNTS, st.lists(COUNTS, min_size=1, max_size=4)), min_size=2, max_size=4)
 )

@@ -209,6 +209,7 @@ def test_a_counted_reference_adds_the_error_of_its_images(
     assert np.mean(lines["exact"], axis=0)[0] > alarms
 
 
+@pytest.mark.slow
 def test_a_reference_counted_on_many_images_is_exact() -> None:
     counted, exact = (
         distance_estimate(

@@ -352,6 +352,7 @@ def test_searches_of_other_size_or_purpose_are_refused(
         askew.rank(mined=str(blue.folder))
 
 
+@pytest.mark.slow
 def test_the_paper_s_score_and_what_it_misses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,6 +170,7 @@ def test_images_that_are_blurred_are_not_a_success() -> None:
     assert "but fewer images show the subject" in verdict(technique)
 
 
+@pytest.mark.slow
 def test_uniform_shares_by_segregation_are_reported() -> None:
     before = image_set(Prompt(NURSE), [NURSE] * 96, 0.5, 1)
     halves = ["male", "female"] * 48
@@ -235,6 +236,7 @@ def test_images_of_one_seed_are_pairs() -> None:
     assert widths[0] < 0.8 * widths[1]
 
 
+@pytest.mark.slow
 def test_a_change_that_one_instrument_misses_is_reported() -> None:
     before = image_set(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     even = with_labels(before, {"gender": ["male", "female"] * 48})

@@ -88,6 +88,7 @@ def test_p_is_recomputed_from_the_looks(resumed: askew.AuditResult) -> None:
     assert verdict.p == pytest.approx(plain, abs=0.03)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_equally(
     store: Path, interrupted: str, resumed: askew.AuditResult
 ) -> None:

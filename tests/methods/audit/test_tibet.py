@@ -94,6 +94,7 @@ def test_second_axis_lists_top_concepts() -> None:
     assert set(entry.second_axis["male"]) == {"age"}
 
 
+@pytest.mark.slow
 def test_corrected_gender_mad_orders_occupations_as_planted() -> None:
     names = list(OCCUPATIONS)[::5]
     scores = []

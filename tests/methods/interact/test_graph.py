@@ -272,6 +272,7 @@ def test_the_two_halves_of_a_set_partition_its_images(sets: dict[str, Any]) -> N
     assert not {*first.pictures} & {*second.pictures}
 
 
+@pytest.mark.slow
 def test_an_exact_mitigation_agrees_with_its_estimate(sets: dict[str, Any], entry: Graph) -> None:
     prompt = PLAN.prompts[0]
     counted = count_answers(sets[NURSE], prompt.axes, INSTRUMENT)
