@@ -27,6 +27,7 @@ from askew.models.prices import ListPrice, price_table
 from askew.run.budget import Budget
 from askew.run.count import CountingRun
 from askew.run.live import LiveRun
+from askew.run.progress import Event
 from askew.run.server_reports import ListedImages, server_sentences
 from askew.run.work import wanted_pictures
 from askew.store.store import Store
@@ -97,6 +98,17 @@ def test_calls_are_made_at_once_and_answers_keep_their_order(tmp_path: Path, sto
     assert [ids(called[text]) for text in TEXTS] == [ids(expected[text]) for text in TEXTS]
     keys = [row[0] for row, _ in store.index.all_rows("pictures")]
     assert len(store.reports(keys)) == 16
+
+
+def test_the_progress_shows_the_calls_in_progress(tmp_path: Path, store: Store) -> None:
+    events: list[Event] = []
+    run = LiveRun(tmp_path / "run", store, small_plan(), progress=events.append)
+    run.pictures(CalledModel(), TEXTS, 8, 0)
+    of_images = [event for event in events if event.stage == "pictures"]
+    assert (of_images[1].done, of_images[1].note) == (0, "1 call in progress")
+    begun = [event.note for event in of_images if event.done == 0]
+    assert begun[-1] == f"{CALLS} calls in progress"
+    assert (of_images[-1].kind, of_images[-1].note) == ("finished", None)
 
 
 def test_images_without_seeds_are_no_pairs(tmp_path: Path, store: Store) -> None:

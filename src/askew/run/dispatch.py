@@ -127,6 +127,8 @@ class Dispatcher:
         No part is started after this flag is set.
     stage
         Counts the images that are done.
+    shows_calls
+        If true, parts are calls of a server, and the progress shows how many are in progress.
     """
 
     store: Store
@@ -134,6 +136,7 @@ class Dispatcher:
     budget: Budget
     stop: Flag
     stage: Stage
+    shows_calls: bool = False
 
     def carry_out(self, work: Parts[Part]) -> None:
         """Carry out all parts.
@@ -190,6 +193,7 @@ class Pass(Generic[Part]):
         self._work = work
         self._parts = parts
         self._in_flight = dict[int, PartInFlight[Part]]()
+        self._most_calls = 0
         self._busy: list[Part] = []
         self._ended = False
         self._failure: BaseException | None = None
@@ -233,7 +237,20 @@ class Pass(Generic[Part]):
                     continue
                 flight = PartInFlight(part, size, lock.pop_all(), time.monotonic())
             self._in_flight[number] = flight
+            self._note_calls()
             yield Job(number, self._work.item(part), self._work.label(part))
+
+    def _note_calls(self) -> None:
+        """Show how many calls of a server are in progress, as soon as there are more of them."""
+        if not self._context.shows_calls:
+            return
+        calls = len(self._in_flight)
+        stage = self._context.stage
+        noun = "call" if calls == 1 else "calls"
+        stage.note = f"{calls} {noun} in progress" if calls else None
+        if calls > self._most_calls:
+            self._most_calls = calls
+            stage.tell("batch")
 
     def _must_end(self, is_mine: bool) -> bool:
         exhausted = is_mine and self._context.budget.is_exhausted()
@@ -265,6 +282,7 @@ class Pass(Generic[Part]):
         flight = self._in_flight[number]
         self._work.save(flight.part, result)
         del self._in_flight[number]
+        self._note_calls()
         with flight.lock:
             self._context.stage.advance(flight.size - flight.reported)
         self._context.budget.finish_part(flight.begun)

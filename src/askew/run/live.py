@@ -478,7 +478,7 @@ class LiveRun(Run):
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
         """Carry out parts by `count` calls at once, which Ctrl-C does not break off."""
         with patient_interrupt(self._stop, self.tell, CALLS):
-            self._dispatch(work, current, ThreadEngine(count))
+            self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
         """Carry out parts in the engine; Ctrl-C waits for the parts of several workers."""
@@ -488,7 +488,9 @@ class LiveRun(Run):
         else:
             self._dispatch(work, current, self._engine)
 
-    def _dispatch(self, work: Parts[Any], current: Stage, engine: Engine) -> None:
+    def _dispatch(
+        self, work: Parts[Any], current: Stage, engine: Engine, *, shows_calls: bool = False
+    ) -> None:
         """Carry out parts in an engine, and store their results."""
         dispatcher = Dispatcher(
             store=self.store,
@@ -496,6 +498,7 @@ class LiveRun(Run):
             budget=self.budget,
             stop=self._stop,
             stage=current,
+            shows_calls=shows_calls,
         )
         with message_listener(self.tell):
             dispatcher.carry_out(work)
