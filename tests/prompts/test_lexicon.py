@@ -12,7 +12,7 @@ from askew.prompts.axes import AXES, BIASCONNECT
 from askew.prompts.base import Writer
 from askew.prompts.counterfactuals import counterfactual
 from askew.prompts.lexicon import create
-from askew.prompts.open_details import with_article
+from askew.prompts.open_details import find_topic, with_article
 from askew.prompts.statements import states
 from askew.prompts.vocabulary import nouns
 from askew.studio.scene import OCCUPATIONS
@@ -289,7 +289,7 @@ def test_other_words_on_man_imply_no_gender(prompt: str) -> None:
 @pytest.mark.parametrize(
     ("topic", "words"),
     [
-        ("scientists in nigeria", "scientists in nigeria"),
+        ("scientists in Nigeria", "scientists in Nigeria"),
         ("scientist in nigeria", "a scientist in nigeria"),
         ("red shoe", "a red shoe"),
         ("shoes", "shoes"),
@@ -297,3 +297,6 @@ def test_other_words_on_man_imply_no_gender(prompt: str) -> None:
 )
 def test_a_topic_of_several_words_is_parsed_like_a_prompt(topic: str, words: str) -> None:
     assert with_article(topic) == words
+    about = find_topic(topic)
+    assert about.words == topic
+    assert about.has(f"a photo of {words}")

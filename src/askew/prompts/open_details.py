@@ -447,7 +447,7 @@ class Topic:
         For the topic clothing, a prompt about people must state their clothes.
         """
         if self.words is not None:
-            return self.words in prompt.lower()
+            return self.words.lower() in prompt.lower()
         phrase = main_phrase(parse_prompt(prompt))
         if not self.covers(phrase):
             return False
@@ -501,7 +501,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
         )
     subject = main_phrase(parse_prompt(spelled or ""))
     group = group_of(subject) if subject else groups()[ANYTHING]
-    return Topic(name=spelled, groups=(group,), words=spelled)
+    return Topic(name=spelled, groups=(group,), words=" ".join((name or "").split()))
 
 
 def _groups_of_topic(name: str | None) -> list[NounGroup]:

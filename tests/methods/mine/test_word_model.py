@@ -16,8 +16,10 @@ from askew.methods.mine.word_model import (
     learn_shares,
     word_effects,
 )
+from askew.parts.survey.shares import DISTANCE
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate
+from askew.stats.distance import distance_max, distance_named
 from askew.studio.planted import truth
 from askew.types import Axis, Estimate
 
@@ -100,6 +102,16 @@ def test_prompts_without_a_loss_teach_nothing() -> None:
     unusable = [Candidate("a nurse", loss=None, counts={"gender": (0, 9)})]
     assert learn_shares(unusable, 0, (GENDER,), open_axes) is None
     assert axis_words(candidates(COUNTS), (AGE,)) == {}
+
+
+@pytest.mark.parametrize("axis", [GENDER, AGE])
+def test_skew_is_the_distance_from_equal_shares_over_the_largest(axis: Axis) -> None:
+    words = axis_words(candidates({"a nurse": [1] * len(axis.values)}, axis.name), (axis,))
+    shares = np.random.default_rng(0).dirichlet(np.ones(len(axis.values)))
+    equal = np.full(len(shares), 1 / len(shares))
+    name = DISTANCE[axis.scale]
+    wanted = distance_named(name)(shares, equal) / distance_max(equal, name)
+    assert words[axis.name].skew(shares) == pytest.approx(float(wanted))
 
 
 def test_the_clearest_word_comes_first_and_names_the_value_that_gains() -> None:

@@ -257,7 +257,7 @@ class MineView:
             caption=caption or "Change of a share by each word, over the prompts with the word",
             heading="Word",
             rows=tuple(rows),
-            name="change of the share",
+            name="points",
             scale="points",
             columns=("value", "interval"),
             more=("share of", "prompts"),

@@ -17,7 +17,7 @@ from askew.methods.mine.findings import WordEffect
 from askew.parts.survey.shares import DISTANCE
 from askew.prompts.evolution import Candidate, Expected, LossPrediction, singular_words
 from askew.stats.count_regression import CountModel, fit_counts, shares_of_logits
-from askew.stats.distance import distance_max, distance_named
+from askew.stats.distance import distance_max, linear_forms
 from askew.stats.intervals import Floats, percentile_interval
 from askew.types import Axis, Estimate, Missing
 
@@ -63,6 +63,18 @@ class AxisWords:
     def rows(self, words: Sequence[str]) -> list[int]:
         """Return the rows of effects that add up for these words: the base and the known words."""
         return [0, *(1 + self.places[word] for word in words if word in self.places)]
+
+    @cached_property
+    def _forms(self) -> Floats:
+        """Linear forms whose absolute values at shares minus equal shares add up to the skew."""
+        equal = np.full(len(self.axis.values), 1 / len(self.axis.values))
+        name = DISTANCE[self.axis.scale]
+        forms, weight = linear_forms(name, len(equal))
+        return forms * (weight / distance_max(equal, name))
+
+    def skew(self, shares: Floats) -> float:
+        """Return the distance of shares (K,) from equal shares, divided by the largest distance."""
+        return float(np.abs(self._forms @ (shares - 1 / len(shares))).sum())
 
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
         """Return the change of shares by each word, of words in at least two prompts."""
@@ -170,9 +182,7 @@ class SharePrediction(LossPrediction):
             if word not in words.places:
                 total = total + self._unknown_effect(word, words, len(effects), stream)
         shares = shares_of_logits(total @ words.model.data.contrasts).mean(axis=0)
-        equal = np.full(len(shares), 1 / len(shares))
-        name = DISTANCE[axis.scale]
-        return float(distance_named(name)(shares, equal) / distance_max(equal, name))
+        return words.skew(shares)
 
     def _unknown_effect(self, word: str, words: AxisWords, count: int, stream: int) -> Floats:
         """Return draws of the effect of a word without data, which depend only on the seed."""
