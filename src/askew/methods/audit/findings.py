@@ -11,6 +11,7 @@ from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.agreement import RaterAgreement
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.following import Following
+from askew.parts.survey.missing_labels import MissingLabels
 from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.rewriting import Rewriting
@@ -167,6 +168,9 @@ class AuditFindings(Head):
         Agreement of several raters. Empty if one person labeled the images.
     rewriting : tuple of Rewriting
         Images whose prompts a server rewrote, apart from images of the given prompts.
+    missing_labels : tuple of MissingLabels
+        Tests whether labels of an instrument are missing more often in some sets, prompts or
+        groups of people.
     """
 
     plan: AuditPlan
@@ -181,6 +185,7 @@ class AuditFindings(Head):
     following: tuple[Following, ...] = ()
     agreement: tuple[RaterAgreement, ...] = ()
     rewriting: tuple[Rewriting, ...] = ()
+    missing_labels: tuple[MissingLabels, ...] = ()
 
 
 @dataclass(frozen=True)

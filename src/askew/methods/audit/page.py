@@ -25,7 +25,13 @@ from askew.parts.survey import first_screen
 from askew.parts.survey.agreement import agreement_table
 from askew.parts.survey.following import request_blocks
 from askew.parts.survey.rewriting import rewriting_blocks
-from askew.parts.survey.sentences import difference_sentence, missing_sentences, sentence, verdict
+from askew.parts.survey.sentences import (
+    difference_sentence,
+    missing_label_sentences,
+    missing_sentences,
+    sentence,
+    verdict,
+)
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import family_size
 from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
@@ -74,7 +80,10 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
             *texts.look_notes(findings),
         ),
         gaps=survey.gaps(findings.shares),
-        uneven=missing_sentences(findings.missing_pictures),
+        uneven=[
+            *missing_sentences(findings.missing_pictures),
+            *missing_label_sentences(findings.missing_labels),
+        ],
     )
 
 

@@ -9,6 +9,7 @@ from askew.methods.audit.stopping import sequential_shares
 from askew.methods.audit.tibet import domain, paired, tibet, with_q
 from askew.parts.scoring import Scoring
 from askew.parts.survey.agreement import agreement
+from askew.parts.survey.missing_labels import missing_labels
 from askew.parts.survey.missing_pictures import missing_pictures
 from askew.parts.survey.over_prompts import differences_over_prompts
 from askew.parts.survey.rewriting import rewriting
@@ -60,6 +61,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         differences_over_prompts=all_changes[len(changes) :],
         following=gathered.following,
         rewriting=rewriting(plan, gathered.sent, gathered.observed),
+        missing_labels=missing_labels(gathered.observed, gathered.confusion, Scoring.of(plan)),
         agreement=tuple(agreement(entry, Scoring.of(plan)) for entry in gathered.ratings),
     )
 

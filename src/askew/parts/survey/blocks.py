@@ -14,7 +14,7 @@ from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.sentences import verdict_with_q
 from askew.parts.survey.shares import SetShares, SharesDifference
 from askew.parts.survey.verdicts import is_biased
-from askew.stats.shares import wilson
+from askew.stats.shares import share_intervals, wilson
 from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
@@ -288,6 +288,7 @@ def numbers(entry: SetShares) -> b.IntervalChart:
         if value in entry.reference:
             marks = (b.ReferenceMark(entry.reference[value], "reference"),)
         rows.append(b.IntervalRow(shorten(value, 60), share, columns.cells[value], marks=marks))
+    rows += _missing_row(entry, more=len(columns.headings) - 1)
     shares = "Perceived shares" if words.reads_appearance(entry.axis) else "Shares"
     instrument = shorten(entry.instrument, 60)
     image_set = words.set_label(entry.set)
@@ -302,6 +303,28 @@ def numbers(entry: SetShares) -> b.IntervalChart:
         b.PLAIN,
         columns.headings,
     )
+
+
+def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
+    """Return the share of all images that have no label, if there are any.
+
+    Parameters
+    ----------
+    entry
+        Shares of a set. Over several prompts, there is no row.
+    more
+        Number of further cells of a row, which stay empty.
+    """
+    missing = sum(entry.missing.values())
+    first = next(iter(entry.shares.values()), None)
+    if not missing or isinstance(entry, SharesOverPrompts):
+        return []
+    if not isinstance(first, Estimate) or first.level is None:
+        return []
+    labeled = sum(entry.counts.values())
+    share, _ = share_intervals([missing, labeled], level=first.level)
+    cells: tuple[b.Content, ...] = (missing, *([None] * more))
+    return [b.IntervalRow("no label, of all images", share, cells, muted=True)]
 
 
 def distances(entries: Sequence[SetShares]) -> b.IntervalChart:

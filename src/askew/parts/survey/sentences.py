@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from askew.pages import words
 from askew.pages.phrases import format_phrase
 from askew.pages.words import capital, measured, perceived, percent, plural, quote, shorten
+from askew.parts.survey.missing_labels import MissingLabels
 from askew.parts.survey.missing_pictures import MissingPictures
 from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.shares import SetShares, SharesDifference
@@ -261,7 +262,24 @@ def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images
     return sentences
 
 
-def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
+def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
+    """Return sentences about labels of instruments that are missing more often for some images."""
+    sentences = []
+    for entry in entries:
+        subject = f"labels of {perceived(entry.labeled)} by {shorten(entry.instrument, 40)}"
+        if entry.prompt:
+            subject += f" for {quote(entry.prompt)}"
+        if entry.truth:
+            subject += f", in images labeled by {shorten(entry.truth, 40)},"
+        text = missing_sentence(entry, subject, missing="Images without a label")
+        if text:
+            sentences.append(text)
+    return sentences
+
+
+def missing_sentence(
+    entry: MissingPictures, subject: str, missing: str = "Missing images"
+) -> str | None:
     """Return the value of an axis for which images are missing most often; None if not significant.
 
     Parameters
@@ -270,6 +288,8 @@ def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
         Test of missing images.
     subject
         Name of the images.
+    missing
+        Name of the images that are missing, at the start of a sentence.
     """
     if entry.q >= SIGNIFICANCE_LEVEL:
         return None
@@ -278,7 +298,7 @@ def missing_sentence(entry: MissingPictures, subject: str) -> str | None:
     lowest = _missing_of(entry, min(rates, key=lambda value: rates[value]))
     return (
         f"{capital(words.axis_label(entry.axis))}: {subject} are missing more often for {highest} "
-        f"than for {lowest} ({words.probability(entry.q, 'q')}). Missing images may differ from "
+        f"than for {lowest} ({words.probability(entry.q, 'q')}). {missing} may differ from "
         "the other images, and no score can correct for this."
     )
 

@@ -1,0 +1,143 @@
+"""Tests whether an instrument labels images of some sets, prompts or people less often than others.
+
+A face detector misses more faces in profile and small faces. If some requested images have more of
+them, the shares of the labeled images are biased.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from askew.models.manifest import INITIAL
+from askew.parts.scoring import Scoring
+from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.instruments import is_by_people
+from askew.parts.survey.missing_pictures import (
+    CountsOfSets,
+    MissingCount,
+    MissingPictures,
+    uneven,
+)
+from askew.parts.survey.observed import ObservedSet
+from askew.types import Missing, Picture, record
+
+PROMPT = "prompt"
+"""Name of the axis of tests that compare the baseline images of all prompts."""
+
+UNASKED = ("not_asked", "copy")
+"""Reasons of labels that were not requested."""
+
+
+@record
+class MissingLabels(MissingPictures):
+    """Test whether labels of an instrument are missing more often for some images than for others.
+
+    Attributes
+    ----------
+    instrument : str
+        Instrument of the labels.
+    labeled : str
+        Axis of the labels.
+    truth : str or None
+        Instrument whose labels distinguish the images, which are a person's. None if image sets or
+        prompts distinguish them.
+    """
+
+    instrument: str
+    labeled: str
+    truth: str | None = None
+
+
+def missing_labels(
+    sets: Mapping[str, Sequence[ObservedSet]], confusions: Iterable[Confusion], scoring: Scoring
+) -> tuple[MissingLabels, ...]:
+    """Compare the missing labels of image sets, of prompts, and of images by a person's labels.
+
+    An instrument that labels several axes of the same images has one entry for them. Labels by
+    people are not tested.
+
+    Parameters
+    ----------
+    sets
+        The image sets by prompt.
+    confusions
+        Labels of instruments against a person's labels.
+    scoring
+        Seed of the permutations.
+    """
+    tables = [*_tables_of_sets(sets), *_tables_of_prompts(sets), *_tables_of_people(confusions)]
+    return uneven(MissingLabels, _distinct(tables), scoring)
+
+
+def _tables_of_sets(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
+    """Yield the labels of each prompt by the values of an axis of its sets."""
+    for prompt, observed_sets in sets.items():
+        axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
+        for axis in dict.fromkeys(axes):
+            members = {
+                observed.prompt.value or INITIAL: observed
+                for observed in observed_sets
+                if observed.prompt.axis in (None, axis)
+            }
+            yield from _tables(prompt, axis, members)
+
+
+def _tables_of_prompts(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
+    """Yield the labels of the baseline images by prompt."""
+    members = {
+        prompt: observed
+        for prompt, observed_sets in sets.items()
+        for observed in observed_sets
+        if observed.prompt.axis is None
+    }
+    yield from _tables(None, PROMPT, members)
+
+
+def _tables(
+    prompt: str | None, axis: str, members: Mapping[str, ObservedSet]
+) -> Iterator[CountsOfSets]:
+    """Yield a table for each instrument and each axis that it labels in all sets."""
+    first = next(iter(members.values()), None)
+    if first is None:
+        return
+    for instrument, labels in first.values.items():
+        if is_by_people(instrument):
+            continue
+        for labeled in labels:
+            if all(labeled in observed.values[instrument] for observed in members.values()):
+                counts = {
+                    value: _count(observed, instrument, labeled)
+                    for value, observed in members.items()
+                }
+                identifiers = {"prompt": prompt, "axis": axis}
+                yield identifiers | {"instrument": instrument, "labeled": labeled}, counts
+
+
+def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
+    """Count the missing labels and the requested labels of the existing images of a set."""
+    labels = [
+        label
+        for picture, label in zip(observed.pictures, observed.values[instrument][axis], strict=True)
+        if isinstance(picture, Picture)
+        and not (isinstance(label, Missing) and label.reason in UNASKED)
+    ]
+    return MissingCount.of(labels)
+
+
+def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]:
+    """Yield the labels of an instrument by the labels of a person."""
+    for entry in confusions:
+        counts = {}
+        for value, row in zip(entry.values, entry.counts, strict=True):
+            reasons = entry.missing.get(value, {})
+            missing = sum(number for reason, number in reasons.items() if reason not in UNASKED)
+            counts[value] = MissingCount(missing=missing, planned=missing + sum(row))
+        identifiers = {"prompt": None, "axis": entry.axis, "instrument": entry.instrument}
+        yield identifiers | {"labeled": entry.axis, "truth": entry.truth}, counts
+
+
+def _distinct(tables: Iterable[CountsOfSets]) -> list[CountsOfSets]:
+    """Return the tables without those that differ only in the axis that was labeled."""
+    distinct: dict[object, CountsOfSets] = {}
+    for identifiers, counts in tables:
+        others = tuple(text for name, text in identifiers.items() if name != "labeled")
+        distinct.setdefault((others, tuple(counts.items())), (identifiers, counts))
+    return list(distinct.values())
