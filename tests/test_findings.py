@@ -197,3 +197,21 @@ def test_nothing_else_changes_with_q() -> None:
     assert replace(whole, tiny=FINDINGS.tiny) == FINDINGS
     assert whole.tiny[0].axis == "gender"
     assert whole.tiny[0].shares["male"] == FINDINGS.tiny[0].shares["male"]
+
+
+def test_seeds_are_texts_in_json_and_numbers_of_older_files_are_read() -> None:
+    picture_set = findings.PictureSet(
+        prompt="a nurse",
+        axis=None,
+        value=None,
+        text="a nurse",
+        n=1,
+        missing={},
+        pictures=("a",),
+        seeds=(2**63 - 1, None),
+    )
+    text = findings.adapter(findings.PictureSet).dump_json(picture_set)
+    assert b'["9223372036854775807",null]' in text
+    assert findings.adapter(findings.PictureSet).validate_json(text) == picture_set
+    older = text.replace(b'"9223372036854775807"', b"9223372036854775807")
+    assert findings.adapter(findings.PictureSet).validate_json(older) == picture_set

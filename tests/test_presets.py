@@ -13,7 +13,7 @@ from askew.cli import run
 from askew.errors import UsageError
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.interact.plan import plan_interactions
-from askew.models.diffusers import RECOMMENDED
+from askew.models.diffusers.recommended import RECOMMENDED
 from askew.options import plan_fields
 from askew.parts.survey.propose import survey_plan
 from askew.presets import Preset, presets, with_preset

@@ -10,7 +10,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
+from pydantic import (
+    Discriminator,
+    PlainSerializer,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from askew.environment import Environment
 from askew.errors import RunError, UsageError
@@ -33,6 +40,16 @@ from askew.types import (
 RESULTS_FILE = "results.json"
 FORMAT = 6
 """Format of results.json. It increases by one when askew can no longer read older files."""
+
+Seed = Annotated[
+    int,
+    PlainSerializer(str, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9]+$"}),
+]
+"""Seed of an image, a text in results.json.
+
+Seeds have 63 bits. JavaScript and spreadsheets would round them to 53 bits as numbers.
+"""
 
 AGAIN = (
     "repeat the command of the run to write it again; images and answers in the store are reused"
@@ -141,7 +158,7 @@ class PictureSet:
     n: int
     missing: Mapping[str, int]
     pictures: tuple[str | None, ...]
-    seeds: tuple[int | None, ...]
+    seeds: tuple[Seed | None, ...]
     model: str | None = None
     copies: int = 0
     labels: Mapping[str, tuple[str | None, ...]] | None = None

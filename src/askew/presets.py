@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from askew.errors import UnknownName
 from askew.models.base import Setting
-from askew.models.diffusers import RECOMMENDED, Recommendation
+from askew.models.diffusers.recommended import RECOMMENDED, Recommendation
 from askew.plan import PlanFields
 from askew.types import record
 

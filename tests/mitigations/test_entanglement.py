@@ -202,7 +202,7 @@ def test_unsupported_models_are_refused_by_name(pipeline: Any, tmp_path: Any) ->
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(
         UsageError,
-        match="entanglement works on pipelines with a UNet, but Flux",
+        match="entanglement works on pipelines of Stable Diffusion 1, 2 and XL, but not on the Flux",
     ):
         Entanglement(targets=EVEN).wrap(flux)
     scheduler = pipeline.scheduler

@@ -5,9 +5,13 @@ It composes, or a sentence refuses it before any image.
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import diffusers
 import numpy as np
 import pytest
 
@@ -18,6 +22,7 @@ from askew.models.diffusers.model import DiffusersModel
 from mitigations.techniques import (
     FAMILIES,
     GENDER,
+    NETWORK_TECHNIQUES,
     NURSE,
     REQUESTS,
     TECHNIQUES,
@@ -25,11 +30,18 @@ from mitigations.techniques import (
     technique,
 )
 from slow_cases import quick_only
+from text_to_image import ACCEPTED
 
 REFUSED = {
-    ("entanglement", "stable-diffusion-3"): "entanglement works on pipelines with a UNet, but",
+    (
+        "entanglement",
+        "stable-diffusion-3",
+    ): "entanglement works on pipelines of Stable Diffusion 1, 2 and XL, but",
     ("iti-gen", "stable-diffusion-xl"): "iti-gen: the tokens were learned with another text encod",
-    ("iti-gen", "stable-diffusion-3"): "iti-gen works on pipelines with a UNet, but",
+    (
+        "iti-gen",
+        "stable-diffusion-3",
+    ): "iti-gen works on pipelines of Stable Diffusion 1, 2 and XL, but",
 }
 """Beginnings of the sentences that refuse a technique on a family."""
 
@@ -86,6 +98,31 @@ def test_maps_are_of_the_prompt_and_not_of_edits(
     plain = models[family]
     weak = FairDiffusion(targets=GENDER, scale=1e-6).wrap(plain)
     assert maps_of(weak) == pytest.approx(maps_of(plain), rel=1e-3, abs=1e-4)
+
+
+STEERED = {"StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline"}
+"""Classes whose steered images the tests above make."""
+
+
+@pytest.mark.parametrize("name", NETWORK_TECHNIQUES)
+def test_all_other_classes_of_diffusers_are_refused(
+    name: str, models: dict[str, DiffusersModel]
+) -> None:
+    value = technique(name, models["stable-diffusion"].pipeline.text_encoder)
+    assert {"KandinskyCombinedPipeline", "IFPipeline", "LDMTextToImagePipeline"} < ACCEPTED
+    for class_name in sorted(ACCEPTED - STEERED):
+        with pytest.raises(UsageError, match=rf"{name}.* {class_name} of X.*; use --technique"):
+            value.check_class(getattr(diffusers, class_name), " of X")
+
+
+def test_a_network_that_takes_the_guidance_as_an_input_is_refused(
+    tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(tiny("stable-diffusion"), tmp_path / "copy"))
+    file = copy / "unet" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"time_cond_proj_dim": 8}))
+    with pytest.raises(UsageError, match=r"the unet of .* takes the guidance scale as an input"):
+        technique("cads").wrap(DiffusersModel(copy))
 
 
 def test_an_unknown_text_encoder_is_refused_before_any_image(tmp_path: Path) -> None:

@@ -194,16 +194,16 @@ def test_models_that_cannot_be_steered_are_refused_by_name(pipeline: Any, tmp_pa
         latents(pipeline, NegativePrompt(), [Request(PROMPT, 1, 0)])
     flux = DiffusersModel(tiny_pipelines.save("flux", tmp_path / "flux"))
     with pytest.raises(
-        UsageError, match="with a UNet and on Stable Diffusion 3, but FluxPipeline of diffusers/"
+        UsageError, match="1, 2, XL and 3, but not on the FluxPipeline of diffusers/"
     ):
         CADS().wrap(flux)
     with pytest.raises(
-        UsageError, match="with a UNet and on Stable Diffusion 3, but FluxPipeline of diffusers/"
+        UsageError, match="1, 2, XL and 3, but not on the FluxPipeline of diffusers/"
     ):
         FairDiffusion(targets=EVEN).wrap(flux)
     with pytest.raises(
         UsageError,
-        match="entanglement works on pipelines with a UNet, but StableDiffusion3Pipeline has none",
+        match="entanglement works on pipelines of Stable Diffusion 1, 2 and XL, but not on the StableDiffusion3",
     ):
         Entanglement(targets=EVEN).apply(tiny_pipelines.stable_diffusion_3())(PROMPT)
     with pytest.raises(

@@ -66,6 +66,19 @@ def test_a_repository_is_loaded_at_its_commit_and_reused_offline(
     )
 
 
+def test_settings_come_from_the_repository_that_was_found(
+    tiny: Saved, hub: LocalHub, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(tiny("flux"), tmp_path / "copy"))
+    config = folder / "transformer" / "config.json"
+    without_guidance = json.loads(config.read_text()) | {"guidance_embeds": False}
+    config.write_text(json.dumps(without_guidance))
+    hub.repositories["some/copy"] = folder
+    of_schnell = {"num_inference_steps": 4, "guidance_scale": 0.0, "max_sequence_length": 256}
+    assert create("some/copy").settings == create(str(folder)).settings
+    assert create("some/copy").settings.items() >= of_schnell.items()
+
+
 def test_the_revision_is_passed_on(tiny: Saved, hub: LocalHub) -> None:
     hub.repositories["some/model"] = tiny("stable-diffusion")
     commit = hub.commit("some/model")

@@ -16,9 +16,14 @@ from safetensors.torch import load_file, save_file
 from askew import errors, registry
 from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.base import Model, Request
-from askew.models.diffusers import RECOMMENDED, loading, recommended_settings, settings
+from askew.models.diffusers import create, loading, settings
 from askew.models.diffusers.loading import DeviceSetup, free_bytes, weights_bytes
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.diffusers.recommended import RECOMMENDED, recommended_settings
+from askew.parts.survey.cut_prompts import check_values_received
+from askew.parts.survey.instruments import unknown_words
+from askew.plan import AxisPlan, PromptPlan
+from askew.prompts.axes import find_axis
 
 Saved = Callable[[str], Path]
 
@@ -73,9 +78,11 @@ def test_settings_contain_only_what_changes_the_image(tiny: Saved) -> None:
     assert type(given.pipeline.scheduler) is diffusers.DDIMScheduler
 
 
-def test_a_user_s_settings_override_recommended_ones(tiny: Saved) -> None:
-    defaults = {"num_inference_steps": 4, "guidance_scale": 0.0, "max_sequence_length": 256}
-    model = DiffusersModel(tiny("stable-diffusion"), defaults=defaults, guidance_scale=2)
+def test_a_user_s_settings_override_recommended_ones(copy: Path) -> None:
+    index = copy / "model_index.json"
+    of_schnell = {"_name_or_path": "black-forest-labs/FLUX.1-schnell"}
+    index.write_text(json.dumps(json.loads(index.read_text()) | of_schnell))
+    model = DiffusersModel(copy, defaults=None, guidance_scale=2)
     assert model.settings == {"num_inference_steps": 4, "guidance_scale": 2.0}
 
 
@@ -251,3 +258,46 @@ def test_words_beyond_the_limit_of_the_text_encoder_are_named(tiny: Saved) -> No
         seen = len(long.split()) - len(model.unknown_words(long))
         assert len("".join(long.split()[:seen])) <= 75 < len("".join(long.split()[: seen + 2]))
     assert DiffusersModel(tiny("stable-diffusion-3")).unknown_words(long) == []
+
+
+@pytest.mark.parametrize("family", ["flux", "qwen-image"])
+def test_words_beyond_the_limit_of_t5_and_qwen_are_named(family: str, tiny: Saved) -> None:
+    model = DiffusersModel(tiny(family), max_sequence_length=100)
+    long = "a photo of a nurse " + "and so on " * 20
+    assert model.unknown_words(long + "zebra")[-1] == "zebra"
+    words = long.split()
+    received = len(words) - len(model.unknown_words(long))
+
+    if family == "qwen-image":
+        # In its template, each letter is a token of the tiny tokenizer.
+        model.pipeline.prompt_template_encode = "{}"
+        model.pipeline.prompt_template_encode_start_idx = 0
+
+    def encoded(place: int, letter: str) -> torch.Tensor:
+        word = letter * len(words[place])
+        text = " ".join([*words[:place], word, *words[place + 1 :]])
+        with torch.no_grad():
+            parts = model.pipeline.encode_prompt(prompt=[text], max_sequence_length=100)[:2]
+        return torch.cat([part.flatten() for part in parts if part is not None])
+
+    assert 10 < received < len(words) - 10
+    assert torch.equal(encoded(received + 1, "x"), encoded(received + 1, "y"))
+    assert not torch.equal(encoded(received - 1, "x"), encoded(received - 1, "y"))
+
+
+def test_values_beyond_the_limit_are_refused_before_any_image(tiny: Saved) -> None:
+    model = create(str(tiny("stable-diffusion")), num_inference_steps=1)
+    long = "a photo of a nurse " + "and so on " * 10
+    gender = find_axis("gender")
+
+    def plan(texts: dict[str, str]) -> PromptPlan:
+        return PromptPlan.of(long, [AxisPlan.of(gender, texts)])
+
+    late = {value: f"{long}, who is {value}" for value in gender.values}
+    with pytest.raises(UsageError, match="cannot show the values of gender: it receives the same"):
+        check_values_received(model, [plan(late)])
+    early = {value: long.replace("a nurse", f"a {value} nurse") for value in gender.values}
+    check_values_received(model, [plan(early)])
+    (warning,) = unknown_words(model, [long])
+    assert "cuts these words off the end of prompts" in warning
+    assert "does not know" not in warning

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from askew import registry
+from askew import errors, registry
 from askew.errors import ModelError, UsageError
 from askew.models.base import Request
 from askew.models.diffusers.loading import weights_bytes
@@ -305,3 +305,17 @@ def test_cut_weights_are_named_before_they_are_loaded(copy: Path, size: int) -> 
     (copy / UNET).write_bytes((copy / UNET).read_bytes()[:size])
     with pytest.raises(ModelError, match=r"unet.*\.safetensors are damaged.*Delete the file"):
         DiffusersModel(copy).generate([Request("a nurse", 1)])
+
+
+def test_a_network_that_needs_accelerate_names_it(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = copy / "unet" / "config.json"
+    quantized = {"quantization_config": {"quant_method": "bitsandbytes"}}
+    config.write_text(json.dumps(json.loads(config.read_text()) | quantized))
+    assert DiffusersModel(copy)
+    monkeypatch.setattr(errors, "find_spec", lambda package: None)
+    text = refusal(copy)
+    assert text.startswith("loading the unet of")
+    assert "needs the package 'accelerate'" in text
+    assert "pip install '.[offload]'" in text

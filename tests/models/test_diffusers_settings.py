@@ -16,11 +16,14 @@ from safetensors.torch import save_file
 
 import tiny_pipelines
 from askew.errors import UsageError
-from askew.models.base import Request
-from askew.models.diffusers import RECOMMENDED, recommended_settings
+from askew.messages import message_listener
+from askew.models.base import Model, Request
+from askew.models.diffusers import create
 from askew.models.diffusers.editing import DiffusersEditor
 from askew.models.diffusers.model import DiffusersModel
+from askew.models.diffusers.recommended import RECOMMENDED, recommended_settings
 from askew.models.diffusers.settings import parameters
+from askew.parts.sources.groups import paper_settings
 
 Saved = Callable[[str], Path]
 SCHNELL = "black-forest-labs/FLUX.1-schnell"
@@ -207,6 +210,58 @@ def test_settings_of_distilled_models_are_recognized_by_their_files(
 ) -> None:
     assert recommended_settings(folder_with(tmp_path / "mine", index, **parts)) == settings
     assert recommended_settings(SD_TURBO) == {"num_inference_steps": 1, "guidance_scale": 0.0}
+
+
+KLEIN = {"_class_name": "Flux2KleinPipeline", "is_distilled": True}
+
+
+def opened(folder: str, **given: Any) -> Model:
+    """Return the model of a folder as a user names it. Its weights are never needed."""
+    save_file({"weight": torch.zeros(1)}, Path(folder) / "empty.safetensors")
+    return create(folder, **given)
+
+
+def test_a_distilled_pipeline_has_its_settings_and_no_guidance(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "klein", KLEIN)
+    of_makers = {"num_inference_steps": 4, "guidance_scale": 1.0}
+    assert opened(folder).settings.items() >= of_makers.items()
+    with pytest.raises(UsageError, match=r"guidance_scale changes nothing in .* is distilled"):
+        opened(folder, guidance_scale=4.0)
+    base = folder_with(tmp_path / "base", KLEIN | {"is_distilled": False})
+    assert opened(base, guidance_scale=5.0).settings["guidance_scale"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "word"),
+    [
+        ("my-SDXL-Lightning", {}, "Lightning"),
+        ("style-turbo", {}, "turbo"),
+        ("style-turbo", {"num_inference_steps": 4}, ""),
+        ("style", {}, ""),
+    ],
+)
+def test_the_name_of_an_unknown_distilled_model_is_reported(
+    name: str, given: dict[str, Any], word: str, tmp_path: Path
+) -> None:
+    folder = folder_with(tmp_path / name, {"_class_name": "StableDiffusionXLPipeline"})
+    sentences: list[str] = []
+    with message_listener(sentences.append):
+        opened(folder, **given)
+    assert len(sentences) == bool(word)
+    for sentence in sentences:
+        assert f"is called {word!r}" in sentence
+        assert "it uses num_inference_steps=50 and guidance_scale=5.0" in sentence
+
+
+@pytest.mark.parametrize("family", ["sdxl", "sd-turbo", "sd"])
+def test_settings_of_the_paper_are_for_stable_diffusion_1_and_2(
+    family: str, tmp_path: Path
+) -> None:
+    kind = "StableDiffusionXLPipeline" if family == "sdxl" else "StableDiffusionPipeline"
+    folder = folder_with(tmp_path / family, {"_class_name": kind})
+    paper = {"num_inference_steps": 100, "guidance_scale": 8.5}
+    given = paper_settings(f"diffusers/{folder}", paper, {})
+    assert given == (paper if family == "sd" else {})
 
 
 def test_a_refiner_is_refused_as_a_model(tmp_path: Path) -> None:

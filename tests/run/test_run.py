@@ -30,6 +30,7 @@ from doubles import (
 from askew.environment import environment
 from askew.errors import Interrupted, ModelError, RunError, UsageError
 from askew.models.base import FiledPicture, Request, report_images
+from askew.run.base import provider
 from askew.run.budget import Budget
 from askew.run.live import LiveRun, opened_run
 from askew.run.progress import Event, JsonLines, Terminal, choose
@@ -488,3 +489,22 @@ def test_json_lines_and_bars() -> None:
         bars(Event(kind, "pictures", "studio", done, 3, 1.5, 2.0))  # type: ignore[arg-type]
     assert "Generating images: studio" in stream.getvalue()
     assert "3/3" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (RuntimeError("CUDA out of memory"), "Repeat the command to continue"),
+        (OSError("connection reset"), "Repeat the command to continue"),
+        (
+            TypeError("__call__() got an unexpected keyword"),
+            "the same request meets the same error",
+        ),
+        (ValueError("another number of images"), "change the settings, or name another model"),
+    ],
+)
+def test_only_errors_that_may_pass_advise_to_repeat_the_command(
+    error: Exception, ending: str
+) -> None:
+    with pytest.raises(ModelError, match=ending), provider("test/pattern", "generating images"):
+        raise error

@@ -28,8 +28,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TRANSFORMER_FAMILY = "StableDiffusion3"
-"""Beginning of the class names of pipelines with a transformer that some techniques steer."""
+UNET_CLASSES = frozenset(
+    (
+        "StableDiffusionPipeline",
+        "StableDiffusionImg2ImgPipeline",
+        "StableDiffusionXLPipeline",
+        "StableDiffusionXLImg2ImgPipeline",
+    )
+)
+"""Pipelines with a UNet that all techniques steer. Others with a UNet call it in another way."""
+
+TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
+"""Pipelines with a transformer that some techniques steer."""
 
 POOLED = ("text_embeds", "pooled_projections")
 """Arguments with a pooled vector of the text, of the networks of SDXL and of SD3."""
@@ -180,6 +190,13 @@ class Steering(Mitigation):
             )
         self.check_class(pipeline_class, f" of {model.name}")
         self._check_settings(pipeline_class, model.settings)
+        repository = getattr(model, "repository", None)
+        if repository is not None and repository.config("unet").get("time_cond_proj_dim"):
+            raise UsageError(
+                f"{self.method} needs an evaluation without the prompt, but the unet of "
+                f"{model.name} takes the guidance scale as an input and makes none; use "
+                "--technique prompts"
+            )
         return super().wrap(model)
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
@@ -192,13 +209,13 @@ class Steering(Mitigation):
         owner
             Words behind the name of the class, such as " of studio".
         """
-        name = pipeline_class.__name__
-        is_known_transformer = self.transformers and name.startswith(TRANSFORMER_FAMILY)
-        if not is_known_transformer and "unet" not in _parts(pipeline_class):
-            also = " and on Stable Diffusion 3" if self.transformers else ""
+        names = {kind.__name__ for kind in pipeline_class.__mro__}
+        known = UNET_CLASSES | TRANSFORMER_CLASSES if self.transformers else UNET_CLASSES
+        if not names & known:
+            families = "1, 2, XL and 3" if self.transformers else "1, 2 and XL"
             raise UsageError(
-                f"{self.method} works on pipelines with a UNet{also}, but {name}{owner} has none; "
-                "use --technique prompts"
+                f"{self.method} works on pipelines of Stable Diffusion {families}, but not on the "
+                f"{pipeline_class.__name__}{owner}; use --technique prompts"
             )
 
     def _check_settings(self, pipeline_class: type, settings: Mapping[str, Setting]) -> None:

@@ -24,6 +24,7 @@ from askew.types import Missing
 if TYPE_CHECKING:
     from askew.models.diffusers.editing import DiffusersEditor
     from askew.models.diffusers.model import DiffusersModel
+    from askew.models.diffusers.repository import Repository
 
 FACTS = ("revision", "settings", "batch_size", "dtype")
 """Facts of a pipeline that are stored with a run."""
@@ -50,7 +51,7 @@ class PipelineModel:
     name
         Name of the model in results.
     defaults
-        Settings that hold unless `settings` replace them.
+        Settings that hold unless `settings` replace them, see `DiffusersModel`.
     known
         The `FACTS`, or None if the pipeline must be opened for them.
     **settings
@@ -58,6 +59,8 @@ class PipelineModel:
 
     Attributes
     ----------
+    cuts_prompts
+        True if `unknown_words` are words that the model cuts off.
     watch, steer
         Functions of the pipeline and the requests that return a context, which is entered while
         the pipeline makes these images, or None. `watch` must not change images; `steer` may.
@@ -69,6 +72,7 @@ class PipelineModel:
     """
 
     has_pipeline = True
+    cuts_prompts = True
     watch: Any = None
     steer: Any = None
 
@@ -76,13 +80,13 @@ class PipelineModel:
         self,
         location: str,
         name: str,
-        defaults: Mapping[str, Setting],
+        defaults: Mapping[str, Setting] | None,
         known: Mapping[str, Any] | None,
         **settings: Setting,
     ) -> None:
         self.name = name
-        self._location = location
         self._defaults = defaults
+        self._location = location
         self._given = settings
         facts = known or self.facts(lambda: self.network)
         self.revision: str = facts["revision"]
@@ -146,6 +150,11 @@ class PipelineModel:
     def pipeline_class(self) -> type:
         """Class of the diffusers pipeline."""
         return self.network.pipeline_class
+
+    @property
+    def repository(self) -> "Repository":
+        """Repository of the pipeline."""
+        return self.network.repository
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """Return an RGB image, or `Missing("blank_image")`, per request.

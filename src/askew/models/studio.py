@@ -32,6 +32,7 @@ class StudioModel(PipelineModel):
     `KNOWN`.
     """
 
+    cuts_prompts = False
     suggestion = Suggestion(images=24, axes=("gender", "age", "ethnicity"))
 
     def __init__(self, name: str, **settings: Setting) -> None:

@@ -165,6 +165,15 @@ def encoded(image: object) -> EncodedPicture | Missing:
     return encode(image)
 
 
+LASTING = (AssertionError, AttributeError, ImportError, LookupError, TypeError, ValueError)
+"""Exceptions of a provider that the same request meets each time."""
+
+NO_RESUME = (
+    "Finished work is kept, but the same request meets the same error: change the settings, or "
+    "name another model"
+)
+
+
 @contextmanager
 def provider(name: str, activity: str) -> Iterator[None]:
     """Turn every exception of a provider into a ModelError that names the activity."""
@@ -174,7 +183,8 @@ def provider(name: str, activity: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ModelError(f"{name} failed while {activity}: {reason}. {RESUME}") from error
+        ending = NO_RESUME if isinstance(error, LASTING) else RESUME
+        raise ModelError(f"{name} failed while {activity}: {reason}. {ending}") from error
 
 
 def expect(holds: bool, fault: str) -> None:

@@ -29,6 +29,7 @@ from askew.parts.sources.groups import (
 )
 from askew.parts.sources.neutrality import neutrality
 from askew.parts.survey.instruments import (
+    cuts_prompts,
     fingerprints,
     identity_of,
     load_instruments,
@@ -228,10 +229,8 @@ def _warnings(plan: EditPlan, tools: EditTools) -> list[str]:
         )
     unknown = [word for word in plan.words if tools.model.unknown_words(prompt_of(word))]
     if unknown:
-        warnings.append(
-            f"{tools.model.name} does not know all words of these edit prompts: "
-            f"{', '.join(unknown)}"
-        )
+        verb = "cuts" if cuts_prompts(tools.model) else "does not know all words of"
+        warnings.append(f"{tools.model.name} {verb} these edit prompts: {', '.join(unknown)}")
     return warnings
 
 

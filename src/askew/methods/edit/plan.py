@@ -1,7 +1,7 @@
 """The plan of edits of images of people, made from a request."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -141,9 +141,11 @@ def plan_editing(
     planned = planned_sources(groups, settings)
     labeled = _labeled_axes(axes)
     prompts = [PromptPlan.of(group.prompt, labeled) for group in planned.groups]
+    of_model = cast("Settings", planned.fields.get("model_args") or {})
+    paper_edits = paper_settings(planned.model, PAPER_EDITS, of_model)
     data = {
         **planned.fields,
-        "edit_args": {**paper_settings(planned.model, PAPER_EDITS), **(edit_args or {})},
+        "edit_args": {**paper_edits, **(edit_args or {})},
         "groups": [group.name for group in planned.groups],
         "prompts": [prompt.model_dump() for prompt in prompts],
         "edit_prompts": {

@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from askew.errors import UsageError
-from askew.findings import Address, E, Head, IdentifyingField, Identity, MappingKey, pattern
+from askew.findings import (
+    Address,
+    E,
+    Head,
+    IdentifyingField,
+    Identity,
+    MappingKey,
+    Seed,
+    pattern,
+)
 from askew.method import Result
 from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
@@ -74,7 +83,7 @@ class ConceptPair:
     chance_other_picture: float | None
     pictures: tuple[float | None, ...]
     block_pictures: tuple[float | None, ...]
-    seeds: tuple[int | None, ...]
+    seeds: tuple[Seed | None, ...]
 
 
 @record

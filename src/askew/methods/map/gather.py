@@ -20,6 +20,7 @@ from askew.measure.attention import AttentionReader, watching
 from askew.methods.map.plan import MapPlan
 from askew.models.base import Request, Setting, WhiteBox
 from askew.parts.survey.instruments import (
+    cuts_prompts,
     fingerprints,
     instruments_of,
     studio_warnings,
@@ -270,9 +271,10 @@ def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
         if set(model.unknown_words(f"{prompt} and {concept}")) - unknown_before
     ]
     if unknown:
+        verb = "cuts off" if cuts_prompts(model) else "does not know"
         run.warn(
-            f"{model.name} does not know {', '.join(unknown)}: "
-            "maps of words that the model does not know have no meaning"
+            f"{model.name} {verb} {', '.join(unknown)}: "
+            "maps of words that the model does not receive have no meaning"
         )
 
 

@@ -187,8 +187,18 @@ def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
     embedder = None
     if plan.embedder != "none":
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)
+    if TOKENS in plan.techniques and _text_tower(embedder) is None:
+        raise UsageError(
+            f"--technique {TOKENS} needs an embedder with a CLIP text tower, but the embedder is "
+            f"{plan.embedder!r}. Use --embedder studio or --embedder clip/ID"
+        )
     reader = SurveyReader(run, instruments_of(plan, model), person=True)
     return _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
+
+
+def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
+    """Return the function that loads the CLIP text tower of an embedder; None without a tower."""
+    return getattr(embedder, "text_tower", None)
 
 
 def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
@@ -350,12 +360,10 @@ def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
     A counting run returns nothing.
     """
     embedder = workshop.embedder
-    tower = getattr(embedder, "text_tower", None)
-    if embedder is None or tower is None:
-        raise UsageError(
-            f"--technique {TOKENS} needs an embedder with a CLIP text tower, but the embedder is "
-            f"{workshop.plan.embedder!r}. Use --embedder studio or --embedder clip/ID"
-        )
+    tower = _text_tower(embedder)
+    # `_opened_workshop` has checked both.
+    assert embedder is not None
+    assert tower is not None
     vectors = _vectors_by_axis(workshop, embedder, observed)
 
     def learn() -> Mapping[str, object]:

@@ -17,8 +17,8 @@ from diffusers.loaders.single_file_utils import SingleFileComponentError
 from askew.errors import MissingPackage, ModelError, UnknownName, UsageError
 from askew.models.base import Setting
 from askew.models.device import choose_device, choose_dtype, dtype_name
+from askew.models.diffusers.families import loader
 from askew.models.diffusers.repository import LIBRARY, Repository, find_repository, quiet
-from askew.models.diffusers.settings import loader
 from askew.models.diffusers.weights import weights_bytes
 from askew.models.hub import ANOTHER, CARD, explain_errors
 from askew.store.files import read_json

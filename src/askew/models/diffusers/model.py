@@ -21,22 +21,26 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from askew.errors import ModelError, UsageError
+from askew.messages import report_message
 from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name, free_memory
 from askew.models.diffusers.adapters import Adapters
-from askew.models.diffusers.loading import CLIP, DeviceSetup, all_sources, load
+from askew.models.diffusers.families import call_signature, pipeline_class
+from askew.models.diffusers.loading import DeviceSetup, all_sources, load
+from askew.models.diffusers.recommended import distilled_word, recommended_settings
 from askew.models.diffusers.repository import LIBRARY, find_repository, quiet
 from askew.models.diffusers.settings import (
     MULTIPLES,
     ChosenSettings,
+    Parameter,
     call_arguments,
     call_settings,
     check_size,
     fitting,
     parameters,
-    pipeline_class,
     scheduler_class,
 )
+from askew.models.diffusers.text_limits import TextLimit, text_limits
 from askew.models.hub import explain_errors, is_out_of_memory
 from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.store.imagefile import is_blank
@@ -76,10 +80,14 @@ LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
 Kandinsky's decoder returns tensors that are not scaled to [0, 1].
 """
 
-"""Tokenizer of text encoders that read 77 tokens only."""
-
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
 """Number of images that are made at a time, by device."""
+
+OF_PIPELINE: Mapping[str, Setting] = {}
+"""No defaults besides those of the pipeline."""
+
+DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
+"""Settings of distilled models that differ from the defaults of a pipeline."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -216,7 +224,8 @@ class DiffusersModel(PipelineMaker[Request]):
     name
         Name of the model in results. By default diffusers/LOCATION.
     defaults
-        Settings that hold unless others are given, such as its makers' recommendations.
+        Settings that replace the pipeline's own defaults. None for the settings that its makers
+        recommend, see `recommended_settings`.
     revision
         Branch, tag or commit of a repository.
     variant
@@ -259,6 +268,7 @@ class DiffusersModel(PipelineMaker[Request]):
     """
 
     has_pipeline = True
+    cuts_prompts = True
     product = "image"
     smaller = (
         "use -M offload=model on a GPU, a smaller -M height and -M width, or -M dtype=bfloat16"
@@ -269,7 +279,7 @@ class DiffusersModel(PipelineMaker[Request]):
         location: str | Path,
         *,
         name: str = "",
-        defaults: Mapping[str, Setting] | None = None,
+        defaults: Mapping[str, Setting] | None = OF_PIPELINE,
         revision: Setting = "",
         variant: Setting = "",
         scheduler: Setting = "",
@@ -288,7 +298,10 @@ class DiffusersModel(PipelineMaker[Request]):
         self._variant = str(variant)
         self._sources = all_sources(self.repository, family, self._variant)
         known = parameters(family)
-        self._call_settings = call_settings(known, defaults or {}, settings, self.name)
+        if defaults is None:
+            defaults = recommended_settings(str(config or location), self.repository.network.folder)
+            _report_unknown_recommendation(self.name, {**defaults, **settings}, known)
+        self._call_settings = call_settings(known, defaults, settings, self.name)
         check_size(self._call_settings, MULTIPLES.get(family.__name__, 1), self.name)
         self.scheduler = scheduler_class(self.repository, str(scheduler))
         effects = ChosenSettings(
@@ -363,24 +376,43 @@ class DiffusersModel(PipelineMaker[Request]):
             yield
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words that no text encoder receives, in their order.
+        """Return the words at the end of a prompt that no text encoder receives, in their order.
 
-        Text encoders of CLIP cut long prompts. Of other text encoders nothing is known, and the
-        list is empty.
+        Text encoders cut long prompts. Of text encoders other than CLIP, T5 and Qwen the limit is
+        unknown, and the list is empty.
         """
-        names = [name for name in self.repository.components if "tokenizer" in name]
-        kinds = {self.repository.components[name][1].removesuffix("Fast") for name in names}
-        if len(prompt) <= SHORT_PROMPT or kinds != {CLIP}:
+        if len(prompt) <= SHORT_PROMPT:
             return []
-        return min((self._cut_words(prompt, name) for name in names), key=len)
+        tokenizers = text_limits(
+            self.repository, self._call_settings, call_signature(self.pipeline_class)
+        )
+        if not tokenizers:
+            return []
+        return min((self._cut_words(prompt, limit) for limit in tokenizers), key=len)
 
-    def _cut_words(self, prompt: str, name: str) -> list[str]:
+    def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
         """Return the words that a tokenizer cuts, of which the first may be cut in part."""
-        with explain_errors(self.repository.name, LIBRARY, name):
-            tokenizer = _tokenizer(self.repository.network.folder / name)
+        with explain_errors(self.repository.name, LIBRARY, limit.tokenizer):
+            folder = self.repository.network.folder / limit.tokenizer
+            tokenizer = _tokenizer(self.repository.kind(limit.tokenizer), folder)
         ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
-        words: list[str] = tokenizer.decode(ids[tokenizer.model_max_length - 2 :]).split()
+        most = limit.tokens if limit.tokens is not None else tokenizer.model_max_length
+        words: list[str] = tokenizer.decode(ids[most - limit.special :]).split()
         return words
+
+
+def _report_unknown_recommendation(
+    name: str, chosen: Mapping[str, Setting], known: Mapping[str, Parameter]
+) -> None:
+    """Report that a model with the name of a distilled model has the pipeline's usual settings."""
+    word = distilled_word(name)
+    usual = {setting: known[setting].default for setting in DISTILLED_SETTINGS if setting in known}
+    if word and usual and not chosen.keys() & usual.keys():
+        listed = " and ".join(f"{setting}={value}" for setting, value in usual.items())
+        report_message(
+            f"{name} is called {word!r}, and askew does not know the settings of its makers: it "
+            f"uses {listed}; see the model's page, and set -M num_inference_steps"
+        )
 
 
 @contextmanager
@@ -463,11 +495,16 @@ def pictures(output: Any, count: int) -> list[ImageOrMissing]:
         If the pipeline returned another number of images.
     """
     images = getattr(output, "images", None)
+    if images is None:
+        images = getattr(output, "image", None)
     if images is None or len(images) != count:
         raise ModelError(f"the pipeline returned {type(output).__name__} instead of {count} images")
     if isinstance(images, torch.Tensor):
         images = _rounded(images)
-    hidden: Sequence[bool] = getattr(output, "nsfw_content_detected", None) or [False] * count
+    # IFPipeline has a name of its own.
+    names = ("nsfw_content_detected", "nsfw_detected")
+    hidden_by = [getattr(output, name, None) for name in names]
+    hidden: Sequence[bool] = next(filter(None, hidden_by), [False] * count)
     return [
         _checked_image(image, is_hidden) for image, is_hidden in zip(images, hidden, strict=True)
     ]
@@ -504,9 +541,7 @@ def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(folder: Path) -> Any:
-    """Load a tokenizer from a folder."""
-    from transformers import CLIPTokenizer
-
+def _tokenizer(kind: Any, folder: Path) -> Any:
+    """Load a tokenizer of a class from a folder."""
     with quiet():
-        return CLIPTokenizer.from_pretrained(folder, local_files_only=True)
+        return kind.from_pretrained(folder, local_files_only=True)

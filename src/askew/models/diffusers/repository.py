@@ -15,7 +15,7 @@ from diffusers.pipelines.pipeline_loading_utils import simple_get_class_obj
 from diffusers.utils import logging as diffusers_logging
 from transformers.utils import logging as transformers_logging
 
-from askew.errors import ModelError, UsageError
+from askew.errors import MissingPackage, ModelError, UsageError
 from askew.models.diffusers import single_file
 from askew.models.hub import (
     ANOTHER,
@@ -77,6 +77,8 @@ class Repository:
         Names of components without which it was saved.
     single_file
         Checkpoint file with the weights. None if each component has its own.
+    is_distilled
+        True if its index states that it makes images in few steps without guidance.
     """
 
     network: Pretrained
@@ -84,6 +86,7 @@ class Repository:
     components: Mapping[str, tuple[str, str]]
     absent: tuple[str, ...] = ()
     single_file: Path | None = None
+    is_distilled: bool = False
 
     @property
     def name(self) -> str:
@@ -171,6 +174,8 @@ class Repository:
     def _check(self, component: str, variant: str) -> None:
         """Raise UsageError for a component that is incomplete or cannot be loaded safely."""
         kind = self.kind(component)
+        if self.components[component][0] == "diffusers":
+            self._check_loading(component, kind)
         files = self.files_of(component)
         safe = [PurePosixPath(file).name for file in files if file.endswith(WEIGHTS)]
         if files and issubclass(kind, torch.nn.Module) and not safe:
@@ -188,6 +193,14 @@ class Repository:
                 f"{self.name!r} has the weights of its {component} only as a variant; add "
                 f"-M variant={variants[0]}"
             )
+
+    def _check_loading(self, component: str, kind: Any) -> None:
+        """Raise MissingPackage for a network that diffusers loads with accelerate only."""
+        if getattr(kind, "_keep_in_fp32_modules", None) or "quantization_config" in self.config(
+            component
+        ):
+            purpose = f"loading the {component} of {self.name!r}, a {kind.__name__},"
+            MissingPackage.unless_installed("accelerate", "offload", purpose)
 
 
 def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
@@ -257,6 +270,7 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
         components=components,
         absent=tuple(sorted(parts.keys() - components.keys())),
         single_file=path if path.is_file() else None,
+        is_distilled=index.get("is_distilled") is True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pipeline classes of diffusers, their settings, and checks that settings have an effect."""
+"""Settings of pipelines of diffusers, and checks that settings have an effect."""
 
 import inspect
 import math
@@ -16,12 +16,9 @@ import torch
 
 from askew.errors import UnknownName, UsageError
 from askew.models.base import Setting
-from askew.models.diffusers.repository import Repository, quiet
+from askew.models.diffusers.families import call_signature
+from askew.models.diffusers.repository import Repository
 from askew.models.pipeline_constants import CAPTION_CLEANING
-
-with quiet():  # on import, pipelines complain about packages that they could use
-    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
-    from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
 
 MULTIPLES: Mapping[str, int] = {
     "PixArtAlphaPipeline": 8,
@@ -101,48 +98,10 @@ class Parameter:
     default: Setting | None
 
 
-def pipeline_class(repository: Repository) -> Any:
-    """Return the class that makes images from a prompt with the weights of a repository.
-
-    Raises
-    ------
-    UsageError
-        If diffusers has no such class.
-    """
-    name = repository.class_name
-    family = _get_task_class(
-        AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False
-    )
-    family = family or getattr(diffusers, name, None)
-    if not isinstance(family, type):
-        raise UsageError(
-            f"{repository.name!r} is a {name}, which is not a pipeline of diffusers "
-            f"{diffusers.__version__}; try a newer version of diffusers"
-        )
-    call = _signature(family)
-    needs_image = loader(family) is DiffusionPipeline and "image" in call
-    if "prompt" not in call or needs_image:
-        reason = "it takes an image" if "image" in call else "it takes no prompt"
-        raise UsageError(
-            f"{repository.name!r} is a {name}, which cannot make images from a prompt only: "
-            f"{reason}"
-        )
-    return family
-
-
-def loader(family: type[DiffusionPipeline]) -> Any:
-    """Return the class that loads pipelines of a family.
-
-    It is AutoPipelineForText2Image, or DiffusionPipeline for families unknown to the former.
-    """
-    known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
-    return AutoPipelineForText2Image if known else DiffusionPipeline
-
-
-def parameters(family: type[DiffusionPipeline]) -> dict[str, Parameter]:
+def parameters(family: type) -> dict[str, Parameter]:
     """Return the texts, numbers and switches that a user can set when a pipeline is called."""
     known = {}
-    for name, parameter in _signature(family).items():
+    for name, parameter in call_signature(family).items():
         kind = _setting_kind(parameter)
         if kind is not None and name not in NOT_SETTINGS:
             known[name] = Parameter(kind=kind, default=parameter.default)
@@ -170,7 +129,7 @@ def call_arguments(
 
     The call returns numbers in [0, 1], as arrays ("np") or as a tensor on its device ("pt").
     """
-    known = _signature(family)
+    known = call_signature(family)
     negative = {
         name: [value] * len(prompts)
         for name, value in settings.items()
@@ -188,16 +147,6 @@ def call_arguments(
         "generator": call_generators,
     }
     return {name: value for name, value in arguments.items() if name in known}
-
-
-def _signature(family: type[DiffusionPipeline]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a pipeline's call by name."""
-    try:
-        signature = inspect.signature(family.__call__, eval_str=True)
-    except NameError:
-        # Some annotations are imported for type checkers only.
-        signature = inspect.signature(family.__call__)
-    return {name: p for name, p in signature.parameters.items() if name != "self"}
 
 
 def call_settings(
@@ -316,6 +265,8 @@ class ChosenSettings:
             reasons["guidance_scale"] = (
                 "in this model, which was not distilled with guidance: leave it out"
             )
+        if self.repository.is_distilled:
+            reasons["guidance_scale"] = "in this model, which is distilled: leave it out"
         for setting in given.keys() & reasons.keys():
             raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
 

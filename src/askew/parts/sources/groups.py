@@ -9,7 +9,7 @@ import numpy as np
 from askew.errors import UnknownName, UsageError
 from askew.mitigations import open_model_if_fast
 from askew.models.base import Collection, FiledPicture, Model, Setting
-from askew.models.diffusers import recommended_settings
+from askew.models.diffusers.recommended import is_stable_diffusion
 from askew.options import NamesOption
 from askew.plan import DEFAULT_MODEL, PlanFields
 from askew.prompts.given import PAPER_GROUPS, group_names, prompt_of
@@ -180,7 +180,7 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
         maker = model
         field = "model_args"
         given = chosen.get("model_args")
-    settings = {**paper_settings(maker, PAPER_SOURCES), **(given or {})}
+    settings = {**paper_settings(maker, PAPER_SOURCES, given or {}), **(given or {})}
     return PlannedSources(
         fields={**chosen, "model": model, field: settings},
         groups=social_groups(open_model_if_fast(maker, settings), groups),
@@ -189,9 +189,24 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
     )
 
 
-def paper_settings(model: str, settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Return the paper's settings for a diffusers model without recommended settings."""
+def paper_settings(
+    model: str, settings: Mapping[str, Setting], given: Mapping[str, Setting]
+) -> dict[str, Setting]:
+    """Return the paper's settings for Stable Diffusion 1 and 2, the models of the paper.
+
+    Other models have the settings that their makers recommend, or the defaults of their pipelines.
+
+    Parameters
+    ----------
+    model
+        Provider and name.
+    settings
+        The paper's settings.
+    given
+        The user's settings of the model.
+    """
     provider, _, name = model.partition("/")
-    if provider != "diffusers" or recommended_settings(name):
-        return {}
-    return dict(settings)
+    files = {key: str(given.get(key, "")) for key in ("config", "revision")}
+    if provider == "diffusers" and is_stable_diffusion(name, **files):
+        return dict(settings)
+    return {}

@@ -146,7 +146,10 @@ def source_warnings(
 
 def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
     """Return warnings about words that a model does not know, or seldom renders."""
-    checks = {"ignores these words because it does not know them": model.unknown_words}
+    reason = "ignores these words because it does not know them"
+    if cuts_prompts(model):
+        reason = "cuts these words off the end of prompts that are longer than it can receive"
+    checks = {reason: model.unknown_words}
     if hasattr(model, "unheard_words"):
         checks["renders these words in fewer than 90 % of images"] = model.unheard_words
     warnings = []
@@ -155,6 +158,11 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
         if words_by_text:
             warnings.append(_words_warning(model.name, predicate, words_by_text))
     return warnings
+
+
+def cuts_prompts(model: Model) -> bool:
+    """Check whether the unknown words of a model are words that it cuts off a prompt."""
+    return bool(getattr(model, "cuts_prompts", False))
 
 
 def _words_warning(model: str, predicate: str, words_by_text: Mapping[str, Sequence[str]]) -> str:

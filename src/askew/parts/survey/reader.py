@@ -18,6 +18,7 @@ from askew.parts.survey.confusion import (
     confusions,
     sampled_errors,
 )
+from askew.parts.survey.cut_prompts import check_values_received
 from askew.parts.survey.following import Following, following_of_plan, following_warnings
 from askew.parts.survey.instruments import (
     Source,
@@ -192,6 +193,7 @@ def _baseline_first(sets: Mapping[Prompt, Sequence[Outcome]]) -> list[PicturesOf
 def _generated(plan: Plan, source: Source, run: Run) -> dict[str, list[PicturesOfPrompt]]:
     """Generate the images of all prompts of a plan."""
     assert not isinstance(source, Collection)
+    check_values_received(source, plan.prompts)
     pictures = run.pictures(source, plan.texts(), plan.images, plan.seed)
     sets: dict[str, list[PicturesOfPrompt]] = {}
     for planned in plan.prompts:

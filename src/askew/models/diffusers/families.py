@@ -1,0 +1,187 @@
+"""Pipeline classes of diffusers, and the reasons why some make no image from a prompt only."""
+
+import inspect
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import diffusers
+
+from askew.errors import UsageError
+from askew.models.diffusers.repository import Repository, quiet
+
+with quiet():  # on import, pipelines complain about packages that they could use
+    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
+    from diffusers.pipelines.auto_pipeline import AUTO_TEXT2IMAGE_PIPELINES_MAPPING, _get_task_class
+
+Parameters = Mapping[str, inspect.Parameter]
+
+VIDEOS = "it makes videos"
+SOUND = "it makes sound"
+CONTROL = "it needs a control image for each prompt"
+IMAGE = "it takes an image"
+
+SIGNS: Mapping[str, str] = {
+    "num_frames": VIDEOS,
+    "num_videos_per_prompt": VIDEOS,
+    "frames": VIDEOS,
+    "video_length": VIDEOS,
+    "video": VIDEOS,
+    "audio": SOUND,
+    "audio_duration": SOUND,
+    "audio_duration_s": SOUND,
+    "audio_length_in_s": SOUND,
+    "audio_end_in_s": SOUND,
+    "control_image": CONTROL,
+    "mask_image": IMAGE,
+    "gligen_boxes": "it needs boxes in which objects are drawn",
+    "source_embeds": "it changes images from one embedding to another",
+}
+"""Reasons by a parameter of a pipeline's call."""
+
+PARTS: Mapping[str, str] = {"controlnet": CONTROL, "adapter": CONTROL}
+"""Reasons by a part of a pipeline."""
+
+CLASSES: Mapping[str, str] = {
+    "DiffusionGemmaPipeline": "it makes text",
+    "LLaDA2Pipeline": "it makes text",
+    "ShapEPipeline": "it makes three-dimensional objects",
+    "StableAudio3Pipeline": SOUND,
+    "StableDiffusionLDM3DPipeline": "it makes images with a depth",
+    "JoyImageEditPlusPipeline": IMAGE,
+}
+"""Reasons of classes that neither a parameter nor a part tells."""
+
+BEGINNINGS: Mapping[str, str] = {
+    "Onnx": "its networks have the ONNX format, which askew does not load",
+    "StableDiffusionOnnx": "its networks have the ONNX format, which askew does not load",
+}
+"""Reasons by the beginning of the name of a class."""
+
+WITHOUT_IMAGE = frozenset(
+    (
+        "BriaFibo2Pipeline",
+        "DreamLiteMobilePipeline",
+        "DreamLitePipeline",
+        "Flux2KleinKVPipeline",
+        "Flux2KleinPipeline",
+        "Flux2Pipeline",
+        "FluxKontextPipeline",
+        "GlmImagePipeline",
+        "QwenImage21Pipeline",
+        "ZImageOmniPipeline",
+    )
+)
+"""Pipelines that take an image, and make images without it, too."""
+
+PACKAGES: Mapping[str, str] = {"opencv": "opencv-python"}
+"""Packages whose names differ from the names in diffusers."""
+
+
+def pipeline_class(repository: Repository) -> Any:
+    """Return the class that makes images from a prompt with the weights of a repository.
+
+    Raises
+    ------
+    UsageError
+        If diffusers has no such class, the class needs a package that is not installed, or it makes
+        no images from a prompt only.
+    """
+    name = repository.class_name
+    family = _get_task_class(
+        AUTO_TEXT2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False
+    )
+    family = family or getattr(diffusers, name, None)
+    if not isinstance(family, type):
+        raise UsageError(
+            f"{repository.name!r} is a {name}, which is not a pipeline of diffusers "
+            f"{diffusers.__version__}; try a newer version of diffusers"
+        )
+    absent = _absent_packages(family)
+    if absent:
+        raise UsageError(
+            f"{repository.name!r} is a {name}, which needs packages that are not installed: "
+            f"pip install {' '.join(absent)}"
+        )
+    reason = _reason_against(family) or _reason_of_channels(repository)
+    if reason:
+        raise UsageError(
+            f"{repository.name!r} is a {name}, which cannot make images from a prompt only: "
+            f"{reason}; name a text-to-image model"
+        )
+    return family
+
+
+def loader(family: type[DiffusionPipeline]) -> Any:
+    """Return the class that loads pipelines of a family.
+
+    It is AutoPipelineForText2Image, or DiffusionPipeline for families unknown to the former.
+    """
+    known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
+    return AutoPipelineForText2Image if known else DiffusionPipeline
+
+
+def call_signature(family: type) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a pipeline's call by name."""
+    try:
+        signature = inspect.signature(family.__call__, eval_str=True)
+    except (NameError, TypeError):
+        # Some annotations are imported for type checkers only.
+        signature = inspect.signature(family.__call__)
+    return {name: p for name, p in signature.parameters.items() if name != "self"}
+
+
+def _absent_packages(family: type) -> list[str]:
+    """Return the packages without which diffusers has only a stand-in for a class."""
+    if issubclass(family, DiffusionPipeline):
+        return []
+    backends: list[str] = getattr(family, "_backends", [])
+    return [PACKAGES.get(package, package) for package in backends if find_spec(package) is None]
+
+
+def _reason_against(family: type) -> str:
+    """Return the reason why a class makes no image from a prompt only, empty if it does."""
+    name = family.__name__
+    call = call_signature(family)
+    if name in CLASSES:
+        return CLASSES[name]
+    for beginning, reason in BEGINNINGS.items():
+        if name.startswith(beginning):
+            return reason
+    parts = inspect.signature(family.__init__).parameters  # type: ignore[misc]
+    reasons = [reason for sign, reason in SIGNS.items() if sign in call]
+    reasons += [reason for part, reason in PARTS.items() if part in parts]
+    if reasons:
+        return reasons[0]
+    if "image" in call and name not in WITHOUT_IMAGE:
+        return IMAGE
+    if "prompt" not in call:
+        return "it takes no prompt"
+    if "Prior" in name:
+        return "it makes only the input of a decoder, whose repository is the model"
+    needed = _needed_parameters(call)
+    return f"it needs {', '.join(needed)} besides the prompt" if needed else ""
+
+
+def _needed_parameters(call: Parameters) -> list[str]:
+    """Return the parameters besides the prompt that a call cannot do without."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [
+        name
+        for name, parameter in call.items()
+        if parameter.default is inspect.Parameter.empty
+        and parameter.kind in named
+        and name != "prompt"
+    ]
+
+
+def _reason_of_channels(repository: Repository) -> str:
+    """Return the reason against a UNet that takes an image besides noise, as for inpainting."""
+    channels = repository.config("unet").get("in_channels")
+    latents = repository.config("vae").get("latent_channels")
+    if channels is None or latents is None or channels == latents:
+        return ""
+    return (
+        f"its unet takes {channels} channels where the latents of images have {latents}, because "
+        "it changes a given image"
+    )

