@@ -15,6 +15,7 @@ from PIL import Image
 from askew.errors import ModelError, UnknownName, UsageError
 from askew.measure.denoising import Denoiser, class_errors, noise_of, timesteps
 from askew.measure.denoising_networks import DenoisingNetwork, to_epsilon
+from slow_cases import quick_only
 from tiny_pipelines import FAMILIES
 
 PROMPTS = ("a portrait of a nurse.", "a portrait of a mechanic.", "a portrait of a plumber.")
@@ -101,7 +102,7 @@ def test_errors_agree_with_a_plain_loop(
     assert np.ptp(errors[:, :, :2], axis=1).min() > 0  # the text matters
 
 
-@pytest.mark.parametrize("limit", [3, 0])
+@pytest.mark.parametrize("limit", quick_only([3], [3, 0]))
 def test_the_batch_is_halved_when_memory_runs_out(
     limit: int,
     plain: Any,

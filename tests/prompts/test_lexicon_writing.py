@@ -244,6 +244,7 @@ def test_prompts_depend_on_the_seed_only() -> None:
     )
 
 
+@pytest.mark.slow
 def test_fewer_prompts_are_returned_if_there_are_no_more() -> None:
     assert 0 < len(STUDIO.write("mutations", "a doctor", 60, seed=0, words=(2, 2))) < 60
     assert WRITER.write("variations", "a photo of a doctor", 5, seed=0, words=(3, 5)) == []

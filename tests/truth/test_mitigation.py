@@ -157,6 +157,7 @@ def test_nothing_is_claimed_without_a_mitigation() -> None:
     )
 
 
+@pytest.mark.slow
 def test_images_that_are_blurred_are_not_a_success() -> None:
     before = image_set(Prompt(NURSE), [NURSE] * 96, 1.0, 1)
     rng = np.random.default_rng(0)
