@@ -74,7 +74,7 @@ def test_random_prompts_cover_the_three_areas_evenly() -> None:
             ),
         ),
         ("food", lambda prompt: group_of(main_phrase(parse_prompt(prompt))).name == "food"),
-        ("Red  Shoe", lambda prompt: "red shoe" in prompt),
+        ("Red  Shoe", lambda prompt: "Red Shoe" in prompt),
         (
             "wedding dresses",
             lambda prompt: "wedding dresses" in prompt and "a wedding dresses" not in prompt,
