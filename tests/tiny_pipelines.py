@@ -27,11 +27,13 @@ def save(family: str, folder: Path) -> Path:
 
     Of several processes that save it at the same time, the first to finish does.
     """
+    from tiny_further_pipelines import FURTHER  # it imports this module
+
     if folder.exists():
         return folder
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        pipeline = (FAMILIES | OTHERS)[family]()
+        pipeline = (FAMILIES | OTHERS | FURTHER)[family]()
     unfinished = folder.with_name(f"{folder.name}-{os.getpid()}")
     pipeline.save_pretrained(unfinished)
     try:
@@ -41,15 +43,15 @@ def save(family: str, folder: Path) -> Path:
     return folder
 
 
-def clip_tokenizer() -> t.CLIPTokenizer:
+def clip_tokenizer(longest: int = 77) -> t.CLIPTokenizer:
     """Return a tokenizer whose tokens are letters."""
     letters = [*string.ascii_letters, *string.digits, *string.punctuation]
     words = [*letters, *(letter + MARK for letter in letters), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {word: at for at, word in enumerate(words)}
-    return t.CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=77)
+    return t.CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=longest)
 
 
-def clip_text(projection: int | None = None) -> Any:
+def clip_text(projection: int | None = None, positions: int = 77) -> Any:
     tokenizer = clip_tokenizer()
     config = t.CLIPTextConfig(
         vocab_size=len(tokenizer),
@@ -57,6 +59,7 @@ def clip_text(projection: int | None = None) -> Any:
         intermediate_size=37,
         num_hidden_layers=2,
         num_attention_heads=4,
+        max_position_embeddings=positions,
         projection_dim=projection or WIDTH,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
@@ -460,11 +463,11 @@ def kandinsky_3() -> d.DiffusionPipeline:
     )
 
 
-def pixart(kind: type = d.PixArtAlphaPipeline) -> d.DiffusionPipeline:
+def pixart(kind: type = d.PixArtAlphaPipeline, layers: int = 1) -> d.DiffusionPipeline:
     return kind(
         transformer=d.PixArtTransformer2DModel(
             sample_size=32,
-            num_layers=1,
+            num_layers=layers,
             patch_size=4,
             attention_head_dim=8,
             num_attention_heads=3,

@@ -42,6 +42,18 @@ NAMES = {
     "sana-sprint": "Sana-Sprint",
     "kandinsky": "Kandinsky 2.2",
     "kandinsky-3": "Kandinsky 3",
+    "flux-2-klein": "FLUX.2 klein",
+    "ovis-image": "Ovis-Image",
+    "bria": "Bria 3",
+    "hidream": "HiDream-I1",
+    "hunyuan-image": "HunyuanImage 2.1",
+    "deepfloyd": "DeepFloyd IF",
+    "latent-diffusion": "Latent Diffusion",
+    "stable-diffusion-pag": "Stable Diffusion 1, 2 with PAG",
+    "stable-diffusion-xl-pag": "Stable Diffusion XL with PAG",
+    "stable-diffusion-3-pag": "Stable Diffusion 3 with PAG",
+    "pixart-sigma-pag": "PixArt-Σ with PAG",
+    "sana-pag": "Sana with PAG",
 }
 SIDE = 64
 HEAD = """# Families of diffusers pipelines
@@ -109,7 +121,7 @@ def row(family: str, folder: Path) -> str:
     return f"| {NAMES[family]} | {' | '.join(works)} |\n"
 
 
-@pytest.mark.parametrize("family", ["stable-diffusion", "pixart", "sana-sprint", "z-image"])
+@pytest.mark.parametrize("family", ["stable-diffusion", "sana-sprint", "z-image", "bria"])
 def test_a_row_states_what_a_family_supports(family: str, tiny: Callable[[str], Path]) -> None:
     assert row(family, tiny(family)) in FILE.read_text(encoding="utf-8")
 

@@ -1,0 +1,276 @@
+"""Tiny pipelines of further families, of which only the table of families makes images."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import diffusers as d
+import transformers as t
+
+from tiny_pipelines import (
+    WIDTH,
+    Builder,
+    autoencoder,
+    clip_text,
+    clip_tokenizer,
+    pixart,
+    qwen_text,
+    qwen_tokenizer,
+    sana,
+    stable_diffusion,
+    stable_diffusion_3,
+    stable_diffusion_xl,
+    t5_text,
+    t5_tokenizer,
+    unet,
+)
+
+CHAT = "{{ messages[0]['content'] }}"
+
+
+def chat_tokenizer() -> t.Qwen2Tokenizer:
+    tokenizer = qwen_tokenizer()
+    tokenizer.chat_template = CHAT
+    return tokenizer
+
+
+def qwen3(kind: type = t.Qwen3Model, layers: int = 3) -> Any:
+    config = t.Qwen3Config(
+        vocab_size=len(qwen_tokenizer()),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        head_dim=8,
+    )
+    return kind(config).eval()
+
+
+def flow() -> d.FlowMatchEulerDiscreteScheduler:
+    return d.FlowMatchEulerDiscreteScheduler()
+
+
+def flux_2_klein() -> d.DiffusionPipeline:
+    return d.Flux2KleinPipeline(
+        scheduler=flow(),
+        vae=d.AutoencoderKLFlux2(
+            down_block_types=("DownEncoderBlock2D",) * 2,
+            up_block_types=("UpDecoderBlock2D",) * 2,
+            block_out_channels=(8, 8),
+            layers_per_block=1,
+            latent_channels=4,
+            norm_num_groups=4,
+            use_quant_conv=False,
+            use_post_quant_conv=False,
+        ).eval(),
+        text_encoder=qwen3(t.Qwen3ForCausalLM, layers=28),
+        tokenizer=chat_tokenizer(),
+        transformer=d.Flux2Transformer2DModel(
+            in_channels=16,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=3 * 16,
+            timestep_guidance_channels=16,
+            axes_dims_rope=(4, 4, 4, 4),
+            guidance_embeds=False,
+        ).eval(),
+    )
+
+
+def ovis_image() -> d.DiffusionPipeline:
+    return d.OvisImagePipeline(
+        scheduler=flow(),
+        vae=autoencoder(4, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
+        text_encoder=qwen3(),
+        tokenizer=chat_tokenizer(),
+        transformer=d.OvisImageTransformer2DModel(
+            in_channels=16,
+            out_channels=16,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=16,
+            axes_dims_rope=(4, 4, 8),
+        ).eval(),
+    )
+
+
+def bria() -> d.DiffusionPipeline:
+    return d.BriaPipeline(
+        transformer=d.BriaTransformer2DModel(
+            in_channels=16,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=8,
+            num_attention_heads=2,
+            joint_attention_dim=WIDTH,
+            axes_dims_rope=[0, 4, 4],
+        ).eval(),
+        scheduler=flow(),
+        vae=autoencoder(4, shift_factor=0.0),
+        text_encoder=t5_text(),
+        tokenizer=t5_tokenizer(),
+    )
+
+
+def hidream() -> d.DiffusionPipeline:
+    tokenizer = qwen_tokenizer()
+    tokenizer.pad_token = "<|endoftext|>"
+    config = t.LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+    )
+    return d.HiDreamImagePipeline(
+        scheduler=flow(),
+        vae=autoencoder(4, use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
+        text_encoder=clip_text(WIDTH, positions=128),
+        tokenizer=clip_tokenizer(128),
+        text_encoder_2=clip_text(WIDTH, positions=128),
+        tokenizer_2=clip_tokenizer(128),
+        text_encoder_3=t5_text(),
+        tokenizer_3=t5_tokenizer(),
+        text_encoder_4=t.LlamaForCausalLM(config).eval(),
+        tokenizer_4=tokenizer,
+        transformer=d.HiDreamImageTransformer2DModel(
+            patch_size=2,
+            in_channels=4,
+            out_channels=4,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=8,
+            num_attention_heads=4,
+            caption_channels=[WIDTH, 16],
+            text_emb_dim=2 * WIDTH,
+            num_routed_experts=4,
+            num_activated_experts=2,
+            axes_dims_rope=(4, 2, 2),
+            max_resolution=(32, 32),
+            llama_layers=[0, 1],
+            force_inference_output=True,
+        ).eval(),
+    )
+
+
+def hunyuan_image() -> d.DiffusionPipeline:
+    guider = d.AdaptiveProjectedMixGuidance(adaptive_projected_guidance_start_step=2)
+    return d.HunyuanImagePipeline(
+        scheduler=flow(),
+        vae=d.AutoencoderKLHunyuanImage(
+            in_channels=3,
+            out_channels=3,
+            latent_channels=4,
+            block_out_channels=(32, 64, 64, 64),
+            layers_per_block=1,
+            spatial_compression_ratio=8,
+            sample_size=128,
+            scaling_factor=0.75,
+        ).eval(),
+        text_encoder=qwen_text(),
+        tokenizer=qwen_tokenizer(),
+        text_encoder_2=t5_text(),
+        tokenizer_2=t.ByT5Tokenizer(),
+        transformer=d.HunyuanImageTransformer2DModel(
+            in_channels=4,
+            out_channels=4,
+            num_attention_heads=2,
+            attention_head_dim=16,
+            num_layers=1,
+            num_single_layers=1,
+            num_refiner_layers=1,
+            text_embed_dim=16,
+            text_embed_2_dim=WIDTH,
+            rope_axes_dim=(8, 8),
+        ).eval(),
+        guider=guider,
+        ocr_guider=guider,
+    )
+
+
+def deepfloyd() -> d.DiffusionPipeline:
+    return d.IFPipeline(
+        tokenizer=t5_tokenizer(),
+        text_encoder=t5_text(),
+        unet=d.UNet2DConditionModel(
+            sample_size=32,
+            layers_per_block=1,
+            block_out_channels=(32, 64),
+            down_block_types=("ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D"),
+            mid_block_type="UNetMidBlock2DSimpleCrossAttn",
+            up_block_types=("SimpleCrossAttnUpBlock2D", "ResnetUpsampleBlock2D"),
+            in_channels=3,
+            out_channels=6,
+            cross_attention_dim=WIDTH,
+            encoder_hid_dim=WIDTH,
+            attention_head_dim=8,
+            addition_embed_type="text",
+            addition_embed_type_num_heads=2,
+            cross_attention_norm="group_norm",
+            resnet_time_scale_shift="scale_shift",
+            act_fn="gelu",
+        ).eval(),
+        scheduler=d.DDPMScheduler(
+            beta_schedule="squaredcos_cap_v2",
+            thresholding=True,
+            sample_max_value=1.0,
+            variance_type="learned_range",
+        ),
+        safety_checker=None,
+        feature_extractor=None,
+        watermarker=None,
+        requires_safety_checker=False,
+    )
+
+
+def latent_diffusion() -> d.DiffusionPipeline:
+    return d.LDMTextToImagePipeline(
+        vqvae=autoencoder(),
+        bert=clip_text(),
+        tokenizer=clip_tokenizer(),
+        unet=unet(),
+        scheduler=d.DDIMScheduler(beta_schedule="scaled_linear", clip_sample=False),
+    )
+
+
+def perturbed(kind: Any, build: Builder, layers: str) -> Builder:
+    """Return a pipeline with perturbed-attention guidance of the parts of another."""
+
+    def build_perturbed() -> d.DiffusionPipeline:
+        known = signature(kind.__init__).parameters
+        parts = {name: part for name, part in build().components.items() if name in known}
+        if "requires_safety_checker" in known:
+            parts["requires_safety_checker"] = False
+        pipeline: d.DiffusionPipeline = kind(**parts, pag_applied_layers=[layers])
+        return pipeline
+
+    return build_perturbed
+
+
+FURTHER: dict[str, Builder] = {
+    "flux-2-klein": flux_2_klein,
+    "ovis-image": ovis_image,
+    "bria": bria,
+    "hidream": hidream,
+    "hunyuan-image": hunyuan_image,
+    "deepfloyd": deepfloyd,
+    "latent-diffusion": latent_diffusion,
+    "stable-diffusion-pag": perturbed(d.StableDiffusionPAGPipeline, stable_diffusion, "mid"),
+    "stable-diffusion-xl-pag": perturbed(
+        d.StableDiffusionXLPAGPipeline, stable_diffusion_xl, "mid"
+    ),
+    "stable-diffusion-3-pag": perturbed(
+        d.StableDiffusion3PAGPipeline, stable_diffusion_3, "transformer_blocks.0"
+    ),
+    "pixart-sigma-pag": perturbed(
+        d.PixArtSigmaPAGPipeline, lambda: pixart(layers=2), "transformer_blocks.0"
+    ),
+    "sana-pag": perturbed(d.SanaPAGPipeline, sana, "transformer_blocks.0"),
+}
