@@ -128,7 +128,7 @@ def test_the_page_says_how_the_images_ended(resumed: askew.AuditResult) -> None:
         ({"counterfactuals": "all"}, "counts shares only"),
         ({"axes_in_depth": ["gender"]}, "counts shares only"),
         ({"decide": ["sex"]}, "--decide names 'sex', but the plan has the axes gender"),
-        ({"until": None, "decide": ["gender"]}, "--decide names axes of --until decided"),
+        ({"until": None, "decide": ["gender"]}, "--decide needs --until decided"),
     ],
 )
 def test_unsuitable_settings_are_refused(fields: dict[str, object], sentence: str) -> None:

@@ -11,7 +11,7 @@ from askew.parts.survey.open_answers import check_open_answers, with_open_questi
 from askew.parts.survey.propose import survey_plan
 
 MAX_IMAGES = 400
-"""Largest number of images per prompt with `--until decided`, by default."""
+"""Default of --max-images: largest number of images per prompt with `--until decided`."""
 
 
 class AuditOptions(
@@ -66,7 +66,7 @@ def audit(
     Parameters
     ----------
     prompts
-        Prompts to audit. Without prompts, a folder is audited on all of its prompts.
+        Prompts to audit. Without prompts, askew audits all prompts of a folder.
     model
         Model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH … [default:
         studio]
@@ -89,8 +89,8 @@ def audit(
         Further axes whose counterfactual images are generated, separated by commas, with
         --counterfactuals significant or none.
     until
-        Add images until a verdict is reached: 8, 12, 16, 24, … per prompt, up to --max-images. Only
-        the images of the prompts are generated.
+        Add images until a verdict is reached: 8, 12, 16, 24, … per prompt, up to --max-images. No
+        counterfactual images are generated.
     decide
         Axes whose significant verdicts stop a prompt, separated by commas. By default any
         significant axis stops it.

@@ -2,8 +2,9 @@
 
 Verdicts need only the baseline images. Counterfactual images, which TIBET's scores need, are most of
 the images of an audit. With `--counterfactuals significant`, they are generated only for axes on
-which the baseline images are biased. That choice depends on the labels of the same baseline images,
-so the tests of these scores are no evidence for the bias and are left out (`without_tests`).
+which the baseline images are biased. This choice depends on the labels of these baseline images. A
+test of the scores uses the same images, so it would be no further evidence of bias, and askew
+leaves it out (`without_tests`).
 """
 
 from collections.abc import Mapping
@@ -80,7 +81,7 @@ def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool
 
 
 def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: SurveyReader) -> Work:
-    """Return the size of the images of all axes that `baseline` leaves out."""
+    """Return the work for the counterfactual images of all axes that `baseline` leaves out."""
     known = set(baseline.texts())
     work = Work()
     for prompt in plan.prompts:
@@ -94,7 +95,7 @@ def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: Surve
 
 
 def cost_lines(plan: AuditPlan) -> list[str]:
-    """Return the numbers of images of all settings of `--counterfactuals`, for a model."""
+    """Return how many images each setting of `--counterfactuals` would generate."""
     most = plan.images * len(plan.texts())
     baseline = plan.images * len(plan.prompts)
     if most == baseline:
@@ -113,7 +114,7 @@ def chosen_by_shares(plan: AuditPlan, axis: str) -> bool:
 
 
 def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
-    """Return the scores of a prompt without the tests of axes that were chosen by their shares."""
+    """Return a prompt's scores. Axes that were chosen because of their shares have no tests."""
     axes = {}
     for name, scores in entry.axes.items():
         axes[name] = _untested(scores) if chosen_by_shares(plan, name) else scores

@@ -26,7 +26,7 @@ Frequencies = tuple[tuple[str, float], ...]
 
 @record
 class Alternatives:
-    """Scores of an axis instead of MAD (TIBET, table 2)."""
+    """Alternatives to the MAD of an axis (TIBET, table 2)."""
 
     wasserstein: E
     standard_deviation: E
@@ -65,7 +65,7 @@ class AxisScores:
     alternatives : Alternatives
         Scores instead of MAD.
     mad_clip, cas_clip
-        The same by embedding (Eq. 4). None without an embedder.
+        The same scores, computed from image embeddings (Eq. 4). None without an embedder.
     bipartite : mapping of value to float, or None
         Baseline of table 3: concepts matched by meaning.
     top_concepts : mapping of "initial" or value to Frequencies
@@ -75,7 +75,7 @@ class AxisScores:
     second_tests : mapping of other axis to SecondTest
         Tests whether another axis changes with this axis.
     cas_apart : mapping of value to float
-        Error of the debiased CAS that is common to all prompts (`stats.means.mean_cas`).
+        Error of the debiased CAS that all prompts share (`stats.means.mean_cas`).
     chosen_by_shares : bool
         True if the axis was scored because its shares are biased. Its scores then have no tests.
     """
@@ -131,7 +131,7 @@ class Domain:
     scaled : mapping of value to Estimate or Missing
         Mean share of the sum of CAS, like .56 and .44 in the paper. Empty where all CAS are 0.
     differences : tuple of PromptDifference
-        Difference of two values by prompt.
+        Difference between two values in the images of each prompt.
     """
 
     axis: str
@@ -154,7 +154,7 @@ class AuditFindings(Head):
     shares, differences
         Shares of all sets, and their differences.
     confusion : tuple of Confusion
-        Labels by instruments against labels by people.
+        Labels from instruments, compared with labels from people.
     tibet : tuple of Tibet
         Concept association of each prompt.
     domain : tuple of Domain
@@ -163,11 +163,11 @@ class AuditFindings(Head):
         Shares of all prompts together, and their differences between conditions. Empty with one
         prompt.
     following : tuple of Following
-        Labels of the baseline images against the values that mitigations request of them.
+        Labels of the baseline images, compared with the values that mitigations requested.
     agreement : tuple of RaterAgreement
         Agreement of several raters. Empty if one person labeled the images.
     rewriting : tuple of Rewriting
-        Images whose prompts a server rewrote, apart from images of the given prompts.
+        Images whose prompts a server rewrote, compared with images of the given prompts.
     missing_labels : tuple of MissingLabels
         Tests whether labels of an instrument are missing more often in some sets, prompts or
         groups of people.

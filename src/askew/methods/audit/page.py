@@ -179,7 +179,7 @@ class AuditView:
 
     @property
     def single(self) -> bool:
-        """True if the labels are of one image set."""
+        """True if all labels belong to a single image set."""
         return len({(shares.prompt, shares.set) for shares in self.leads}) == 1
 
     def first_screen(self) -> b.FirstScreen | None:
@@ -579,8 +579,8 @@ def _differences_of_prompts(entry: Domain) -> b.IntervalChart:
     first = shorten(first, 30)
     second = shorten(second, 30)
     return b.IntervalChart(
-        f"CAS {first} minus CAS {second}: negative: more similar to {second}, "
-        f"positive: more similar to {first}",
+        f"CAS {first} minus CAS {second} (negative: more similar to {second}, "
+        f"positive: more similar to {first})",
         heading="Prompt",
         rows=tuple(rows),
         name="difference",

@@ -21,9 +21,10 @@ class AuditPlan(Plan):
     axes_in_depth : tuple of str
         Axes whose counterfactual images are generated in any case.
     until : "decided" or None
-        Add images until a verdict is reached; `images` is then the largest number of a prompt.
+        Add images until a verdict is reached; `images` is then the largest number of images per
+        prompt.
     decide : tuple of str
-        Axes whose verdicts end the images of a prompt. Without names, any significant axis does.
+        Axes whose significant verdicts stop a prompt. If empty, any significant axis stops it.
     """
 
     method: str = "audit"
@@ -44,7 +45,7 @@ class AuditPlan(Plan):
         self._check_names("--decide", self.decide)
         if self.until is None:
             if self.decide:
-                raise ValueError("--decide names axes of --until decided, which is not given")
+                raise ValueError("--decide needs --until decided, which is not given")
             return self
         if self.counterfactuals != "none" or self.axes_in_depth:
             raise ValueError(
@@ -64,7 +65,7 @@ class AuditPlan(Plan):
             )
 
     def _check_references(self) -> None:
-        """Raise ValueError if a reference was counted in images, which change at each look."""
+        """Raise ValueError if a reference was counted in images; looks need exact shares."""
         for prompt in self.prompts:
             for axis in prompt.axes:
                 if axis.reference_images is not None:

@@ -1,9 +1,9 @@
-"""Images of a prompt until its verdicts are reached (`--until decided`).
+"""Addition of images to a prompt until its verdicts are reached (`--until decided`).
 
-Verdicts are sought after 8, 12, 16, 24, 32, … images. A prompt gets no more images when its named axes, or any
-axis, are significant. Its p is then the sequential p (`stats.looks`), which allows for all looks, and
-its intervals are wide enough for all looks. Every axis of every prompt belongs to the family of q from
-the first look on, so that a later look never takes a verdict back.
+askew looks for verdicts after 8, 12, 16, 24, 32, … images. A prompt gets no more images when its
+named axes, or any axis, are significant. Its p is then the sequential p (`stats.looks`), which
+allows for all looks, and its intervals are wide enough for all looks. Every axis of every prompt
+belongs to the family of q from the first look on, so that a later look never takes a verdict back.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,7 +119,7 @@ def is_decided(
 
 
 class _Trial:
-    """The looks at an axis of a set by an instrument."""
+    """The looks at an axis of an image set, with the labels from an instrument."""
 
     def __init__(
         self,
@@ -173,7 +173,8 @@ class _Trial:
 def sequential_shares(plan: AuditPlan, observed: Observed, errors: Errors) -> JudgedShares:
     """Return the shares of the baseline images, with sequential verdicts and intervals.
 
-    There are no rows of all prompts together, whose numbers of images depend on their labels.
+    There are no rows for all prompts together, because the number of images of each prompt depends
+    on its labels.
     """
     entries = []
     for prompt in plan.prompts:

@@ -2,8 +2,9 @@
 
 Chinchure et al., "TIBET: Identifying and Evaluating Biases in Text-to-Image Generative Models". A
 prompt generator proposes axes and counterfactual prompts (section 3.1), the model generates images
-(3.2), and a VQA answers questions about them. Here the answers become concepts, the concepts become
-CAS and CAS^CLIP (3.3), and these become MAD (3.4). The formulas are in `askew.stats.association`.
+(3.2), and a VQA answers questions about them. This module turns the answers into concepts, computes
+CAS and CAS^CLIP from the concepts (3.3), and MAD from CAS (3.4). The formulas are in
+`askew.stats.association`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ class Concepts:
     counts : ConceptCounts
         A row for each image with answers to all questions.
     complete : array of bool, (pictures,)
-        True for these images.
+        True for images with answers to all questions.
     """
 
     counts: ConceptCounts
@@ -73,7 +74,7 @@ class SetTexts:
     rows : sequence of sequence of str
         Texts about each image that has answers to all questions.
     complete : array of bool, (pictures,)
-        True for these images.
+        True for images with answers to all questions.
     """
 
     columns: Sequence[int]

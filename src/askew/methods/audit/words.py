@@ -289,7 +289,7 @@ def stop_sentence(findings: AuditFindings) -> str:
     decided = {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
     sizes = sorted({image_set.n for image_set in findings.sets if image_set.prompt in decided})
     if not sizes:
-        return f"No verdict was reached with {plan.images} images per prompt, the largest number."
+        return f"No verdict was reached with {plan.images} images per prompt, the maximum."
     reached = f"{sizes[0]} images" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} images"
     sentence = f"Stopped at {reached} of at most {plan.images} per prompt."
     undecided = len(plan.prompts) - len(decided)
@@ -391,8 +391,8 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
     if axis.chosen_by_shares:
         return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
-        " MAD tests whether the images are equally similar to all values. It has no part in the "
-        "verdict, which tests the shares."
+        " MAD tests whether the images are equally similar to all values. The verdict does "
+        "not use MAD: it tests the shares."
     )
     return f"{similar}{words.describe_score(axis.mad, 'MAD')}{tests(axis.mad)}.{note}"
 
@@ -479,8 +479,8 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
 DECISIONS: tuple[Definition, ...] = (
     (
         "Expected by chance",
-        "Mean score of a model without bias with this number of images. It is not zero. The "
-        "corrected score is 0 there, and 1 at the largest possible score.",
+        "Mean score of an unbiased model with this number of images. It is not zero. The "
+        "corrected score is 0 at this mean, and 1 at the largest possible score.",
     ),
     (
         "Verdict",
@@ -519,8 +519,8 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
     ),
     (
         "Worst case of missing labels",
-        "from the share if no missing label had this value to the share if every missing label had it, "
-        "with the sampling error of both (Imbens and Manski 2004)",
+        "from the share if no missing label had this value, to the share if every missing label had it. "
+        "The interval includes the sampling error of both shares (Imbens and Manski 2004)",
     ),
 )
 

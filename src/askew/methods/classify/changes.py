@@ -1,7 +1,7 @@
 """Changes of scores with the number of noise samples, on the same images ("downstream", figure 3).
 
-The noise of few samples begins the noise of many samples, and the images are the same. So the
-decisions about an image are paired, and a change is known better than the scores on either side.
+The images are the same, and the first of many noise samples use the same noise as few samples. So
+the decisions about an image are paired, and a change is known more precisely than the two scores.
 """
 
 from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ class ClassDecisions:
     readings : ErrorsOfClasses
         The errors that decide.
     decisions : mapping of str to Decisions
-        Decisions by group; then those of all groups of a gender, pooled.
+        Decisions by group, followed by the decisions of all groups that share a gender, pooled.
     pooled : mapping of str to sequence of str
         Names of the pooled groups, with their members.
     """
@@ -73,7 +73,7 @@ def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Images that get the true class of their group.
+    """Images for which the model chooses the true class of their group.
 
     Attributes
     ----------

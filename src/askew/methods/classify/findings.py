@@ -42,7 +42,7 @@ class Association:
 
 @record
 class Differential:
-    """Association of the first group minus that of the second, in [-1, 1] (Eq. 3)."""
+    """Association of the first group minus the second group's, in [-1, 1] (Eq. 3)."""
 
     group_x: str
     group_y: str
@@ -53,7 +53,7 @@ class Differential:
 
 @record
 class AssociationOverSamples:
-    """Association with `samples` noise samples minus that with `fewer`, on the same images.
+    """Association with `samples` minus association with `fewer` noise samples, on the same images.
 
     The score is in [-1, 1].
     """
@@ -67,7 +67,7 @@ class AssociationOverSamples:
 
 @record
 class DifferentialOverSamples:
-    """Differential association with `samples` noise samples minus that with `fewer`, in [-2, 2]."""
+    """Differential association with `samples` minus with `fewer` noise samples, in [-2, 2]."""
 
     group_x: str
     group_y: str
@@ -79,7 +79,7 @@ class DifferentialOverSamples:
 
 @record
 class AccuracyOverSamples:
-    """Accuracy of a group with `samples` noise samples minus that with `fewer`, in [-1, 1]."""
+    """Accuracy of a group with `samples` minus with `fewer` noise samples, in [-1, 1]."""
 
     group: str
     fewer: Samples

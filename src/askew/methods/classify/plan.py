@@ -52,13 +52,13 @@ class ClassificationPlan(RunPlan):
     targets : mapping of str to tuple of str
         Two sets of classes. Each class of the first is compared with each class of the second.
     classes : tuple of str
-        Classes of the accuracy. Empty for no accuracy.
+        Classes whose accuracy is measured. Empty to measure none.
     truth : mapping of str to str
         True class of each group whose name does not state it.
     template : str
         Prompt of a class, with {} in place of the class.
     samples : tuple of int
-        Rising numbers of noise samples. There are results for each number.
+        Rising numbers of noise samples. askew reports results for each number.
     loss : "l2", "l1" or "huber"
         Error of the predicted noise.
     vqa, vqa_args

@@ -23,7 +23,7 @@ MAKER = "average face"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceRequest(PictureRequest):
-    """A wanted image of an average face.
+    """Request for the image of an average face.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def average_faces(
 
 
 def _rows(plan: EditPlan, group: EditedGroup) -> list[tuple[AverageFace, list[Outcome]]]:
-    """Return the image sets of a group that get an average face, with incomplete entries."""
+    """Return each image set of a group with an entry that still lacks its average face."""
     sources = list(group.sources)
     rows = [(_entry(group, None, None, sources), sources)]
     for name, words in plan.edit_prompts.items():

@@ -20,7 +20,7 @@ PairMeasure = Callable[[Picture, Picture], float]
 """A measure of an input image and an edit of it."""
 
 SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
-"""Measures of skin that are the first field of `SkinChange` minus the second."""
+"""Measures of skin, each with two fields of `SkinChange`: the first minus the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class EditReadings:
     Attributes
     ----------
     labels : mapping of axis to mapping of id to label
-        Labels by the first instrument that labels any image on the axis.
+        Labels from the first instrument that labels any image on the axis.
     occupations : mapping of id to answer
         Occupation that each image shows.
     vectors : mapping of id to vector

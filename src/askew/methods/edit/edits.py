@@ -28,7 +28,7 @@ RESIZER = "cropped and resized"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditPictureRequest(PictureRequest):
-    """A wanted image that is made from another image.
+    """Request for an image that is made from another image.
 
     Attributes
     ----------
@@ -51,15 +51,15 @@ class FunctionMaker(Generic[R]):
     name : str
         Name of the maker.
     batch_size : int
-        Largest number of requests of a call.
+        Largest number of requests per call.
     make : callable
         Returns one output per request.
     seeded : bool
-        Whether an image can be made again.
+        Whether equal requests always give the same image.
     concurrency : int
-        Number of calls at once.
+        Number of simultaneous calls.
     is_called : bool
-        Whether the images are made behind a server.
+        Whether a server makes the images.
     """
 
     name: str
@@ -108,7 +108,7 @@ def edited_groups(
 ) -> tuple[EditedGroup, ...]:
     """Encode and decode all input images, and make all edits, in a fixed order.
 
-    Equal input images are edited separately, from different noise.
+    Identical input images are edited separately, with different noise.
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ def _tone_chart(findings: EditFindings) -> b.IntervalChart:
     ]
     mask = "by skin color" if findings.plan.skin == "rule" else "on the cheeks"
     caption = (
-        "ITA of the average face of edits minus that of their input images, measured "
-        f"{mask}; before and after: ITA and class of both faces by the scheme {SCHEME} "
+        "ITA of the average face of the edits minus ITA of the average input face, measured "
+        f"{mask}. Before and after: ITA and class of both faces, by the scheme {SCHEME} "
         "(tables 1 to 3 of the paper)"
     )
     return b.IntervalChart(

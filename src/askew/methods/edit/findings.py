@@ -75,7 +75,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA of the average face of the input images and of all their edits, in degrees."""
+    """ITA in degrees of two average faces: of the input images, and of all their edits."""
 
     ita_before: E
     ita_after: E
@@ -104,11 +104,12 @@ class Editing:
         Share of edits whose perceived gender differs from that of their input image. `null` is
         `floor`.
     floor : Estimate or Missing
-        The same share of images that were only encoded and decoded.
+        The same share for images that were only encoded and decoded.
     gender_table : mapping of label to mapping of label to int
         Number of edits, by the label of the input image and of the edit.
     gender_before : mapping of label to int
-        Number of input images with such an edit, by their label. Each image counts once.
+        Number of input images that have a labeled edit, by label of the input image. Each image
+        counts once.
     target_seen : Estimate or Missing
         Share of edits that show the word that they were edited toward.
     ita_before, ita_after, ita_change : Estimate or Missing

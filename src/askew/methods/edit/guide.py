@@ -15,8 +15,8 @@ TERMS = (
     (
         "Floor",
         "Share of images whose label changes after only encoding and decoding by the model. The "
-        "corrected score is 0 at this share, and 1 if all labels change. The q-value tests for "
-        "more changes than the floor.",
+        "corrected score is 0 at this share, and 1 if all labels change. The q-value belongs to "
+        "a test for more changes than the floor.",
     ),
     (
         "ITA",

@@ -122,7 +122,7 @@ def plan_editing(
     axes : sequence of str, optional
         Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
     landmarks : str, optional
-        Face detector. By default `studio` for images of the studio, and else `faces`.
+        Face detector. By default `studio` for images of the studio, and `faces` for other images.
     edit_args : mapping, optional
         Settings of the model while it edits. The paper's settings are the defaults.
     **settings : object

@@ -215,7 +215,7 @@ class CellScorer:
     rng: np.random.Generator
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
-        """Estimate how often labels on an axis change with an edit and without an edit."""
+        """Estimate how often labels change by an edit, and by encoding and decoding only."""
         if not self.cell.group.restored:
             changes = self.cell.changes(labels)
             rate_only = or_missing(clustered.clustered_rate, changes, level=self.scoring.level)
@@ -313,7 +313,7 @@ class CellScorer:
 
 
 def _most_frequent_reason(labels: Mapping[str, Answer]) -> Missing:
-    """Return the most frequent reason why labels are missing; of equal counts, the last by name."""
+    """Return the most frequent reason for missing labels; in a tie, the last in the alphabet."""
     reasons = Counter(label.reason for label in labels.values() if isinstance(label, Missing))
     if not reasons:
         return Missing("not_asked")

@@ -128,7 +128,7 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
             rows.append((capital(axis_label(source)), *cells))
     return b.Table(
         "Row: equalized axis. Column: affected axis. Number: Intersectional Sensitivity (IS), "
-        "positive if the deviation of the column's axis decreases. Intervals hold simultaneously "
+        "positive if the deviation of the column's axis decreases. The intervals are simultaneous "
         "for all pairs. Bold: determined direction. Shaded: also an edge of the graph. Framed: an axis with "
         "itself.",
         ("Equalized axis", *(capital(axis_label(axis)) for axis in axes)),

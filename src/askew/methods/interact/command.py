@@ -41,7 +41,7 @@ def interact(
     mitigated_args: Annotated[shared.SettingsOption, Parameter("--mitigated-arg")] = None,
     **options: Unpack[InteractOptions],
 ) -> InteractionResult:
-    """Measure how bias axes affect each other: what changes if an axis is uniform (BiasConnect).
+    """Measure how each bias axis would change if another axis were uniform (BiasConnect).
 
     Images of an audit with the same store are reused.
 

@@ -20,7 +20,7 @@ from askew.stats.sensitivity import AxisPairSample
 from askew.types import Missing
 
 LEAST_FREQUENCY = 0.01
-"""Number of occurrences in all image sets below which concepts of open answers are left out."""
+"""Smallest number of occurrences, in all image sets, of a concept that is counted."""
 
 Counts = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class GraphCounts:
         By source and target axis, the answers about the target in each counterfactual set of the
         source.
     missing : mapping of str to int
-        By axis, the images of all sets without an answer.
+        By axis, the number of images without an answer, in all sets.
     """
 
     axes: tuple[GraphAxis, ...]
@@ -104,7 +104,7 @@ def count_answers(
     Returns
     -------
     GraphCounts
-        Counts with a first dimension of one prompt.
+        Counts whose first dimension (prompts) has length 1.
     """
     errors = known_errors or {}
     graph_axes: list[GraphAxis] = []
@@ -125,7 +125,7 @@ def count_answers(
 def _baseline_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[str, Counts]:
-    """Return the counts (1, m) of the baseline set by axis; none without a baseline set."""
+    """Return the counts (1, m) of the baseline set by axis; empty without a baseline set."""
     places = [k for k, observed in enumerate(sets) if observed.prompt.axis is None]
     if not places:
         return {}
@@ -135,7 +135,7 @@ def _baseline_counts(
 def _counterfactual_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[AxisPair, Counts]:
-    """Return the counts (1, K, m) by source and target, of sources with two sets or more."""
+    """Return the counts (1, K, m) by source and target, for sources with two or more sets."""
     after: dict[AxisPair, Counts] = {}
     for source in counts:
         places = [k for k, observed in enumerate(sets) if observed.prompt.axis == source]
@@ -227,7 +227,7 @@ def count_rows(table: Counts) -> tuple[CountRow, ...]:
 def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
     """Put the counts of several prompts together (appendix A.8).
 
-    An axis is pooled over all prompts that have it with the same values as the first of them. Its
+    An axis is pooled over all prompts in which it has the same values as in the first. Its
     reference is the mean of the prompts' references. Concepts of open answers are joined.
     """
     axes = _pooled_axes(parts)
@@ -252,7 +252,7 @@ def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
 
 
 def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
-    """Return a prompt's counts over the values of all prompts, for axes that fit."""
+    """Return a prompt's counts, with a column for each value of any prompt, for axes that fit."""
     fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
     initial = {}
     for target, counts in part.initial.items():
@@ -267,7 +267,7 @@ def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCou
 
 
 def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
-    """Return each axis by name, pooled over all prompts whose values fit the first prompt with it."""
+    """Return each axis, pooled over the prompts in which its values fit the first prompt's."""
     fitting: dict[str, list[GraphAxis]] = {}
     for part in parts:
         for axis in part.axes:
@@ -294,7 +294,7 @@ def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
 
 
 def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
-    """Convert counts (..., values) to counts (..., joint values); absent values count 0."""
+    """Convert counts (..., values) to counts (..., joint values); missing values count 0."""
     spread = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
     places = [joint.index(value) for value in values]
     spread[..., places] = counts

@@ -43,7 +43,7 @@ class GraphAxis:
     known_errors : tuple of CountRow or None
         Answers of the instrument (columns) to images with known true values (rows).
     reference_images : int or None
-        Number of images in which the reference was counted. None if it is exact.
+        Number of images from which the reference was computed. None if it is exact.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Edge:
     simultaneous : tuple of (float, float) or None
         Interval of IS that holds at once for all pairs of different axes of all graphs of the run.
     plug_in : float or None
-        Eq. 4 of the labeled shares, without bias correction.
+        IS computed by Eq. 4 from the labeled shares, without bias correction.
     as_read : float or None
         Bias-corrected IS without correction for labeling errors, if these were corrected.
     significant : bool
@@ -149,7 +149,7 @@ class RecordedCounts:
     after : mapping of str to mapping of str to tuple of CountRow
         By source and target, a row of answers for each counterfactual prompt of the source.
     missing : mapping of str to int
-        By target, the images of all sets without an answer.
+        By target, the number of images without an answer, in all sets.
     """
 
     initial: Mapping[str, CountRow]
@@ -172,7 +172,7 @@ class Graph:
     edge_rule : "q" or "paper"
         Whether `alpha` is compared with q or with p of the chi-squared test.
     alpha : float
-        Number below which q or p must be for a pair to be an edge, in (0, 1).
+        A pair is an edge if its q or p is below this level, in (0, 1).
     least_sensitivity : float
         |IS| that an edge must exceed; 0 for no minimum.
     axes : tuple of GraphAxis
@@ -180,9 +180,9 @@ class Graph:
     edges : tuple of Edge
         All pairs of axes, whether they are edges or not.
     most_influenced : str or None
-        Axis that depends on most others (MaxInf).
+        Axis that depends on the largest number of other axes (MaxInf).
     most_influential : str or None
-        Axis on which most others depend (MaxImp).
+        Axis on which the largest number of other axes depend (MaxImp).
     amplification : E
         Sum of |IS| over pairs of different axes (Eq. 14).
     negative_share : E
@@ -336,8 +336,8 @@ class Validation:
         Correlation over the same edges as in the paper, where estimates and measurements share the
         baseline images. `null` is its mean under a mitigation without effect.
     made_worse : E
-        Share of all pairs of different axes whose target the mitigation moved further from its
-        reference (appendix A.5).
+        Share of the pairs of different axes in which the mitigation of the source moved the target
+        further from its reference (appendix A.5).
     """
 
     prompts: tuple[ValidatedPrompt, ...]
@@ -360,7 +360,7 @@ class InteractionFindings(Head):
     shares : tuple of SetShares
         Shares in the baseline images, and in the images of conditions.
     confusion : tuple of Confusion
-        Labels by instruments against true values.
+        Labels from instruments, compared with true values.
     biasconnect : tuple of Graph
         Graphs. With several prompts, the graph of all prompts together is the first.
     over_prompts : tuple of EdgeOverPrompts

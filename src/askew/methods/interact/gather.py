@@ -1,4 +1,4 @@
-"""Images and answers that `askew interact` needs, of the prompts and of mitigated models."""
+"""Images and answers that `askew interact` needs, for the prompts and for mitigated models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

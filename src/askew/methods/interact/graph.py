@@ -50,7 +50,7 @@ from askew.types import Estimate, Missing
 NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
 
 FEW_DRAWS = 99
-"""First permutations of a test whose p is not shown, which decide most pairs."""
+"""Number of permutations that a test draws first if its p is not shown; they decide most pairs."""
 
 Sensitivities = Mapping[AxisPair, Estimate | Missing]
 Tests = Mapping[AxisPair, ChiSquare | Missing]
@@ -69,7 +69,7 @@ class EdgeRule:
         Whether `alpha` is compared with q or with p of the chi-squared test. There is no q of an
         axis with itself, so its p is compared.
     alpha : float
-        Number below which the target depends on the source.
+        The target depends on the source if q or p is below this level.
     least_sensitivity : float
         |IS| that an edge must exceed; 0 for no minimum.
     """
@@ -145,7 +145,7 @@ def edges(
 
 @dataclass(frozen=True, slots=True)
 class PairPoint:
-    """A pair of different axes without an interval, which takes a hundredth of the time.
+    """Result for a pair of different axes, without an interval, computed in a hundredth of the time.
 
     Attributes
     ----------
@@ -234,8 +234,9 @@ def _tests(
 ) -> dict[AxisPair, ChiSquare | Missing]:
     """Test pairs of axes for dependence.
 
-    Permutation tests are the more exact the nearer p is to the threshold. With q, it is the
-    smallest p that Benjamini and Hochberg's method compares with. Brief tests draw fewer tables.
+    The nearer p is to the threshold, the more tables a permutation test draws. For q, the threshold
+    is the smallest level to which Benjamini and Hochberg's method compares p. Brief tests draw
+    fewer tables.
     """
     threshold = rule.alpha
     if rule.name == "q":
@@ -256,7 +257,7 @@ def _tests(
 
 
 def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
-    """Return the p-values of the tests of pairs of different axes, which are one family."""
+    """Return the p-values of the tests of pairs of different axes, which form one family."""
     return {
         (source, target): test.p
         for (source, target), test in tests.items()

@@ -23,7 +23,7 @@ EQUALIZING = (
 SENSITIVITY = (
     "Intersectional Sensitivity (IS)",
     "The deviation of an axis from its reference before, minus the deviation after. A positive IS "
-    "means that the axis comes closer to its reference, a negative IS that it is further away. "
+    "means that the axis comes closer to its reference, a negative IS that it moves further away. "
     "With few images, all measured deviations are too large on average. Both deviations are corrected for this bias.",
 )
 CRAMERS_V = ("V", "Cramér's V, the strength of the association: 0 none, 1 complete.")

@@ -76,8 +76,8 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
 
 def _note(findings: InteractionFindings) -> str:
     return (
-        "IS: decrease of the second axis' deviation from its reference. Intervals hold "
-        f"simultaneously for all pairs of the page. Edges: {rules(findings)}. Bold: the "
+        "IS: decrease of the second axis' deviation from its reference. The intervals "
+        f"are simultaneous for all pairs on this page. Edges: {rules(findings)}. Bold: the "
         "interval for this single pair excludes 0. Attributes are perceived."
     )
 

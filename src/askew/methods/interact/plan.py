@@ -14,7 +14,7 @@ from askew.plan import NonEmptyText, Plan, Settings
 from askew.prompts.given import asked_as_in_biasconnect
 
 PAPER_THRESHOLDS = ("alpha", "open_threshold", "global_threshold", "least_sensitivity")
-"""Settings of the rule "paper" for edges, which they imply."""
+"""Settings that imply the rule "paper" for edges."""
 
 AXIS = "{axis}"
 """Placeholder for the mitigated axis in the names and settings of mitigated models and runs."""
