@@ -532,7 +532,7 @@ def rank_mined(workplace: Workplace, run: Path) -> Path:
     return run / "results.json"
 
 
-@recorded(counted="rank")
+@recorded(NETWORKS, counted="rank")
 def rank_prompts(workplace: Workplace, run: Path) -> Path:
     prompts = ("a photo of a nurse", "a photo of a mechanic")
     askew.rank(*prompts, axes="gender,age", images=8, run=run, store=workplace.store, **PLANTED)
