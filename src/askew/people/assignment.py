@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from askew.pages.words import capital
 from askew.people.folder import token_hash
 from askew.people.records import PREFER_NOT, Item, RaterRecord
 from askew.store.keys import derived_seed
@@ -85,7 +86,7 @@ def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
 
 
 def _text(answer: str, item: Item, texts: Mapping[str, str]) -> str:
-    return item.texts.get(answer, texts.get(answer, answer))
+    return item.texts.get(answer, texts.get(answer, capital(answer)))
 
 
 def repeated(item: Item) -> Item:
