@@ -68,7 +68,8 @@ class Recommendation:
     biasconnect
         Settings of BiasConnect (appendix A.2), or None for models that the paper does not use.
     download_gb
-        Approximate size of the weights in safetensors, in GB.
+        Approximate size of the weights in safetensors, in GB. 0 if unknown; models of presets have
+        a size.
     memory_gb
         Approximate memory of the model in a 16-bit format with a batch of one, in GB.
     """
