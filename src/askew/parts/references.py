@@ -22,7 +22,7 @@ Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (
 UNIFORM = "uniform"
 SUBJECT_COLUMNS = ("prompt", "occupation")
 ROUNDING = 0.005
-"""Largest difference from 1 of the sum of published shares, which are rounded."""
+"""Largest accepted difference between 1 and the sum of published shares, which are rounded."""
 
 Shares = Mapping[str, float]
 SharesByAxis = dict[str, dict[str, float]]
@@ -37,7 +37,7 @@ class AxisReference:
     shares : dict of value to float
         Shares that sum to 1.
     images : int or None
-        Number of images in which the shares were counted. None if they are exact.
+        Number of images from which the shares were computed. None if they are exact.
     """
 
     shares: dict[str, float]
@@ -56,7 +56,7 @@ class Reference:
         Shares of values, by subject (a prompt or an occupation) and axis. The subject "" stands for
         all prompts.
     counted : bool
-        True if the shares are counts of images, with the sampling error of counts.
+        True if the shares were counted in images and so have a sampling error.
     """
 
     name: str
@@ -108,7 +108,7 @@ def read_reference(name: str) -> Reference:
     ----------
     name
         Name in `SHIPPED_TABLES`, or path of a file with the columns axis, value and share. A column
-        prompt or occupation names the subject of a row.
+        "prompt" or "occupation" gives the subject of each row.
 
     Raises
     ------

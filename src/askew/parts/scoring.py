@@ -56,7 +56,7 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """Return the settings of a plan, by its first instrument unless another is named."""
+        """Return the settings of a plan, with its first instrument unless another is named."""
         return cls(
             instrument=instrument or plan.vqa[0],
             seed=plan.seed,

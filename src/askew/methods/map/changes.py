@@ -66,7 +66,7 @@ def changes(
     models: Sequence[str],
     level: float,
 ) -> tuple[ModelChange, ...]:
-    """Compare later models with the first model: paired by seed, and by t-test over prompts.
+    """Compare later models with the first: image by image of each seed, and by t-test over prompts.
 
     mBIoU is a mean over blocks. If two models count different blocks, its difference is Missing.
 
@@ -77,7 +77,7 @@ def changes(
     axis_of
         Axis by concept.
     models
-        Names of the models. The others are compared with the first.
+        Names of the models. askew compares the later models with the first.
     level
         Confidence level, in (0, 1).
 
@@ -107,7 +107,7 @@ def _model_and_concept(pair: ConceptPair) -> tuple[str, str]:
 def _risk_changes(
     matched: Sequence[BeforeAfter], estimates: Mapping[tuple[str, str, str], E], axis: str
 ) -> list[E]:
-    """Return the changes of the risk differences of an axis, where both are known."""
+    """Return the changes of an axis's risk differences that are known for both models."""
     differences = []
     for pairs in matched:
         before, after = (estimates.get((pair.model, pair.prompt, axis)) for pair in pairs)
@@ -180,7 +180,7 @@ def _difference(before: ConceptPair, after: ConceptPair) -> ConceptPair:
 
 
 def _counted_blocks(pair: ConceptPair) -> list[str]:
-    """Return the blocks that mBIoU counts."""
+    """Return the blocks over which mBIoU is a mean."""
     known = [block for block, overlap in pair.blocks.items() if isinstance(overlap, Estimate)]
     return [block for block in known if block != MIDDLE]
 
@@ -192,7 +192,7 @@ def _paired(
     field: Literal["pictures", "block_pictures"],
     tested: Mean,
 ) -> E:
-    """Return the mean difference of IoU of images of the same seed, or why it is missing."""
+    """Return the mean difference in IoU between images with the same seed, or why it is missing."""
     if isinstance(difference, Missing):
         return difference
     later = dict(zip(after.seeds, getattr(after, field), strict=True))
@@ -218,14 +218,14 @@ def _mean(estimates: Sequence[E], level: float) -> E:
 
 
 def _combine(scores: Sequence[E], combine: Mean) -> E:
-    """Combine the known scores; without any, return why the first is missing."""
+    """Combine the known scores; if none is known, return why the first is missing."""
     gaps = [score for score in scores if isinstance(score, Missing)]
     known = [score.value for score in scores if isinstance(score, Estimate)]
     return replace(combine(known), missing=len(gaps)) if known else gaps[0]
 
 
 def _subtract(score: E, subtrahend: E) -> E:
-    """Return the difference of two scores, or why the first that is missing is missing."""
+    """Return the difference of two scores, or the reason why the first missing score is missing."""
     if isinstance(score, Missing):
         return score
     if isinstance(subtrahend, Missing):

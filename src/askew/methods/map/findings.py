@@ -55,7 +55,7 @@ class ConceptPair:
     miou : Estimate or Missing
         Mean IoU of the sum of all layers. Its null is the IoU of masks of different images.
     corrected : Estimate or Missing
-        `miou` rescaled: 0 is the overlap expected by chance, 1 is full overlap.
+        `miou`, rescaled so that 0 is the overlap expected by chance and 1 is full overlap.
     mbiou, mbiou_corrected : Estimate or Missing
         The same for the mean over the blocks of the network, without the middle block.
     blocks : mapping of str to Estimate or Missing
@@ -65,7 +65,7 @@ class ConceptPair:
     chance_other_picture : float or None
         IoU of masks of different images.
     pictures, block_pictures : tuple of float or None
-        IoU of each image, for `miou` and for `mbiou`; None where a map is constant.
+        IoU of each image, for `miou` and for `mbiou`; None if a map of the image is constant.
     seeds : tuple of int or None
         Seeds of the images.
     """
@@ -130,7 +130,7 @@ class Overall:
 
 @record
 class PromptChange:
-    """Mean difference of IoU between images of the same seed by two models."""
+    """Mean difference in IoU between two models' images that have the same seed."""
 
     prompt: str
     miou: E
@@ -259,7 +259,7 @@ class MapResult(Result[MapPlan, MapFindings]):
 def family(at: Address) -> Address | None:
     """Return the name of the tests that are corrected together, or None for an untested estimate.
 
-    Each score has a family; the blocks together are one.
+    Each score has its own family. All blocks together form one family.
     """
     name = pattern(at)
     if name[-2:-1] == ("blocks",):

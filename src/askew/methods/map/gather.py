@@ -49,7 +49,7 @@ MIN_CORRELATED_CONCEPTS = 4
 
 @dataclass(frozen=True, slots=True)
 class PromptAttention:
-    """Images of one prompt by one model, with their maps and labels.
+    """Images of one prompt from one model, with their maps and labels.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class MapsGathered(GatheredData):
     prompts : tuple of PromptAttention
         Prompts of the first model, then of the second, and so on.
     comparison_order : tuple of str
-        Names of the models. The others are compared with the first.
+        Names of the models. askew compares the later models with the first.
     """
 
     models: tuple[Identity, ...]
@@ -179,7 +179,7 @@ class AttentionWatcher:
 
 
 def gather(plan: MapPlan, run: Run) -> MapsGathered:
-    """Gather images, maps and labels of every prompt by every model.
+    """Gather images, maps and labels for every prompt and every model.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 
 
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
-    """Warn of words of the prompts, and of concepts, that a model does not know."""
+    """Warn of concepts and of words in the prompts that a model does not know."""
     run.warn(*unknown_words(model, plan.texts()))
     prompt = plan.prompts[0].text
     unknown_before = set(model.unknown_words(prompt))
@@ -279,7 +279,7 @@ def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
 
 
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
-    """Return the model of a name.
+    """Return the model with a name.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
 def _map_model(
     plan: MapPlan, run: Run, name: str, model: WhiteBox, reader: SurveyReader
 ) -> list[PromptAttention]:
-    """Gather the data of all prompts by one model, whose images are generated in one go."""
+    """Gather the data of all prompts for one model. Their images are generated together."""
     wanted = wanted_pictures(model, plan.texts(), plan.images, plan.seed)
     numbers = {request.seed: request.number for request in wanted}
     words = {
@@ -360,7 +360,7 @@ def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str
 def _true_masks(
     plan: MapPlan, run: Run, against: str, present: Sequence[Picture]
 ) -> dict[str, Sequence[Mask | Missing]]:
-    """Return the true masks of the images, by word that has some."""
+    """Return the true masks of the images, by word; words without masks are left out."""
     masks: dict[str, Sequence[Mask | Missing]] = {}
     if not plan.masks:
         return masks
@@ -372,7 +372,7 @@ def _true_masks(
 
 
 def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str, float]:
-    """Return by concept the cosine of its text embedding and that of the word `against`."""
+    """Return, by concept, the cosine of its text embedding and the embedding of `against`."""
     from askew.measure.attention.words import word_vector  # imports torch
 
     anchor = word_vector(model.pipeline, against)

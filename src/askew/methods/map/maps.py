@@ -21,7 +21,7 @@ Masking = Callable[[Maps], Mask]
 """Function from maps (..., H, W) to masks: `stats.overlap.mask` with the threshold of a plan."""
 
 ROUNDING = 1e-5
-"""Largest range of a constant map, as a share of its maximum: sums in single precision err."""
+"""Largest range of a constant map, as a share of its maximum (rounding errors)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PairMaps:
     missing: int = 0
 
     def total(self) -> Maps:
-        """Sum the layers outside the middle block, at the size of the largest layer (Eq. 2).
+        """Sum the layers, except the middle block, at the size of the largest layer (Eq. 2).
 
         Returns
         -------
@@ -69,8 +69,8 @@ class Overlaps:
     Attributes
     ----------
     matrix : array, (n, n)
-        IoU of the mask of the first word in an image (row) and of the second word in an image
-        (column).
+        IoU between the mask of the first word in one image (row) and the mask of the second word in
+        another image (column).
     usable : array of bool, (n,)
         Whether neither map of an image is constant.
     """
@@ -85,7 +85,7 @@ class Overlaps:
 
     @classmethod
     def mean(cls, blocks: Mapping[str, Self]) -> Self:
-        """Return the mean over the blocks outside the middle that have a usable image (Eq. 6).
+        """Return the mean over blocks that have a usable image, without the middle block (Eq. 6).
 
         An image is usable if it is usable in all these blocks.
         """

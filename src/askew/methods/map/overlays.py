@@ -80,7 +80,7 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
 
 
 def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b.PictureGrid:
-    """Return the image whose overlap is closest to the mean, alone and under both masks.
+    """Return the image whose overlap is closest to the mean, without and with both masks.
 
     Parameters
     ----------

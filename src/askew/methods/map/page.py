@@ -148,7 +148,7 @@ class MapView:
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
-        """Return the overlaps of a concept by prompt and model, by block, and over images."""
+        """Return a concept's overlaps by prompt and model, then by block, then drawn on images."""
         blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
         images = b.Section("Images", overlays(self.findings, media, a), screen=False)
         chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)
@@ -297,7 +297,7 @@ class MapView:
         return self.prompts.index(score.prompt)
 
     def _word(self, prompt: str) -> str:
-        """Return the word that concepts are compared with, or the prompt if words are repeated."""
+        """Return the word that concepts are compared with; the prompt if prompts share a word."""
         words: Sequence[str] = self.findings.plan.against
         names = words if len(set(words)) == len(words) else self.prompts
         return shorten(names[self.prompts.index(prompt)], 60)

@@ -48,7 +48,7 @@ class MapPlan(Plan):
     against : tuple of str
         By prompt, its word that is compared with the concepts, such as an occupation.
     compared : tuple of str
-        Further models, compared with the first on images of the same seeds.
+        Further models, compared with the first on images that have the same seeds.
     baseline_run : str
         Folder of a finished run. All models are compared with its model.
     definition : "ovam" or "output"

@@ -157,9 +157,9 @@ def _check_measured(pairs: Sequence[ConceptPair]) -> None:
 def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
     """Estimate mIoU, mBIoU and BIoU of two words (Eq. 4-6), with intervals, nulls and tests.
 
-    An image with a constant map is missing, in the sum of all layers as in a block. A score without
-    an image is Missing. mBIoU omits blocks without an image, and counts the images that all other
-    blocks have.
+    An image with a constant map counts as missing, both in a block and in the sum of all layers. A
+    score without an image is Missing. mBIoU omits blocks without an image, and counts the images
+    that are usable in all other blocks.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def accuracies(
 ) -> Iterator[f.MaskAccuracy]:
     """Yield the accuracy of masks of the words that have true masks (BiasMap, supplement F).
 
-    Images without a true mask, or with a constant map, are missing.
+    Images without a true mask, or with a constant map, count as missing.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
 
 
 def model_label(name: str, width: int) -> str:
-    """Return the name of a model on one line, or its end from a slash on where it is too long.
+    """Return the name of a model on one line; if it is too long, only its end, from a slash on.
 
     Parameters
     ----------

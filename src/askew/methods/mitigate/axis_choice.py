@@ -1,9 +1,10 @@
 """Choice of the axes whose mitigation brings all axes closest to their references (InterMit).
 
-A mitigation of some axes states their values in all combinations, each value with its target share.
-The deviation that remains is predicted from the Intersectional Sensitivities of `askew interact`
-(`stats.axis_effects`), which follow from the images of the prompt and of its counterfactuals. The
-mean deviation of a prompt is that of all axes, weighted by the priorities.
+A mitigation of some axes states all combinations of their values in prompts, and each value gets
+its target share. The deviation that remains is predicted from the Intersectional Sensitivities of
+`askew interact` (`stats.axis_effects`), which follow from the images of the prompt and of its
+counterfactuals. The mean deviation of a prompt is the mean over all axes, weighted by the
+priorities.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ class AxisSelection:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the axes of the best subset, or of the greedy subset if there are too many."""
+        """Axes of the best subset, or of the greedy subset if there are too many to compare."""
         return self.names(self.ranked[0] if self.ranked else self.greedy[-1])
 
     def names(self, subset: Subset) -> tuple[str, ...]:
@@ -99,7 +100,7 @@ class DeviationModel:
 
     @classmethod
     def of(cls, plan: MitigationPlan, all_tables: Sequence[PolicyTables]) -> Self:
-        """Return the model of some prompts.
+        """Return the model that predicts the deviations of some prompts.
 
         Parameters
         ----------
@@ -227,9 +228,9 @@ def _mean(effects: Mapping[str, AxisEffects], members: tuple[int, ...]) -> Float
 
 
 def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) -> Estimate:
-    """Return a prediction with a normal interval, whose standard error is that of the samples.
+    """Return a prediction with a normal interval; its standard error comes from the samples.
 
-    The interval contains 0 if populations without a deviation often have such a value.
+    The interval contains 0 if populations without a deviation often have a prediction as large.
     """
     center = float(value)
     reach = float(samples.std(ddof=1)) * float(scipy.stats.norm.isf(tail(level)))

@@ -34,7 +34,7 @@ class AxisChange:
     change : Estimate or Missing
         Debiased deviation after minus before. Negative: closer to the target.
     by_others : mapping of instrument to Estimate or Missing
-        The same change by the other instruments.
+        The same change, labeled by the other instruments.
     predicted : Estimate, Missing or None
         True deviation of the policy, predicted from the planning images. None without a policy.
     followed : Estimate, Missing or None
@@ -151,8 +151,7 @@ class AxisChoice:
     axes : tuple of str
         The chosen axes.
     compared : int
-        Number of subsets of which all were compared. 0 if there were too many, so that the greedy
-        rule chose.
+        Number of compared subsets. 0 if there were too many to compare; then the greedy rule chose.
     unmitigated : Estimate
         Predicted mean deviation of all axes without a mitigation.
     predicted : Estimate
@@ -160,10 +159,10 @@ class AxisChoice:
     best : tuple of AxisSubset
         The subsets with the smallest predicted deviation, the best first.
     greedy : tuple of AxisSubset
-        Axes after each step of the greedy rule, from no axis.
+        Axes after each step of the greedy rule, which starts without an axis.
     sensitivities : mapping of axis to float
-        Mean Intersectional Sensitivity of all axes to each possible axis. Positive: its mitigation
-        brings the axes closer to their references.
+        For each axis that can be chosen, the mean Intersectional Sensitivity of all axes to it.
+        Positive: its mitigation brings the axes closer to their references.
     """
 
     axes: tuple[str, ...]
@@ -184,7 +183,7 @@ class TechniqueFindings:
     prompt, technique : str
         Prompt and technique.
     cost : float
-        Evaluations of the network per image, as a multiple of the evaluations before.
+        Network evaluations per image, as a multiple of the evaluations without the technique.
     axes : tuple of AxisChange
         Changes of target axes and monitored axes.
     pairs : tuple of PairChange
@@ -199,7 +198,7 @@ class TechniqueFindings:
     nearness : Estimate, Missing or None
         Mean cosine of images and prompt, after minus before. None without an embedder.
     quality : Estimate, Missing or None
-        Kernel distance of the images after from those before. None without an embedder.
+        Kernel distance between the images before and after. None without an embedder.
     overall : OverallChange or None
         Change of the mean deviation of all axes. None unless a run chooses axes.
     """
@@ -293,7 +292,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation of the first technique, to wrap a model with."""
+        """Mitigation of the first technique, with which a model can be wrapped."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:

@@ -57,7 +57,7 @@ from askew.store.states import StateFile
 from askew.types import Missing, Picture, Prompt, Question
 
 SUBJECT = Question(table_question("occupation"), (), "occupation")
-"""Question whether the subject of a prompt about people is still shown."""
+"""Question whether an image still shows the subject of a prompt about people."""
 
 TECHNIQUE_AXIS = "mitigation"
 """Axis of the image sets after a technique. Its value is the name of the technique."""
@@ -79,7 +79,7 @@ class EvaluationSet:
     observed : ObservedSet
         Images with labels.
     asked : mapping of axis to sequence of str or None
-        Values that were requested of each image. None if nothing was requested.
+        Values that were requested for each image. None if nothing was requested.
     subjects : sequence of Answer
         Labels of the occupation.
     vectors : mapping of int to array
@@ -111,7 +111,7 @@ class MitigationGathered(survey.SurveyData):
     techniques : mapping of name to Mitigation
         The mitigations.
     judged : mapping of prompt to EvaluationSet
-        Held-out images: before, then after each technique.
+        Held-out images: first before any technique, then after each technique.
     """
 
     predictions: Mapping[str, Mapping[str, Prediction]]
@@ -204,7 +204,7 @@ def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
 def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
     """Return a workshop whose target axes are the chosen axes.
 
-    A counting run takes the axes with most values.
+    A run that only counts images takes the axes with the most values.
     """
     plan = workshop.plan
     if plan.choose_axes is None:
@@ -263,7 +263,7 @@ def _check_settings(plan: MitigationPlan, technique: str) -> None:
 def _check_technique(plan: MitigationPlan, technique: str, model: Model) -> None:
     """Raise UsageError for a technique that cannot change the model, before images are made.
 
-    Policies and tokens do not exist yet, so a draft without them is tried.
+    Policies and tokens do not exist yet, so the check uses a draft without them.
     """
     draft: type[Mitigation] = registry.named("mitigation", technique)
     if technique == PROMPTS:
@@ -286,7 +286,7 @@ def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
 def _techniques(
     workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
 ) -> dict[str, Mitigation]:
-    """Return the mitigations; a counting run lacks the mitigations that depend on images."""
+    """Return the mitigations; in a counting run, without those that depend on images."""
     plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if policies:
@@ -423,7 +423,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work of `count` images for each prompt, whose texts are not known yet."""
+    """Return the work for `count` images of each prompt, before the prompts' texts are known."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))
@@ -492,7 +492,7 @@ class _HeldOut:
 def _evaluation_sets(
     workshop: _Workshop, held_out: Sequence[_HeldOut], seed: int
 ) -> list[EvaluationSet]:
-    """Label held-out images, and note what the mitigations of a model requested of each."""
+    """Label held-out images, and record the values that mitigations requested for each."""
     plan = workshop.plan
     observed = workshop.reader.read_all([images.image_sets for images in held_out])
     subjects = _subjects(workshop.reader, [images.pictures for images in held_out])

@@ -111,7 +111,7 @@ def _axes(findings: MitigationFindings) -> set[str]:
 
 
 def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.Block]:
-    """Return the shares on some axes before and after, of all prompts together and of each prompt."""
+    """Return shares on some axes before and after, for all prompts together and for each prompt."""
     together = [entry for entry in findings.shares_over_prompts if entry.axis in axes]
     of_prompts = [entry for entry in findings.shares if entry.axis in axes]
     return [*survey.together(together), *survey.seen(of_prompts)]
@@ -155,7 +155,7 @@ def headline(findings: MitigationFindings) -> str:
 
 
 def _other_charts(findings: MitigationFindings) -> list[b.Block]:
-    """Return the changes by all techniques and on all prompts but the first ones."""
+    """Return the charts of changes, except the chart of the first technique and prompt."""
     return [change_chart(findings, entry) for entry in findings.techniques[1:]]
 
 
@@ -276,7 +276,7 @@ def _deviation(change: AxisChange) -> b.IntervalRow:
 
 
 def _side_effects(entry: TechniqueFindings) -> b.Details:
-    """Return changes of subject, images, pairs of axes and monitored axes."""
+    """Return the changes in subject, images, pairs of axes and monitored axes."""
     monitored = [change for change in entry.axes if not change.is_target]
     text = _monitored_sentence(monitored, entry) if monitored else ""
     name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"
@@ -302,7 +302,7 @@ def _monitored_sentence(monitored: Sequence[AxisChange], entry: TechniqueFinding
 
 
 def _image_changes(entry: TechniqueFindings) -> tuple[b.IntervalChart, b.IntervalChart]:
-    """Return changes of subject and labels, and of vectors."""
+    """Return the changes in subject and labels, and the changes in image vectors."""
     before = ""
     if entry.subject_before is not None:
         before = f" ({words.part(entry.subject_before, 'mark', 'share')} before)"

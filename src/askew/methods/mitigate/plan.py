@@ -39,15 +39,16 @@ class MitigationPlan(Plan):
     independence_weight : float
         Weight of the independence of two axes relative to the weight of a target axis.
     tolerance : float or None
-        Rise of a deviation above which a monitored axis counts as a target axis. If None, never.
+        Rise of a deviation above which a monitored axis counts as a target axis. None means that no
+        monitored axis does.
     max_stated : int
         Largest number of axes that a prompt of a policy states.
     max_prompts : int
         Largest number of prompts of a policy. 0 means no limit.
     refine : int
-        Images of each prompt of a policy that are drawn to improve the policy.
+        Number of images that are drawn from each prompt of a policy to improve the policy.
     eval_images : int
-        Held-out images before, and after each technique, for the evaluation.
+        Number of held-out images before, and after each technique, for the evaluation.
     """
 
     method: str = "mitigate"
@@ -178,9 +179,10 @@ def plan_mitigation(
     prompts
         Prompts to mitigate.
     axes
-        Names of target axes. Without a name, BiasConnect's eight that no prompt states.
+        Names of target axes. By default, BiasConnect's eight axes, without those that a prompt
+        states.
     monitor
-        Names of monitored axes. By default BiasConnect's eight.
+        Names of monitored axes. By default BiasConnect's eight axes.
     targets
         Target shares by axis. By default uniform.
     desk

@@ -35,7 +35,7 @@ MOST_ROUNDS = 2
 """Largest number of rounds in which the prompts of a policy are drawn."""
 
 WORTHWHILE_CHANGE = 0.01
-"""Change of the total deviation that justifies another round."""
+"""Smallest change of the total deviation after which another round follows."""
 
 COST_OF_STATEMENT = 0.002
 """Cost of a statement, as a deviation, because longer prompts are followed less often."""
@@ -44,7 +44,7 @@ BOOTSTRAP_SAMPLES = 400
 """Number of sampled tables for the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Number of images that a prediction is worth, relative to drawn images of its prompt."""
+"""Weight of a prediction, as the number of drawn images of the prompt that would weigh as much."""
 
 SMALLEST_SHARE = 1e-9
 
@@ -144,7 +144,8 @@ class PolicyTables:
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
         """Return shares of an axis, or of combinations of two axes, in a cell.
 
-        They are predicted. If the cell was drawn, its shares combine prediction and images.
+        They are predicted. If images of the cell were drawn, its shares combine the prediction with
+        these images.
         """
         predicted = self._predicted(cell, axes)
         if self.rng is not None and len(cell) > 1:
@@ -303,10 +304,11 @@ def _predicted_deviation(
 ) -> Estimate:
     """Return the predicted deviation of an axis under a policy, by bootstrap.
 
-    The weights were fitted to the observed shares, whose deviation is often 0. True and observed
-    shares differ as much as observed shares and shares drawn from them. So drawn shares, mirrored
-    at the observed shares, are plausible true shares. The bias-corrected estimate is the median of
-    their distances from the target, since the distance of their mean is often 0, too.
+    The weights were fitted to the observed shares, whose deviation is often 0. True shares differ
+    from observed shares about as much as observed shares differ from shares drawn from them. So
+    drawn shares, mirrored at the observed shares, are plausible true shares. The bias-corrected
+    estimate is the median of their distances from the target, since the distance of their mean is
+    often 0, too.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
@@ -366,7 +368,7 @@ def _predicted_mean(
 def _mixture(
     tables: PolicyTables, axis: AxisPlan, used_cells: Sequence[Cell], weights: Counts
 ) -> Counts:
-    """Return the shares of an axis in the mixture of all prompts of a policy."""
+    """Return the shares of an axis in the images of all prompts of a policy, weighted."""
     shares_of_cells = [tables.shares(cell, [axis]) for cell in used_cells]
     mixture: Counts = np.tensordot(weights, shares_of_cells, axes=1)
     return mixture
@@ -445,7 +447,7 @@ def _axis_goals(
 def _independence_goals(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
 ) -> list[Goal]:
-    """Return a goal for each pair of target axes, and of a target and a monitored axis."""
+    """Return a goal for each pair of target axes, and for each target with each monitored axis."""
     if not plan.independence_weight:
         return []
     priorities = _priorities(plan, tables)

@@ -41,7 +41,7 @@ from askew.types import Estimate, Missing
 
 ONE_VALUE = "the images before or after show a single value of one of the axes"
 FEWEST_IMAGES = 5
-"""Smallest number of images of a value before from which its association with an axis is known."""
+"""Smallest number of images before in which a value must occur to carry its association over."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _changes_by_others(
     axis: AxisPlan,
     scoring: Scoring,
 ) -> dict[str, E]:
-    """Return the change of an axis by each further instrument."""
+    """Return the change of an axis, labeled by each further instrument."""
     changes = {}
     for instrument in plan.vqa[1:]:
         by_instrument = replace(scoring, instrument=instrument)
@@ -200,7 +200,7 @@ def _subject_change(
 
 
 def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
-    """Return the share of true answers among known answers; None if no answer is true."""
+    """Return the share of true among known answers; None if no answer is true."""
     if not any(answers):
         return None
     return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
@@ -223,7 +223,8 @@ def paired(
     Parameters
     ----------
     after, before
-        Answers about images that have the same seeds. Answers that are not in `values` are left out.
+        Answers about images with the same seeds, in the same order. Answers outside `values` are
+        left out.
     values
         Values, with a column for each.
 
@@ -405,7 +406,7 @@ class Similarity:
     nearness : Estimate or None
         Mean cosine with the prompt, after minus before.
     quality : Estimate or None
-        Kernel distance of the images after from those before.
+        Kernel distance between the images before and after.
     """
 
     nearness: Estimate | None
@@ -413,7 +414,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare the vectors of seeds with an image before and after."""
+    """Compare the vectors of images before and after, for seeds that have both images."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)

@@ -9,7 +9,7 @@ from askew.types import record
 
 @record
 class GroupCheck:
-    """Number of input images of a group that show what the name of the group states.
+    """Number of input images of a group that show the values which the group's name states.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class GroupCheck:
     drawn : int
         Number of images that were generated for the group, or given.
     empty : int
-        Number of wanted images for which no image shows the group.
+        Number of wanted images that stay missing because no drawn image shows the group.
     """
 
     group: str

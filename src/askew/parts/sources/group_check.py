@@ -1,8 +1,7 @@
 """Group check: comparison of input images with the group that they should show.
 
-A score of "men" is meaningless if the model ignored the word "man". askew therefore replaces images
-that show another group by further images. In the paper, CLIP confirmed the group of all input
-images.
+A score of "men" is meaningless if the model ignored the word "man". So askew replaces images that
+show another group with further images. In the paper, CLIP confirmed the group of all input images.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,13 +110,13 @@ def axis_values(
     pictures: Sequence[Outcome],
     also: Callable[[VQA], Sequence[Question]] = lambda vqa: (),
 ) -> LabelsByAxis:
-    """Return labels of all images on all axes, by the first instrument that labels any image.
+    """Return labels of all images on all axes, from the first instrument that labels any image.
 
     Parameters
     ----------
     also
-        Questions that an instrument is asked in addition. The answers to the last one are returned
-        under the key `ADDITIONAL`.
+        Further questions to ask an instrument. The answers to the last question are returned under
+        the key `ADDITIONAL`.
     """
     labels: LabelsByAxis = {}
     questions = [question for axis in axes for question in axis.questions]
@@ -279,7 +278,7 @@ def _draw_for(
 def _most_work(
     source: Model, stating: Sequence[GroupPool], labelers: Sequence[VQA], axes: Sequence[Axis]
 ) -> Work:
-    """Return an upper bound of the work of drawing extra images for these pools."""
+    """Return an upper bound for the work of drawing extra images for these pools."""
     pictures = sum(EXTRA_FACTOR * pool.images for pool in stating)
     questions = sum(len(axis.questions) for axis in axes)
     return unmade(source, pictures, [questions] * len(labelers))

@@ -127,7 +127,7 @@ def sampled_files(
 
 
 def check_filled(sources: Outcomes, origin: str) -> None:
-    """Raise UsageError if a group has no image; `origin` describes the origin of the images."""
+    """Raise UsageError if a group has no image; `origin` describes where images come from."""
     for name, outcomes in sources.items():
         if any(isinstance(outcome, Picture) for outcome in outcomes):
             continue

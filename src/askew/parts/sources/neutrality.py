@@ -20,7 +20,7 @@ OCCUPATION = Question(table_question("occupation"), (), "occupation")
 """Question whose answers show whether an input image already shows a target."""
 
 TOLERATED_SHARE = 0.05
-"""Share above which the interval of a group's share must lie if the group is not neutral."""
+"""A group is not neutral if the interval of its share lies above this share."""
 
 UNLABELED = Missing("not_asked", "no image has a label for its occupation")
 
@@ -28,7 +28,7 @@ UNLABELED = Missing("not_asked", "no image has a label for its occupation")
 def neutrality(
     run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
 ) -> tuple[Neutrality, ...]:
-    """Return findings by instrument and group, and warn the run of groups that are not neutral."""
+    """Return findings by instrument and group, and add warnings for groups that are not neutral."""
     all_outcomes = [outcome for outcomes in sources.values() for outcome in outcomes]
     entries = []
     for vqa in instruments:
@@ -44,7 +44,7 @@ def neutrality(
 def _neutrality_of(
     group: str, instrument: str, answers: Sequence[Answer], targets: Sequence[str], level: float
 ) -> Neutrality:
-    """Return the finding about a group by the answers of an instrument."""
+    """Return the finding about a group, from the answers of an instrument."""
     labels = [answer for answer in answers if not isinstance(answer, Missing)]
     if not labels:
         return Neutrality(

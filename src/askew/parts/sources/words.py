@@ -12,7 +12,7 @@ LEAST_SHARE = 0.9
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a sentence for each group that is shown by too few of its images.
+    """Return a sentence for each group that too few of its images show.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
 
 
 def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
-    """Return the fact at the head of a page, over all groups; empty if no image has a label."""
+    """Return the fact for the head of a page, over all groups; "" if no image has a label."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()

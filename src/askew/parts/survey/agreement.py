@@ -1,4 +1,4 @@
-"""Agreement of several raters on the images of a survey, and the distribution of their labels."""
+"""Agreement between raters on the images of a survey, and the distribution of their labels."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ LARGEST_LIST = 12
 
 @dataclass(frozen=True)
 class AxisRatings:
-    """Labels of images by several raters on an axis.
+    """Labels from several raters for images on an axis.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class AxisRatings:
 
 @record
 class RaterAgreement:
-    """Agreement of raters on an axis.
+    """Agreement between raters on an axis.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class RaterAgreement:
     agreement : Estimate or Missing
         The coefficient. 0 is agreement by chance.
     images : int
-        Images with a label by at least one rater.
+        Number of images with a label from at least one rater.
     unanimous : int
-        Images with two or more labels, which are all equal.
+        Number of images with two or more labels that are all equal.
     no_majority : int
-        Images without a label of more than half of their raters.
+        Number of images on which no label has more than half of the raters.
     split : tuple of str
         The first ids of these images.
     votes : mapping of rater to mapping of label to int
@@ -98,7 +98,7 @@ class RaterAgreement:
 def ratings_of(
     instruments: Mapping[str, VQA], axes: Iterable[Axis], sets: Iterable[ObservedSet]
 ) -> tuple[AxisRatings, ...]:
-    """Return the labels of the images of sets by several raters, by instrument and axis."""
+    """Return the labels from several raters for the images of sets, by instrument and axis."""
     pictures = {}
     for observed in sets:
         for picture in observed.pictures:
@@ -119,12 +119,12 @@ def ratings_of(
 
 
 def agreement(ratings: AxisRatings, scoring: Scoring) -> RaterAgreement:
-    """Return the agreement of the raters of an axis, with intervals by the bootstrap.
+    """Return the agreement between the raters of an axis, with bootstrap intervals.
 
     Parameters
     ----------
     ratings
-        Labels by the raters.
+        Labels from the raters.
     scoring
         Settings of the interval.
     """

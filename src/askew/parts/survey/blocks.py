@@ -143,7 +143,7 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
     entries
         Shares of all instruments.
     link
-        Function to the anchor of the details of an entry.
+        Function that returns the anchor of the details of an entry.
     """
     blocks: list[b.Block] = []
     set_order = list(dict.fromkeys(entry.set for entry in entries))
@@ -164,7 +164,7 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
     entries
         Shares of all instruments.
     link
-        Anchor of the details about all prompts together, if there are any.
+        Anchor of the section with details on all prompts together; None if there is none.
     """
     blocks: list[b.Block] = []
     several_sets = len({entry.set for entry in entries}) > 1
@@ -389,7 +389,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
     Parameters
     ----------
     entries
-        Labels of all instruments against true values.
+        Labels from all instruments, compared with true values.
     level
         Level of the intervals.
     """
@@ -418,7 +418,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
 
 
 def _least_recognized(entry: Confusion) -> str:
-    """Return the true value whose labels agree least often, with its share and its images."""
+    """Return the true value that is labeled correctly least often, with share and images."""
     totals = entry.table.sum(axis=1)
     shares = {}
     for place, value in enumerate(entry.values):

@@ -18,7 +18,7 @@ Errors = Mapping[tuple[str, str], NDArray[np.int64]]
 
 @record
 class Confusion:
-    """Labels by an instrument against true values.
+    """Labels from an instrument, compared with true values.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare all instruments with the first labels by people, on all axes where both gave labels.
+    """Compare all instruments with the first labels from people, on axes that both labeled.
 
-    The result is empty without labels by people.
+    The result is empty without labels from people.
     """
     truth = next(filter(is_by_people, instruments), None)
     if truth is None:
@@ -122,7 +122,7 @@ def sampled_errors(
     sets: Iterable[ObservedSet],
     instruments: Mapping[str, VQA],
 ) -> Errors:
-    """Return the errors of instruments against people who labeled a sample of the images.
+    """Return the errors of instruments, compared with people who labeled a sample of the images.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 ALL_SHOWN = 60
 FIRST_SHOWN = 48
-"""Largest number of images that are all shown, and number of shown images of a larger set."""
+"""Size up to which a set is shown completely, and number of images shown of a larger set."""
 
 MATRIX_ROWS = 12
 STRIP = 5
@@ -34,7 +34,7 @@ def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
     entries
         Shares of the first instrument.
     link
-        Function to the anchor of the details of an entry.
+        Function that returns the anchor of the details of an entry.
     """
     ordered = leads(entries)
     groups = [
@@ -174,7 +174,7 @@ def prompt_matrix(
     image_sets
         Image sets of the run.
     link
-        Function to the anchor of the details of an entry.
+        Function that returns the anchor of the details of an entry.
     together, together_link
         Shares of all prompts together, and the anchor of their details.
     """
@@ -254,7 +254,7 @@ def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b
 
 
 def relative_deviation(entry: SetShares) -> float:
-    """Return the total variation distance from the reference, relative to the largest possible one.
+    """Return the total variation distance from the reference, as a share of its maximum.
 
     Parameters
     ----------
@@ -264,8 +264,8 @@ def relative_deviation(entry: SetShares) -> float:
     Returns
     -------
     float
-        From 0 to 1. The largest distance is that of a set whose images all show the rarest value of
-        the reference.
+        From 0 to 1. The distance is largest if all images of a set show the rarest value of the
+        reference.
     """
     labeled = sum(entry.counts.values())
     shares = [entry.counts[value] / labeled for value in entry.reference]

@@ -1,7 +1,8 @@
-"""Whether images show the values that the mitigations of a model request of them.
+"""Comparison of images with the values that the mitigations of a model request.
 
-A mitigation file states the shares that it asks for. Its file may be damaged, its words may be
-exchanged, or a model may not follow it. So the labels of the images are held against its requests.
+A mitigation file states the shares that it asks for. The file may be damaged, its words may be
+replaced, or a model may not follow it. So askew compares the labels of the images with the
+requests.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from askew.store.keys import picture_seed
 from askew.types import Estimate, Missing, record
 
 Requests = Mapping[str, Sequence[str | None]]
-"""By axis, the value that is requested of each image of a prompt; None for no request."""
+"""By axis, the value that is requested for each image of a prompt; None for no request."""
 
 Targets = Mapping[str, Mapping[str, float]]
 """Target share of each value, by axis."""
@@ -48,7 +49,7 @@ class Following:
     asked : mapping of value to float
         Target shares of the mitigation. Without them, the shares of requests.
     requested : mapping of value to int
-        Labeled images of which the value is requested.
+        Number of labeled images for which the value is requested.
     labeled : mapping of value to int
         The same images by their label.
     followed : Estimate
@@ -72,7 +73,7 @@ class Following:
 
 
 def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str, list[str | None]]:
-    """Return what the mitigations of a model request of each image, by axis.
+    """Return the value that the mitigations of a model request for each image, by axis.
 
     Parameters
     ----------
@@ -98,7 +99,8 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 def targets_of(model: object) -> Targets:
     """Return the shares that the mitigations of a model request, by axis.
 
-    Policies request other shares than their targets, where prompts are not always followed.
+    A policy may request shares that differ from its targets, if models do not always follow its
+    prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
     if isinstance(model, MitigatedModel):
@@ -153,7 +155,7 @@ def following(
     observed
         Images of the mitigated model, in the order of their requests.
     asked
-        Values that are requested of the images.
+        Values that are requested for the images.
     instrument
         Instrument whose labels are compared.
     level
@@ -206,7 +208,7 @@ def following_warnings(entries: Iterable[Following], name: str = "") -> list[str
     entries
         Comparisons of labels with requests.
     name
-        Name of the run or technique, which the sentences begin with.
+        Name of the run or technique, with which the sentences begin.
     """
     warnings = []
     for entry in entries:

@@ -114,7 +114,7 @@ def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
 
 
 def captioner_of(instruments: Iterable[str]) -> str | None:
-    """Return the first instrument that can describe an image; labels by people cannot."""
+    """Return the first instrument that can describe images, which labels from people cannot."""
     return next((name for name in instruments if not is_by_people(name)), None)
 
 
@@ -191,7 +191,7 @@ SERVED = "openai/"
 def studio_warnings(
     makers: Iterable[str], vqa: Iterable[str] | None = None, embedder: Iterable[str] | None = None
 ) -> list[str]:
-    """Return a warning for each kind of studio instrument that labels images by other models.
+    """Return a warning for each kind of studio instrument that labels images from other models.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class MissingCount:
 
 @record
 class MissingPictures:
-    """Pearson's chi-squared test whether the rate of missing images differs between sets.
+    """Pearson's chi-squared test of whether the rate of missing images differs between sets.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class MissingPictures:
 
 U = TypeVar("U", bound=MissingPictures)
 CountsOfSets = tuple[Mapping[str, str | None], Mapping[str, MissingCount]]
-"""Identifying fields of a table, in the order that determines its random draws, with the table."""
+"""A table with the fields that identify it; the order of the fields determines random draws."""
 
 
 def missing_pictures(
@@ -98,7 +98,7 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
         Record of the results.
     tables
         Tables with the fields of `kind` that identify them. A table without a missing image, or
-        without a present image, is left out.
+        without an existing image, is left out.
     scoring
         Seed of the permutations.
     """
@@ -112,7 +112,7 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
 
 
 def _can_differ(counts: Mapping[str, MissingCount]) -> bool:
-    """Check for two sets, a missing image and a present image."""
+    """Check that a table has two sets, a missing image and an existing image."""
     planned = [count for count in counts.values() if count.planned]
     missing = sum(count.missing for count in planned)
     return len(planned) > 1 and 0 < missing < sum(count.planned for count in planned)

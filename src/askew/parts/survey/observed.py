@@ -125,7 +125,7 @@ def observe(
 def _labels_by_axis(
     pictures: Sequence[Picture | Missing], axes: Sequence[Axis], answers: AnswersByPicture
 ) -> dict[str, tuple[Answer, ...]]:
-    """Return the labels of all images by an instrument, by axis."""
+    """Return an instrument's labels for all images, by axis."""
     columns: dict[str, list[Answer]] = {axis.name: [] for axis in axes}
     for picture in pictures:
         labels: Mapping[str, Answer] = {}

@@ -1,7 +1,7 @@
 """Shares in the images of all prompts together, and their differences between conditions.
 
-A single image of each of many prompts is too little for a verdict on any prompt, but not for a
-verdict on all prompts.
+One image of each of many prompts is too little for a verdict on any prompt, but may suffice for a
+verdict on all prompts together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,8 +43,8 @@ class SharesOverPrompts(SetShares):
     prompts : int
         Number of prompts with labeled images.
     independent_images : int
-        Number of independent images whose shares err as much. It is lower than the number of
-        images if the shares of the prompts differ more than by chance.
+        Number of independent images whose shares would have the same sampling error. It is lower
+        than the number of images if the shares of the prompts differ more than by chance.
     """
 
     prompts: int = 0
@@ -181,8 +181,8 @@ def differences_over_prompts(
 ) -> list[SharesDifference]:
     """Return differences between conditions, paired by prompt. q-values are added later.
 
-    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts, since exchanges
-    of fewer prompts cannot be significant.
+    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts, since a test
+    that swaps the conditions of fewer prompts cannot be significant.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _pairs(
 
 
 def _difference(pairs: Sequence[tuple[SetShares, SetShares]], scoring: Scoring) -> SharesDifference:
-    """Return the shares of the second minus those of the first condition."""
+    """Return the shares of the second condition minus the shares of the first."""
     first = [before for before, _ in pairs]
     second = [after for _, after in pairs]
     values = list(first[0].counts)

@@ -145,7 +145,7 @@ def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
 
 
 def _open_source(chosen: Mapping[str, Any]) -> Source | None:
-    """Open the model of a plan, unless it is slow to open and no paid language model is used."""
+    """Open the model of a plan now if it is quick to open or a paid language model is used."""
     # A model that cannot be opened is an error before a paid language model is asked.
     open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
     return open_source(chosen["model"], chosen["model_args"])
@@ -244,7 +244,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return the named axes of a prompt; without names those that fit, of which some are usual."""
+    """Return the named axes of a prompt; without names, usual axes that fit, else all that fit."""
     try:
         proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:

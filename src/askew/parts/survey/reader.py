@@ -40,8 +40,10 @@ from askew.types import Missing, Prompt, Question, is_copy
 LABELED = 60
 LABELED_OF_MANY = 24
 FEW_SETS = 6
-"""Numbers of images of a set whose labels are part of the results: of a baseline set or a set of
-few sets of a prompt, and of any other set; largest number of few sets.
+"""Numbers of images per set whose labels the results contain.
+
+The first number is for baseline sets, and for all sets of a prompt with at most `FEW_SETS` sets.
+The second number is for all other sets.
 """
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
@@ -105,7 +107,7 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the size of images for a prompt that are not made yet, with their labels."""
+        """Return the work for images of a prompt that are not made yet, and for their labels."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
@@ -152,7 +154,10 @@ class SurveyReader:
     def _of_people(
         self, prompt: PromptPlan, answers: Mapping[str, list[Answer]]
     ) -> dict[str, list[Answer]]:
-        """Return answers by image. Images without a person have none if this matters."""
+        """Return answers by image.
+
+        If the instrument is asked for a person, images without a person have no answers.
+        """
         if not self._asks_for_person(prompt):
             return dict(answers)
         return {
@@ -210,13 +215,13 @@ class SurveyData(GatheredData):
     observed : Observed
         Sets by prompt.
     confusion : tuple of Confusion
-        Labels by instruments against labels by people, if there are any.
+        Labels from instruments, compared with labels from people, if there are any.
     errors : Errors
         Error counts of instruments: from `confusion`, else from the instruments' own calibration.
     following : tuple of Following
-        Labels of the baseline images against the values that mitigations request.
+        Labels of the baseline images, compared with the values that mitigations request.
     ratings : tuple of AxisRatings
-        Labels by several raters, if there are any.
+        Labels from several raters, if there are any.
     """
 
     observed: Observed

@@ -1,4 +1,4 @@
-"""Images whose prompts a server rewrote, apart from images of the given prompts.
+"""Comparison of images whose prompts a server rewrote with images of the given prompts.
 
 A server that rewrites prompts is a part of the model under audit. Its prompts may state values that
 the user did not ask for: "a photo of a nurse" is sent as "a photo of a smiling female nurse". Two
@@ -59,18 +59,18 @@ class Rewriting:
     prompt, axis, instrument : str
         The given prompt, the axis, and the instrument that labels the images.
     rewritten, verbatim : int
-        Images of rewritten prompts, and of the given prompt.
+        Number of images of rewritten prompts, and of the given prompt.
     asked : tuple of str
         Values of the axis that the given prompt states.
     added : mapping of value to int
-        Rewritten prompts that state the value, and no other value that was not asked for.
+        Number of rewritten prompts whose only added value is this value.
     added_deviation : Estimate or Missing
         Deviation of the added values from the reference shares.
     shares_rewritten, shares_verbatim : mapping of value to Estimate
         Shares among the labeled images of rewritten prompts, and of the given prompt. Empty if none
         is labeled.
     difference : Estimate or Missing
-        Distance between both shares.
+        Distance between the two sets of shares.
     examples : tuple of str
         The first different rewritten prompts.
     """
@@ -119,7 +119,7 @@ class ServerImages:
 
     @property
     def _made(self) -> list[int]:
-        """Positions of existing images that no earlier image equals."""
+        """Positions of existing images, without images that equal an earlier image."""
         pictures = self.observed.pictures
         return [place for place, picture in enumerate(pictures) if isinstance(picture, Picture)]
 

@@ -65,7 +65,7 @@ def _correction(entry: SetShares) -> str:
     """Return the difference of the test from an interval that excludes the reference; else "".
 
     The test is corrected for the number of tests, and allows for errors of the labels and of the
-    reference. It also counts all values of an axis together, and an interval is for one value.
+    reference. It also considers all values of an axis together, while an interval is for one value.
     """
     if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
         return ""

@@ -25,14 +25,14 @@ from askew.types import Axis, Estimate, Missing, MissingItem, Scale, record
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
-"""Distance on an axis by its scale; an ordinal scale uses ranks."""
+"""Distance between shares, by the scale of an axis; an ordinal scale uses ranks."""
 
 INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
 
 
 @record
 class Verdict:
-    """Result of the test whether an image set is biased on an axis.
+    """Result of the test of whether an image set is biased on an axis.
 
     It is Pearson's test that the images have the reference shares (`stats.goodness_of_fit`).
 
@@ -43,9 +43,10 @@ class Verdict:
     p, q : float
         Mid-p, and q by Benjamini-Hochberg over all sets and axes of an instrument.
     exact_p : float
-        p in which samples as extreme as the observed one count in full.
+        p with full weight for samples that are as extreme as the observed sample.
     detectable : float or None
-        Deviation that the test has 90 % power to detect after correction. None where none is.
+        Deviation that the test has 90 % power to detect after correction. None if there is no such
+        deviation.
     tests : int or None
         Number of sets and axes in the family of q.
     corrected_for_errors : bool
@@ -100,8 +101,8 @@ class SetShares:
     reference_images : int or None
         Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
-        On an ordinal axis, the deviation that ignores the order of values, which detects a peak in
-        the middle.
+        On an ordinal axis, the deviation without regard to the order of values. It detects a peak
+        in the middle.
     reasons : tuple of MissingItem
         Examples of images without a label, up to five of each reason.
     """
@@ -154,7 +155,7 @@ class SetShares:
 
 @record
 class SharesDifference:
-    """Shares and deviation of the second of two sets minus those of the first.
+    """Difference between two sets: shares and deviation of the second minus those of the first.
 
     Attributes
     ----------

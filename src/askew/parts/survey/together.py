@@ -1,4 +1,4 @@
-"""A check whether questions that share a call are answered as they are answered one by one."""
+"""Check whether questions in a shared call get the same answers as questions asked one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ def check_together(
 ) -> None:
     """Ask again one by one about some images, and add the number of changed answers as a warning.
 
-    Only instruments that put several questions into a call are asked.
+    askew only checks instruments that put several questions into a call.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
 """Verdicts whether an image set is biased on an axis.
 
-In every method, all sets and axes of a model's images that an instrument labels form one family of
-Benjamini-Hochberg, with a row for all prompts together. So a model's images have the same verdicts
-in an audit, in a ranking of several models, and before a mitigation. Images of a mitigated model are
-a separate family. Sets with so few images that no labels could be significant are left out of the
-family and have a q of 1: they would hide the others. MAD is an estimate without a verdict.
+In every method, the tests of all sets and axes that an instrument labels in a model's images form
+one family of Benjamini-Hochberg, together with the tests of all prompts together. So a model's
+images have the same verdicts in an audit, in a ranking of several models, and before a mitigation.
+Images of a mitigated model are a separate family. Sets with so few images that no labels could be
+significant are left out of the family and have a q of 1. In the family, they would raise the q of
+the other sets. MAD is an estimate without a verdict.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -225,7 +226,7 @@ def _with_worst_case(entry: SetShares, q: float) -> SetShares:
 
 
 def _can_be_significant(entry: SetShares) -> bool:
-    """Check whether any labels of as many images could have a p below the significance level."""
+    """Check whether so many images could have labels with a p below the significance level."""
     if entry.reference_images is not None:
         return True
     return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL
@@ -286,7 +287,7 @@ def is_biased(entry: SetShares) -> bool | None:
 def family_size(entries: Iterable[SetShares]) -> int:
     """Return the number of tests in the family of some verdicts.
 
-    Sets without labels, and sets of too few images, have no test in it.
+    The family has no tests of sets without labels, or of sets with too few images.
 
     Parameters
     ----------
