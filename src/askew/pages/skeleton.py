@@ -269,12 +269,13 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     Returns
     -------
     Section
-        A table of all gaps, or an empty section if nothing is missing.
+        The sentences and a table of all gaps, or an empty section if nothing is missing.
     """
+    excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))
     if not rows:
-        return Section("Missing data", (), screen=False)
-    excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
+        blocks = (Paragraph(excluded, items=tuple(sentences)),) if sentences else ()
+        return Section("Missing data", blocks, screen=False)
     table = Table("Missing data by reason", ("What", "Where", "missing", "Reasons"), rows)
     block: Table | Details = table
     if len(rows) > PLACES:
