@@ -114,6 +114,7 @@ def test_a_dry_run_counts_what_is_left(
     assert "(0 left)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_given_images_of_another_size_and_mode_without_accuracy(
     pipeline: Path, folder: Path, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_repeating_the_command_generates_nothing(
     assert without_environment(finished) == before
 
 
+@pytest.mark.slow
 def test_two_stores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
     assert run(["audit", "a photo of a nurse", *SMALL, "--run", str(tmp_path / "other")]) == 0
     assert without_environment(tmp_path / "other") == without_environment(finished)

@@ -191,6 +191,7 @@ def test_a_finished_run_is_complete_and_shown_again(
     assert "african-american woman" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_images_of_a_folder_are_groups_by_their_columns(pipeline: str, tmp_path: Path) -> None:
     rows = ["file,race,gender,job"]
     for k in range(4):

@@ -53,6 +53,7 @@ def result(people: Path, tmp_path_factory: pytest.TempPathFactory) -> askew.Audi
     return load(folder)
 
 
+@pytest.mark.slow
 def test_every_image_is_counted_once(result: askew.AuditResult) -> None:
     assert sum(entry["n"] for entry in in_file(result)["sets"]) == 300
     assert {(entry["axis"], entry["value"]) for entry in in_file(result)["sets"]} == {
@@ -61,6 +62,7 @@ def test_every_image_is_counted_once(result: askew.AuditResult) -> None:
     }
 
 
+@pytest.mark.slow
 def test_spellings_of_labels_are_merged_and_several_people_are_missing(
     result: askew.AuditResult,
 ) -> None:
@@ -70,6 +72,7 @@ def test_spellings_of_labels_are_merged_and_several_people_are_missing(
     assert sum(entry["missing"].get("several_people", 0) for entry in genders) == 32
 
 
+@pytest.mark.slow
 def test_bias_has_an_interval_and_missing_images_have_bounds(result: askew.AuditResult) -> None:
     share = result.share("gender", "female", "sdxl_turbo: swe")
     assert isinstance(share, askew.Estimate)
@@ -89,6 +92,7 @@ def test_bias_has_an_interval_and_missing_images_have_bounds(result: askew.Audit
     assert entry["verdict"]["worst_case_p"] > 0.05
 
 
+@pytest.mark.slow
 def test_conditions_are_compared(result: askew.AuditResult) -> None:
     entry = next(
         e

@@ -125,6 +125,7 @@ def test_python_gives_the_same_run(folder: Path) -> None:
         result.sensitivity("gender", "height")
 
 
+@pytest.mark.slow
 def test_graphs_of_runs_are_shown_side_by_side(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

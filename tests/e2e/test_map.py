@@ -113,6 +113,7 @@ def test_the_same_command_makes_nothing_again(
     assert json.loads(after)["biasmap"] == json.loads(before)["biasmap"]
 
 
+@pytest.mark.slow
 def test_maps_of_pictures_that_are_there_come_from_making_them_again(
     tiny: Saved, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +240,7 @@ def test_two_models_are_compared_by_seed(tiny: Saved, tmp_path: Path) -> None:
     assert "Overlap by block" in page
 
 
+@pytest.mark.slow
 def test_a_prompt_without_a_picture_does_not_end_the_run(
     tiny: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -580,6 +582,7 @@ def test_refusals(
         if "--model" in options
         else [*options, "--model", f"diffusers/{tiny('stable-diffusion')}"]
     )
+    capsys.readouterr()  # the output of saving the pipeline
     assert run(["map", *chosen]) == 2
     output = capsys.readouterr().err
     assert message in output

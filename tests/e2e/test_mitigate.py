@@ -136,6 +136,7 @@ def test_predicted_deviations_are_shown_with_measured_ones(mitigated: Mitigation
     )
 
 
+@pytest.mark.slow
 def test_a_page_of_several_prompts_shows_each(tmp_path: Path) -> None:
     prompts = [NURSE, "a photo of a firefighter"]
     result = askew.mitigate(

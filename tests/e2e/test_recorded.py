@@ -11,7 +11,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,36 +67,29 @@ def test_numbers_equal_the_recorded_ones(
     )
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("audit_embedder",),
-        pytest.param(
-            (
-                "audit_planted",
-                "interact_fair",
-                "mine_color",
-                "map_models",
-                "edit_groups",
-                "classify_groups",
-            ),
-            marks=pytest.mark.slow,
-        ),
-    ],
-    ids=["quick", "slow"],
+LOADED = (
+    "audit_embedder",
+    "audit_planted",
+    "interact_fair",
+    "mine_color",
+    "map_models",
+    "edit_groups",
+    "classify_groups",
 )
-def test_a_finished_run_is_shown_without_loading_a_network(
-    names: Sequence[str], workplace: Workplace
-) -> None:
+"""Runs that are shown without a network."""
+
+
+@pytest.mark.slow
+def test_finished_runs_are_shown_without_loading_a_network(workplace: Workplace) -> None:
     commands = []
-    for name in names:
+    for name in LOADED:
         folder = workplace.folder(name)
         options = RUNS[name].options
         arguments = options(workplace) if options else ["--plan", str(folder / "plan.toml")]
         commands.append(
             [RUNS[name].counted, *arguments, "--run", str(folder), "--store", str(workplace.store)]
         )
-    files = [workplace.folder(name) / "results.json" for name in names]
+    files = [workplace.folder(name) / "results.json" for name in LOADED]
     written = [file.read_bytes() for file in files]
     code = (
         "import sys; from askew.cli import run; loaded = {'torch', 'transformers', 'diffusers', 'scipy.stats'}; "

@@ -69,6 +69,7 @@ def test_only_the_biased_checkpoint_raises_an_alarm(
     assert "askew: 1.0 differs from 0.0" in shown.err
 
 
+@pytest.mark.slow
 def test_checkpoints_that_a_training_deletes_stay_in_the_series(tmp_path: Path) -> None:
     """Audits that are finished are loaded, not repeated."""
     add(tmp_path / "checkpoints", "0.0")
@@ -130,6 +131,7 @@ def test_checkpoints_are_in_natural_order_and_complete(tmp_path: Path) -> None:
     assert names == ["checkpoint-20", "checkpoint-500", "checkpoint-1000", "lora-3.safetensors"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_appears_later_ends_the_watching(tmp_path: Path) -> None:
     """It is audited once its files no longer change."""
     add(tmp_path / "checkpoints", "0.0")

@@ -27,6 +27,7 @@ from askew.studio.planted import sample
 from askew.studio.scene import Scene
 from askew.types import Missing, Picture, Question
 from faults.doubles import small_plan
+from slow_cases import quick_only
 
 COUNT = 24
 READ = ("gender", "age", "ethnicity", "environment", "hair")
@@ -71,7 +72,7 @@ def test_vectors_equal_those_of_the_network_loaded_by_transformers(
     assert np.abs(embedder.embed_texts(texts) - studio.embed_texts(texts)).max() < 1e-5
 
 
-@pytest.mark.parametrize("axis", READ)
+@pytest.mark.parametrize("axis", quick_only(["gender"], READ))
 def test_a_trained_network_labels_images(
     axis: str, trained: str, scenes: list[Scene], drawings: list[Picture]
 ) -> None:

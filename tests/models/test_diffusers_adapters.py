@@ -108,6 +108,7 @@ def test_several_weights_add_up_and_change_the_key(tiny: Saved, loras: dict[str,
     assert "lora" not in model(tiny).settings
 
 
+@pytest.mark.slow
 def test_a_learned_word_is_read_as_plain_diffusers_reads_it(tiny: Saved, tmp_path: Path) -> None:
     width = plain(tiny).text_encoder.config.hidden_size
     rng = torch.Generator().manual_seed(3)

@@ -178,6 +178,7 @@ class MemoryHungryPipeline:
         return self._pipeline(**arguments)
 
 
+@pytest.mark.slow
 def test_a_lack_of_memory_halves_the_batch_and_is_an_error_for_one_edit(tiny: Saved) -> None:
     tiny_editor = editor(tiny, "stable-diffusion")
     plain = arrays(tiny_editor.edit(requests()[:4]))

@@ -137,6 +137,7 @@ def test_a_sampler_that_adds_noise_uses_the_generator_of_the_image(tiny: Saved) 
     assert np.abs(noisy - plain).max() >= 5
 
 
+@pytest.mark.slow
 def test_noise_without_a_generator_is_detected_and_its_images_are_made_singly(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:

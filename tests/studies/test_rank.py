@@ -72,6 +72,7 @@ def test_shares_agree_with_the_table_only_where_it_was_planted(ranked: askew.Ran
     assert isinstance(fair.share, askew.Estimate | askew.Missing)
 
 
+@pytest.mark.slow
 def test_a_plan_repeats_the_ranking(ranked: askew.RankResult, tmp_path: Path) -> None:
     repeated = askew.rank(
         plan=ranked.folder / "plan.toml", run=tmp_path / "again", store=ranked.store
@@ -302,6 +303,7 @@ def test_searches_with_other_variations_are_refused_and_new_prompts_get_the_same
     assert (ranked.plan.topic, ranked.plan.llm) == ("clothing", "lexicon")
 
 
+@pytest.mark.slow
 def test_the_sizes_of_searches_by_skew_may_differ(tmp_path: Path) -> None:
     where: dict[str, Any] = {
         "iterations": 1,
@@ -458,6 +460,7 @@ def test_the_longest_name_counts() -> None:
     assert plan.share("a photo of a nurse") is None
 
 
+@pytest.mark.slow
 def test_the_images_that_fit_the_variations_least_are_listed(searches: list[Path]) -> None:
     place = searches[0].parent
     ranked = askew.rank(

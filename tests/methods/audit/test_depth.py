@@ -87,6 +87,7 @@ def test_scores_of_a_chosen_axis_have_no_test(deep: askew.AuditResult) -> None:
     assert CHOSEN_BY_SHARES in deep.report.read_text()
 
 
+@pytest.mark.slow
 def test_a_named_axis_is_scored_and_tested(store: Path, deep: askew.AuditResult) -> None:
     named = audited(store, "none", axes_in_depth=["body_type"])
     scores = named.findings.tibet[0].axes

@@ -164,6 +164,7 @@ def planted_change(word: str, texts: Sequence[str], value: str) -> float:
     return float(np.mean(changes))
 
 
+@pytest.mark.slow
 def test_intervals_contain_the_planted_changes() -> None:
     contained = []
     for seed in range(6):
