@@ -27,6 +27,9 @@ from askew.people.rating.state import (
 from askew.people.records import AnswerRecord
 from askew.serve.forms import bounded_body
 from askew.serve.replies import BadRequest
+from askew.web.files import ICON
+
+ICON_NAME = "icon.svg"
 
 MOST_BYTES = 2**16
 """Largest size of a form in bytes."""
@@ -177,9 +180,11 @@ class RaterApp:
         )
 
     async def static(self, request: HTTPRequest) -> Response:
-        """Return the style sheet or the script."""
+        """Return the style sheet, the script or the icon."""
         kinds = {"rater.css": "text/css", "rater.js": "text/javascript"}
         name = request.path_params["name"]
+        if name == ICON_NAME:
+            return Response(ICON, media_type="image/svg+xml")
         if name not in kinds:
             return self._message(404, "Not found", "There is no such file.")
         content = resources.files("askew.people.rating").joinpath(name).read_bytes()

@@ -12,6 +12,7 @@ from askew.people.records import SPECIAL_ANSWERS, Item, StudyPlan
 
 STYLE = "/static/rater.css"
 SCRIPT = "/static/rater.js"
+ICON = "/static/icon.svg"
 
 LETTERS = "AB"
 """Names of the groups of images."""
@@ -39,6 +40,7 @@ def document(title: str, *content: object, script: bool = False) -> str:
         tag("meta", name="robots", content="noindex"),
         tag("title", title),
         Markup(f'<link rel="stylesheet" href="{STYLE}">'),
+        Markup(f'<link rel="icon" href="{ICON}">'),
         Markup(f'<script src="{SCRIPT}" defer></script>') if script else "",
     )
     body = tag("body", tag("main", *content))
