@@ -13,6 +13,8 @@ import pytest
 import askew
 from askew.cli import run
 from askew.people.folder import StudyFolder
+from askew.people.results import study_results
+from askew.types import Estimate
 from study_folders import links_of, served, small_study
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -39,7 +41,7 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prompts = [
-        f"a photo of a {job}" for job in ("nurse", "chef", "pilot", "judge", "farmer", "clerk")
+        f"a photo of a {job}" for job in ("nurse", "chef", "pilot", "doctor", "farmer", "teacher")
     ]
     options = {"images": 4, "axes": ["gender"], "bootstrap_samples": 100}
     quick = {"counterfactuals": "none", "embedder": "none"}
@@ -59,11 +61,12 @@ def phone(chromium: Any, messages: list[str], **settings: Any) -> Any:
 def answer(page: Any, text: str, scripts: bool) -> None:
     """Press the button of an answer, by its key if the page has scripts."""
     button = page.locator(f"button.option:has(span:text-is('{text}'))")
-    if scripts:
-        with page.expect_navigation():
-            page.keyboard.press(button.locator("kbd").inner_text())
-    else:
-        button.click()
+    key = button.locator("kbd").inner_text()
+    with page.expect_navigation():
+        if scripts:
+            page.keyboard.press(key)
+        else:
+            button.click()
 
 
 def heading(page: Any) -> str:
@@ -148,3 +151,38 @@ def test_rater_pages_fit_a_phone_and_are_accessible(
                 if start.count():
                     start.click()
     assert messages == []
+
+
+def test_three_raters_compare_image_sets_and_label_studio_returns_their_answers(
+    chromium: Any, audit: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    options = ["--items", "12", "--from", str(audit), "--output", str(study)]
+    assert run(["study", "new", "choose", *options]) == 0
+    folder = StudyFolder.opened(study)
+    messages: list[str] = []
+    with served(folder) as client:
+        for rater, token in links_of(folder).items():
+            page = phone(chromium, messages)
+            page.goto(f"{client.server.url}/s/{token}")
+            page.click("text=I agree and start")
+            while heading(page) != "Thank you":
+                usual = page.locator("button.option").first.locator("span").inner_text()
+                answer(page, usual if rater == "r003" else expected(page, "A"), scripts=True)
+    assert messages == []
+    result = study_results(folder).write()
+    excluded = [each.id for each in result.findings.raters if "attention" in each.excluded]
+    assert excluded == ["r003"]
+    assert isinstance(result.findings.everyone.agreement[0].agreement, Estimate)
+    assert result.findings.everyone.agreement[0].coefficient == "alpha"
+    tasks = tmp_path / "tasks"
+    assert (
+        run(["study", "export", str(study), "--format", "label-studio", "--output", str(tasks)])
+        == 0
+    )
+    before = folder.answers()
+    (study / "answers.jsonl").unlink()
+    assert run(["study", "import", str(study), str(tasks), "--format", "label-studio"]) == 0
+    again = StudyFolder.opened(study)
+    assert again.answers() == before
+    assert study_results(again).findings == result.findings

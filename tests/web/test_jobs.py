@@ -7,10 +7,13 @@ import re
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import askew
+from askew.cli import run
 from askew.web.jobs import Jobs, new_identity, state_of_code
 from askew.web.processes import ProcessIdentity
 from web_app import Browser, served
@@ -161,6 +164,13 @@ def test_a_run_is_started_from_the_form(runs: Path) -> None:
         wait_for(lambda: "Open the report" in browser.get(first.headers["Location"]).text)
         assert "chef" in browser.get("/").text
         assert "done" in browser.get("/jobs").text
+    in_terminal = [text.replace("nurse", "chef") for text in arguments(runs / "terminal")]
+    assert run(in_terminal) == 0
+    first_run, second_run = runs / "chef", runs / "terminal"
+    assert (first_run / "plan.toml").read_bytes() == (second_run / "plan.toml").read_bytes()
+    findings = askew.load(first_run).findings
+    same = replace(askew.load(second_run).findings, environment=findings.environment)
+    assert same == findings
 
 
 def test_a_request_that_cannot_be_a_run_is_explained(runs: Path) -> None:
