@@ -479,7 +479,7 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
 DECISIONS: tuple[Definition, ...] = (
     (
         "Expected by chance",
-        "Mean score of an unbiased model with this number of images. It is not zero. The "
+        "Mean score, with this number of images, of a model without bias. It is not zero. The "
         "corrected score is 0 at this mean, and 1 at the largest possible score.",
     ),
     (
