@@ -166,7 +166,8 @@ def test_a_run_is_started_from_the_form(runs: Path) -> None:
         assert "done" in browser.get("/jobs").text
     in_terminal = [text.replace("nurse", "chef") for text in arguments(runs / "terminal")]
     assert run(in_terminal) == 0
-    first_run, second_run = runs / "chef", runs / "terminal"
+    first_run = runs / "chef"
+    second_run = runs / "terminal"
     assert (first_run / "plan.toml").read_bytes() == (second_run / "plan.toml").read_bytes()
     findings = askew.load(first_run).findings
     same = replace(askew.load(second_run).findings, environment=findings.environment)
