@@ -312,6 +312,7 @@ def test_the_unconditional_branch(tiny: Saved, tmp_path: Path) -> None:
     assert description not in (tmp_path / "plain" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_the_baseline_of_another(
     tiny: Saved, finished: Path, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def chosen(tmp_path_factory: pytest.TempPathFactory) -> MitigationResult:
     )
 
 
+@pytest.mark.slow
 def test_the_axis_is_chosen_that_brings_all_axes_closest(chosen: MitigationResult) -> None:
     choice = chosen.findings.choice
     assert choice is not None
@@ -88,6 +89,7 @@ def test_the_axis_is_chosen_that_brings_all_axes_closest(chosen: MitigationResul
     assert choice.predicted.mark < before.mark
 
 
+@pytest.mark.slow
 def test_the_choice_is_measured_in_held_out_images(chosen: MitigationResult) -> None:
     choice = chosen.findings.choice
     assert choice is not None

@@ -239,6 +239,7 @@ def test_a_fault_that_another_attempt_would_not_repair_is_an_error_at_once(
         assert len(server.bodies) == 1
 
 
+@pytest.mark.slow
 def test_a_slow_drip_ends_at_the_deadline(pictures: list[Picture]) -> None:
     with (
         served("studio/planted", "drip") as server,

@@ -50,6 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: audit(folder, name, mitigation) for name, mitigation in mitigations.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "verdict", "warning"),
     [
