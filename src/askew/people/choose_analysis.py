@@ -1,88 +1,94 @@
 """Results of a choice study: agreement with the scores, and strengths of image sets."""
 
-import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
-import scipy
+from numpy.typing import NDArray
 
 from askew.errors import NotEnoughData
 from askew.parts.scoring import or_missing
 from askew.people.agreement import coded_agreement
-from askew.people.findings import ChoiceFindings, GroupAgreement, PairChoices, StudyAnalysis
+from askew.people.findings import ChoiceFindings, PairChoices, StudyAnalysis
 from askew.people.new_choose import EQUAL, FIRST, MINED, SECOND
 from askew.people.raters import StudyAnswers
 from askew.people.records import FrameEntry
 from askew.stats.bradley_terry import strength_estimates
 from askew.stats.clustered import clustered_rate
 from askew.stats.crossed import crossed_rate
-from askew.stats.intervals import tail
+from askew.stats.intervals import Floats
+from askew.stats.rank import pearson_estimate
 from askew.types import Estimate, Missing
 
 LEAST_PAIRS = 4
 """Number of pairs from which a correlation has an interval."""
 
+SIDES = (FIRST, SECOND, EQUAL)
+"""Options of a pair. Other answers are not choices."""
+
+PREFERENCES = np.array([(1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)])
+"""Preferences for the first and for the second set, by index of the option; the last for no choice."""
+
 
 def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
     """Return the results of a choose study by some raters."""
     facts = {entry.id: entry for entry in study.folder.frame}
-    pairs = []
-    agreed = np.full((max(len(study.raters), 1), max(len(study.items), 1)), np.nan)
-    for column, item in enumerate(study.items):
-        entry = facts[item.id]
-        votes = _votes(study, item.id)
-        pairs.append(_pair(item.id, entry, votes))
-        less_biased = FIRST if entry.facts[FIRST] < entry.facts[SECOND] else SECOND
-        for row, rater in enumerate(study.raters):
-            answer = study.answers.get((rater, item.id))
-            choice = answer.answer[0] if answer and answer.answer else ""
-            if choice in (FIRST, SECOND):
-                agreed[row, column] = float(choice == less_biased)
+    entries = [facts[item.id] for item in study.items]
+    choices = study.codes([entry.id for entry in entries], SIDES)
+    pairs = [_pair(entry, _votes(study, entry.id)) for entry in entries]
+    less_biased = [
+        SIDES.index(FIRST if entry.facts[FIRST] < entry.facts[SECOND] else SECOND)
+        for entry in entries
+    ]
+    agreed = np.full((max(len(study.raters), 1), max(len(entries), 1)), np.nan)
+    agreed[: len(study.raters), : len(entries)] = _is_side(choices, less_biased)
     level = study.folder.plan.confidence
-    mined = _mined(study, facts)
+    mined = _mined(study, entries, choices)
     against_random = sum(pair.chose_first > pair.chose_second for pair in pairs)
-    choices = ChoiceFindings(
+    findings = ChoiceFindings(
         agreement_with_score=or_missing(clustered_rate, agreed, level=level),
         correlation=_correlation(pairs, level),
         pairs=tuple(pairs),
-        strengths=_strengths(study, facts),
+        strengths=_strengths(study, entries, choices),
         mined=mined,
         random_majorities=against_random if mined else None,
     )
-    return StudyAnalysis(raters=len(study.raters), agreement=(_agreement(study),), choices=choices)
+    agreement = coded_agreement(study, choices, len(SIDES), name="choices")
+    return StudyAnalysis(raters=len(study.raters), agreement=(agreement,), choices=findings)
 
 
-def _agreement(study: StudyAnswers) -> GroupAgreement:
-    """Return the agreement on which set shows less bias."""
-    places = {FIRST: 0, SECOND: 1, EQUAL: 2}
-    codes = np.full((len(study.raters), len(study.items)), -1, dtype=np.int64)
-    for column, item in enumerate(study.items):
-        for row, rater in enumerate(study.raters):
-            answer = study.answers.get((rater, item.id))
-            if answer is not None and answer.answer:
-                codes[row, column] = places.get(answer.answer[0], -1)
-    return coded_agreement(study, codes, len(places), name="choices")
+def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
+    """Return 1 for a choice of the side of a pair, 0 for the other side, and NaN for neither.
+
+    Parameters
+    ----------
+    choices : array, (raters, pairs)
+        Index of the option that each rater chose.
+    sides : sequence of int, (pairs,)
+        Index of the side of each pair.
+    """
+    has_side = (choices == SIDES.index(FIRST)) | (choices == SIDES.index(SECOND))
+    return np.where(has_side, choices == np.array(sides, dtype=np.int64), np.nan)
 
 
-def _mined(study: StudyAnswers, facts: dict[str, FrameEntry]) -> dict[str, Estimate | Missing]:
+def _mined(
+    study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
+) -> dict[str, Estimate | Missing]:
     """Return the share of choices for the random prompt of a pair, by run."""
     shares: dict[str, Estimate | Missing] = {}
     for number, source in enumerate(study.folder.plan.sources):
-        items = [
-            item
-            for item in study.items
-            if facts[item.id].source == number and facts[item.id].names.get(MINED)
+        columns = [
+            column
+            for column, entry in enumerate(entries)
+            if entry.source == number and entry.names.get(MINED)
         ]
-        if not items:
+        if not columns:
             continue
-        chosen = np.full((len(study.raters), len(items), 1), np.nan)
-        for column, item in enumerate(items):
-            for row, rater in enumerate(study.raters):
-                answer = study.answers.get((rater, item.id))
-                choice = answer.answer[0] if answer and answer.answer else ""
-                if choice in (FIRST, SECOND):
-                    chosen[row, column, 0] = float(choice != facts[item.id].names[MINED])
-        shares[source.run] = or_missing(crossed_rate, chosen, level=study.folder.plan.confidence)
+        mined_sides = [SIDES.index(entries[column].names[MINED]) for column in columns]
+        for_random = 1 - _is_side(choices[:, columns], mined_sides)
+        shares[source.run] = or_missing(
+            crossed_rate, for_random[:, :, None], level=study.folder.plan.confidence
+        )
     return shares
 
 
@@ -90,9 +96,9 @@ def _votes(study: StudyAnswers, item: str) -> Counter[str]:
     return Counter(answer.answer[0] for answer in study.of_item(item) if answer.answer)
 
 
-def _pair(item: str, entry: FrameEntry, votes: Counter[str]) -> PairChoices:
+def _pair(entry: FrameEntry, votes: Counter[str]) -> PairChoices:
     return PairChoices(
-        item=item,
+        item=entry.id,
         first=entry.names[FIRST],
         second=entry.names[SECOND],
         score_difference=entry.facts[SECOND] - entry.facts[FIRST],
@@ -114,37 +120,23 @@ def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
     differences, preferences = np.array(points).T
     if not np.ptp(differences) or not np.ptp(preferences):
         return Missing("not_asked", "all pairs are alike, so a correlation is not defined")
-    r = float(np.corrcoef(differences, preferences)[0, 1])
-    reach = float(scipy.stats.norm.isf(tail(level))) / math.sqrt(len(points) - 3)
-    bounded = min(max(r, -1 + 1e-12), 1 - 1e-12)
-    return Estimate(
-        value=r,
-        low=math.tanh(math.atanh(bounded) - reach),
-        high=math.tanh(math.atanh(bounded) + reach),
-        level=level,
-        interval="Fisher z over pairs",
-        n=len(points),
-        max=1.0,
-    )
+    return pearson_estimate(differences, preferences, level, interval="Fisher z over pairs")
 
 
-def _strengths(study: StudyAnswers, facts: dict[str, FrameEntry]) -> dict[str, Estimate | Missing]:
+def _strengths(
+    study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
+) -> dict[str, Estimate | Missing]:
     """Return the strength of each set: the log odds that raters see less bias in it."""
-    sides = [entry.names[side] for entry in facts.values() for side in (FIRST, SECOND)]
+    sides = [entry.names[side] for entry in study.folder.frame for side in (FIRST, SECOND)]
     names = list(dict.fromkeys(sides))
     places = {name: place for place, name in enumerate(names)}
     wins = np.zeros((max(len(study.raters), 1), len(names), len(names)))
-    for row, rater in enumerate(study.raters):
-        for item in study.items:
-            answer = study.answers.get((rater, item.id))
-            if answer is None or not answer.answer:
-                continue
-            first = places[facts[item.id].names[FIRST]]
-            second = places[facts[item.id].names[SECOND]]
-            weight = {FIRST: (1.0, 0.0), SECOND: (0.0, 1.0), EQUAL: (0.5, 0.5)}
-            for_first, for_second = weight.get(answer.answer[0], (0.0, 0.0))
-            wins[row, first, second] += for_first
-            wins[row, second, first] += for_second
+    preferences = PREFERENCES[choices]
+    for column, entry in enumerate(entries):
+        first = places[entry.names[FIRST]]
+        second = places[entry.names[SECOND]]
+        wins[: len(study.raters), first, second] += preferences[:, column, 0]
+        wins[: len(study.raters), second, first] += preferences[:, column, 1]
     try:
         estimates = strength_estimates(
             wins, rng=study.rng("strengths"), level=study.folder.plan.confidence

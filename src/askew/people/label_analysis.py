@@ -160,7 +160,7 @@ def group_agreement(view: AxisView) -> list[GroupAgreement]:
 def _agreement(view: AxisView, group: str, items: list[Item]) -> GroupAgreement:
     agreement = coded_agreement(
         view.study,
-        view.study.codes(items, view.axis),
+        view.study.codes([item.id for item in items], view.axis.values),
         len(view.axis.values),
         name=view.axis.name,
         group=group,
@@ -206,7 +206,7 @@ def _rates(
     values = view.axis.values
     columns = (*values, UNLABELED)
     strata = sorted(view.sizes)
-    codes = view.study.codes(view.items, view.axis)
+    codes = view.study.codes([item.id for item in view.items], view.axis.values)
     if not (codes >= 0).any():
         missing = Missing("not_asked", "no image has a label by a rater")
         return {value: dict.fromkeys(columns, missing) for value in values}, {}

@@ -87,9 +87,8 @@ class StudyVQA:
             return ()
         labels = []
         for rater in self.study.raters:
-            answer = self.study.answers.get((rater, item.id))
-            is_given = answer is not None and answer.answer
-            labels.append(label_of(answer.answer[0]) if answer and is_given else NOT_IN_STUDY)
+            option = self.study.first_option(rater, item.id)
+            labels.append(NOT_IN_STUDY if option is None else label_of(option))
         return tuple(labels)
 
     @cached_property
@@ -135,7 +134,10 @@ class StudyVQA:
         strata = sorted(view.sizes)
         try:
             data = RatedLabels.of(
-                votes_of(self.study.codes(items, view.axis), len(axis.values)),
+                votes_of(
+                    self.study.codes([item.id for item in items], view.axis.values),
+                    len(axis.values),
+                ),
                 [axis.values.index(str(labels[item.images[0]])) for item in items],
                 len(axis.values),
                 [view.weight(item) for item in items],

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from askew.errors import UsageError
+from askew.pages.words import plural
 from askew.people.assignment import ITEMS_PER_REPEAT, assign, checks_for, repeated
 from askew.people.folder import IMAGES, StudyFolder
 from askew.people.records import (
@@ -16,6 +18,7 @@ from askew.people.records import (
     ExclusionRules,
     FrameEntry,
     Item,
+    RaterRecord,
     StudyAxis,
     StudyKind,
     StudyPlan,
@@ -92,6 +95,52 @@ class StudyContent:
     axes: tuple[StudyAxis, ...]
     items: Sequence[Item]
     frame: Sequence[FrameEntry]
+
+
+def study_lines(folder: StudyFolder, *content: str) -> list[str]:
+    """Return a new study in words, with its next step.
+
+    Parameters
+    ----------
+    folder
+        The study.
+    *content
+        Lines about the content of the study.
+    """
+    return [
+        f"study of the kind {folder.plan.kind} in {folder.path}",
+        *content,
+        f"next: askew study serve {folder.path}",
+    ]
+
+
+def raters_line(folder: StudyFolder) -> str:
+    """Return the number of raters and of their questions in words."""
+    raters = folder.raters()
+    return (
+        f"{plural(len(raters), 'rater')}, at most {most_questions(raters)} questions per rater with "
+        "checks"
+    )
+
+
+def most_questions(raters: Sequence[RaterRecord]) -> int:
+    """Return the largest number of questions of a rater, with checks."""
+    return max(len(rater.items) for rater in raters)
+
+
+def drawn_places(rng: np.random.Generator, total: int, count: int) -> list[int]:
+    """Draw positions of different things in ascending order.
+
+    Parameters
+    ----------
+    rng
+        Random generator.
+    total
+        Number of things.
+    count
+        Number of positions, at most `total`.
+    """
+    return sorted(rng.choice(total, size=count, replace=False).tolist())
 
 
 def write_study(

@@ -13,7 +13,14 @@ from askew.pages.words import plural, shorten
 from askew.people.folder import StudyFolder
 from askew.people.image_sets import IMAGES_PER_SET, ImageSet, Pair
 from askew.people.mined_pairs import PAIRS_PER_RUN, mined_pairs
-from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.new import (
+    StudyContent,
+    StudyDesign,
+    drawn_places,
+    raters_line,
+    study_lines,
+    write_study,
+)
 from askew.people.records import PREFER_NOT, FrameEntry, Item
 from askew.people.sources import SourceRun, audits_only
 from askew.store.keys import derived_seed
@@ -45,15 +52,12 @@ class ChooseStudy:
 
     def lines(self) -> list[str]:
         """Return the study in words."""
-        plan = self.folder.plan
-        raters = self.folder.raters()
-        most = max(len(rater.items) for rater in raters)
-        return [
-            f"study of the kind choose in {self.folder.path}",
-            f"{plural(self.pairs, 'pair')} of image sets, {plan.raters_per_item} raters per pair",
-            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
-            f"next: askew study serve {self.folder.path}",
-        ]
+        per_pair = self.folder.plan.raters_per_item
+        return study_lines(
+            self.folder,
+            f"{plural(self.pairs, 'pair')} of image sets, {per_pair} raters per pair",
+            raters_line(self.folder),
+        )
 
 
 def new_choose_study(
@@ -111,8 +115,7 @@ def _pairs_of_audits(
         )
     rng = np.random.default_rng(derived_seed(design.seed, "pairs"))
     count = min(pairs or USUAL_PAIRS, len(possible))
-    chosen = sorted(rng.choice(len(possible), size=count, replace=False).tolist())
-    return [possible[place] for place in chosen]
+    return [possible[place] for place in drawn_places(rng, len(possible), count)]
 
 
 def _new_study(

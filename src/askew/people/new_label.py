@@ -9,7 +9,13 @@ import numpy as np
 from askew.errors import UnknownName, UsageError
 from askew.pages.words import axis_label, perceived, plural, reads_appearance
 from askew.people.folder import StudyFolder
-from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.new import (
+    StudyContent,
+    StudyDesign,
+    most_questions,
+    study_lines,
+    write_study,
+)
 from askew.people.records import (
     CANNOT_TELL,
     NO_PERSON,
@@ -56,7 +62,6 @@ class LabelStudy:
         plan = self.folder.plan
         raters = self.folder.raters()
         labels = sum(len(sample.chosen) for sample in self.samples) * plan.raters_per_item
-        most = max(len(rater.items) for rater in raters)
         lines = [
             f"{sample.axis.name}: {len(sample.chosen)} of {plural(sample.images, 'image')} in "
             f"{plural(len(sample.strata), 'stratum', 'strata')}, expected half-width of shares "
@@ -64,13 +69,13 @@ class LabelStudy:
             f"{sample.accuracy:.0%})"
             for sample in self.samples
         ]
-        return [
-            f"study of the kind {plan.kind} in {self.folder.path}",
+        return study_lines(
+            self.folder,
             *lines,
             f"{plural(labels, 'label')} by {plural(len(raters), 'rater')}, "
-            f"{plan.raters_per_item} per image, at most {most} questions per rater with checks",
-            f"next: askew study serve {self.folder.path}",
-        ]
+            f"{plan.raters_per_item} per image, at most {most_questions(raters)} questions per "
+            "rater with checks",
+        )
 
 
 def new_label_study(

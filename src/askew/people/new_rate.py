@@ -11,7 +11,14 @@ from askew.errors import UsageError
 from askew.methods.audit.findings import AuditFindings
 from askew.pages.words import perceived, plural
 from askew.people.folder import StudyFolder
-from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.new import (
+    StudyContent,
+    StudyDesign,
+    drawn_places,
+    raters_line,
+    study_lines,
+    write_study,
+)
 from askew.people.records import (
     CANNOT_TELL,
     NOT_RELEVANT,
@@ -59,21 +66,18 @@ class RateStudy:
     def lines(self) -> list[str]:
         """Return the study in words, with its precision and its power."""
         plan = self.folder.plan
-        raters = self.folder.raters()
-        most = max(len(rater.items) for rater in raters)
         images = max(len(item.images) for item in self.folder.items.values())
         width = correlation_half_width(self.grids, ASSUMED_CORRELATION, plan.confidence)
         lines = [
-            f"study of the kind rate in {self.folder.path}",
             f"{plural(self.grids, 'question')} with {images} images each, "
             f"{plan.raters_per_item} raters per question",
-            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
+            raters_line(self.folder),
             f"expected half-width of a rank correlation of {ASSUMED_CORRELATION}: {width:.2f}",
         ]
         detectable = detectable_correlation(self.grids, plan.confidence)
         if detectable is not None:
             lines.append(f"90 % power to detect a rank correlation of {detectable:.2f}")
-        return [*lines, f"next: askew study serve {self.folder.path}"]
+        return study_lines(self.folder, *lines)
 
 
 def is_societal(axis: str) -> bool:
@@ -113,7 +117,7 @@ def new_rate_study(
     if axes:
         grids = [grid for grid in grids if grid.names["axis"] in axes]
     if societal_only:
-        grids = _societal(grids)
+        grids = societal_grids(grids)
     if not grids:
         raise UsageError(
             "no axis of the runs has a score and images to rate. Give audits with these axes: --from "
@@ -121,10 +125,9 @@ def new_rate_study(
         )
     count = min(questions or _questions_for(design), len(grids))
     rng = np.random.default_rng(derived_seed(design.seed, "rated grids"))
-    places = sorted(rng.choice(len(grids), size=count, replace=False).tolist())
     frame = []
     items = []
-    for number, place in enumerate(places, 1):
+    for number, place in enumerate(drawn_places(rng, len(grids), count), 1):
         entry = replace(grids[place], id=f"i{number:05d}")
         frame.append(entry)
         items.append(_item(entry, sources[entry.source], rng))
@@ -155,7 +158,7 @@ def _questions_for(design: StudyDesign) -> int:
     return next(widths, most)
 
 
-def _societal(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
+def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
     """Return the grids about societal axes of prompts with two or more of them."""
     societal = [grid for grid in grids if is_societal(grid.names["axis"])]
     counts: dict[tuple[int, str], int] = {}
@@ -219,7 +222,7 @@ def _question(axis: str) -> str:
 def _item(entry: FrameEntry, source: SourceRun, rng: np.random.Generator) -> Item:
     images = baseline_images(source, entry.prompt)
     count = min(IMAGES_PER_GRID, len(images))
-    places = sorted(rng.choice(len(images), size=count, replace=False).tolist())
+    places = drawn_places(rng, len(images), count)
     axis = entry.names["axis"]
     return Item(
         id=entry.id,

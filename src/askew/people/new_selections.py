@@ -4,8 +4,8 @@ Half of a list are options that the run proposes: concepts that its instrument f
 axes of its plan. The others are drawn at random from what the run does not propose.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,14 @@ from askew.errors import UsageError
 from askew.methods.audit.findings import Frequencies, Tibet
 from askew.pages.words import axis_label, capital, plural
 from askew.people.folder import StudyFolder
-from askew.people.new import StudyContent, StudyDesign, write_study
+from askew.people.new import (
+    StudyContent,
+    StudyDesign,
+    drawn_places,
+    raters_line,
+    study_lines,
+    write_study,
+)
 from askew.people.records import (
     CANNOT_TELL,
     NONE_OF_THESE,
@@ -23,11 +30,10 @@ from askew.people.records import (
     FrameEntry,
     Item,
 )
-from askew.people.sources import SourceRun, audits_only
+from askew.people.sources import SourceRun, audits_only, images_of_set
 from askew.prompts.axes import AXES
 from askew.stats.crossed import rate_half_width
 from askew.store.keys import derived_seed
-from askew.types import Picture
 
 PROPOSED = "proposed"
 KIND = "kind"
@@ -96,17 +102,15 @@ class SelectionStudy:
     def lines(self) -> list[str]:
         """Return the study in words, with its precision."""
         plan = self.folder.plan
-        raters = self.folder.raters()
-        most = max(len(rater.items) for rater in raters)
-        width = expected_half_width(self.lists, plan.raters_per_item, len(raters), plan.confidence)
-        return [
-            f"study of the kind {plan.kind} in {self.folder.path}",
+        raters = len(self.folder.raters())
+        width = expected_half_width(self.lists, plan.raters_per_item, raters, plan.confidence)
+        return study_lines(
+            self.folder,
             f"{plural(self.lists, 'list')} of {OPTIONS} {plan.kind}, {plan.raters_per_item} raters "
             "per list",
-            f"{plural(len(raters), 'rater')}, at most {most} questions per rater with checks",
+            raters_line(self.folder),
             f"expected half-width of a precision of 80 %: {width:.2f}",
-            f"next: askew study serve {self.folder.path}",
-        ]
+        )
 
 
 def expected_half_width(lists: int, per_list: int, raters: int, level: float) -> float:
@@ -148,19 +152,11 @@ def new_selection_study(
     count = min(lists or _lists_for(design, len(entries)), len(entries))
     items: list[Item] = []
     frame: list[FrameEntry] = []
-    for place in sorted(rng.choice(len(entries), size=count, replace=False).tolist()):
+    for place in drawn_places(rng, len(entries), count):
         entry, images = entries[place]
         name = f"i{len(items) + 1:05d}"
         items.append(_item(name, entry, images, kind, rng))
-        frame.append(
-            FrameEntry(
-                id=name,
-                source=entry.source,
-                prompt=entry.prompt,
-                set=entry.set,
-                labels=entry.labels,
-            )
-        )
+        frame.append(replace(entry, id=name))
     content = StudyContent(
         kind=kind,
         title=TITLES[kind],
@@ -224,7 +220,7 @@ def concept_lists(
     for number, source in enumerate(sources):
         for entry in source.result.findings.tibet:
             for set_name, concepts in concepts_of_sets(entry).items():
-                images = _images(source, entry.prompt, set_name)
+                images = images_of_set(source, entry.prompt, set_name)
                 if concepts and images:
                     place = FrameEntry(id="", source=number, prompt=entry.prompt, set=set_name)
                     described_sets.append((place, images, concepts))
@@ -234,7 +230,7 @@ def concept_lists(
         proposed = concepts[:PROPOSED_CONCEPTS]
         others = _others(vocabulary, OTHER_CONCEPTS, concepts, OPTIONS - len(proposed), rng)
         labels = {name: {PROPOSED: "yes"} for name in proposed} | {name: {} for name in others}
-        lists.append((_with_labels(place, labels), images))
+        lists.append((replace(place, labels=labels), images))
     return lists
 
 
@@ -255,17 +251,6 @@ def concepts_of_sets(entry: Tibet) -> dict[str, list[str]]:
 def _pairs(tables: Sequence[Frequencies]) -> Iterator[tuple[str, float]]:
     for table in tables:
         yield from table
-
-
-def _images(source: SourceRun, prompt: str, set_name: str) -> tuple[str, ...]:
-    """Return the ids of the distinct images of a set."""
-    images: dict[str, None] = {}
-    for observed in source.sets.get(prompt, ()):
-        if observed.name == set_name:
-            for picture in observed.pictures:
-                if isinstance(picture, Picture):
-                    images[picture.id] = None
-    return tuple(images)
 
 
 def axis_lists(
@@ -293,15 +278,8 @@ def axis_lists(
         labels = dict(proposed)
         for name in others:
             labels[name] = {KIND: kinds.get(name, "incidental")}
-        place = FrameEntry(id="", prompt=prompt_text, set="prompt")
-        lists.append((_with_labels(place, labels), ()))
+        lists.append((FrameEntry(id="", prompt=prompt_text, set="prompt", labels=labels), ()))
     return lists
-
-
-def _with_labels(place: FrameEntry, labels: Mapping[str, Mapping[str, str]]) -> FrameEntry:
-    return FrameEntry(
-        id=place.id, source=place.source, prompt=place.prompt, set=place.set, labels=labels
-    )
 
 
 def _others(

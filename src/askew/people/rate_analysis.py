@@ -12,7 +12,7 @@ from askew.errors import NotEnoughData
 from askew.parts.scoring import or_missing
 from askew.people.agreement import coded_agreement
 from askew.people.findings import RatedGrid, RatingFindings, ScoreAgreement, StudyAnalysis
-from askew.people.new_rate import LEAST_AXES, is_societal
+from askew.people.new_rate import RATINGS, societal_grids
 from askew.people.raters import StudyAnswers
 from askew.people.records import FrameEntry, Item
 from askew.stats.clustered import clustered_mean, clustered_rate
@@ -36,12 +36,15 @@ GROUPS = ("all", "societal")
 def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
     """Return the results of a rate study by some raters."""
     facts = {entry.id: entry for entry in study.folder.frame}
-    grids = [_grid(study, item, facts[item.id]) for item in study.items]
+    societal = {entry.id for entry in societal_grids(study.folder.frame)}
+    grids = [
+        _grid(study, item, facts[item.id], is_societal=item.id in societal) for item in study.items
+    ]
     rated = [grid for grid in grids if grid.mean is not None]
     agreements = []
     for axis in study.folder.plan.axes:
-        items = [item for item in study.items if item.axis == axis.name]
-        codes = study.codes(items, axis)
+        items = [item.id for item in study.items if item.axis == axis.name]
+        codes = study.codes(items, axis.values)
         agreements.append(
             coded_agreement(study, codes, len(axis.values), name=axis.name, scale="ordinal")
         )
@@ -57,22 +60,16 @@ def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
     return StudyAnalysis(raters=len(study.raters), agreement=tuple(agreements), ratings=findings)
 
 
-def _grid(study: StudyAnswers, item: Item, entry: FrameEntry) -> RatedGrid:
+def _grid(study: StudyAnswers, item: Item, entry: FrameEntry, *, is_societal: bool) -> RatedGrid:
     """Return the ratings of a grid."""
     labels = study.labels(item.id)
     ratings = [int(label) for label in labels if isinstance(label, str)]
-    societal = {
-        other.names["axis"]
-        for other in study.folder.frame
-        if (other.source, other.prompt) == (entry.source, entry.prompt)
-        and is_societal(other.names["axis"])
-    }
     return RatedGrid(
         item=item.id,
         run=entry.names["run"],
         prompt=entry.prompt,
         axis=entry.names["axis"],
-        is_societal=is_societal(entry.names["axis"]) and len(societal) >= LEAST_AXES,
+        is_societal=is_societal,
         ratings=len(ratings),
         without_rating=len(labels) - len(ratings),
         mean=fmean(ratings) if ratings else None,
@@ -83,13 +80,9 @@ def _grid(study: StudyAnswers, item: Item, entry: FrameEntry) -> RatedGrid:
 
 def _matrix(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Floats:
     """Return the ratings (raters, grids), NaN without one."""
-    matrix = np.full((len(study.raters), len(grids)), np.nan)
-    for row, rater in enumerate(study.raters):
-        for column, grid in enumerate(grids):
-            answer = study.answers.get((rater, grid.item))
-            if answer is not None and answer.answer and answer.answer[0].isdigit():
-                matrix[row, column] = int(answer.answer[0])
-    return matrix
+    codes = study.codes([grid.item for grid in grids], RATINGS)
+    ratings = np.array([*map(float, RATINGS), np.nan])
+    return np.asarray(ratings[codes])
 
 
 def _prompts(grids: Sequence[RatedGrid]) -> list[str]:

@@ -1,6 +1,6 @@
 """Raters of a study: their checks, their time, and who is excluded by the rules of the plan."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from askew.measure.raters import majority
 from askew.people.findings import RaterSummary
 from askew.people.folder import StudyFolder
-from askew.people.records import AnswerRecord, Item, RaterRecord, StudyAxis, label_of
+from askew.people.records import AnswerRecord, Item, RaterRecord, label_of
 from askew.store.keys import derived_seed
 from askew.types import Missing
 
@@ -61,15 +61,26 @@ class StudyAnswers:
         """Return the label of the majority of the raters of an item."""
         return majority(self.labels(item))
 
-    def codes(self, items: list[Item], axis: StudyAxis) -> NDArray[np.int64]:
-        """Return the index of each rater's value (raters, items), -1 without a value."""
-        places = {value: place for place, value in enumerate(axis.values)}
+    def first_option(self, rater: str, item: str) -> str | None:
+        """Return the first option that a rater chose for an item; None without an answer."""
+        answer = self.answers.get((rater, item))
+        return answer.answer[0] if answer is not None and answer.answer else None
+
+    def codes(self, items: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:
+        """Return the index of the value that each rater chose (raters, items).
+
+        Parameters
+        ----------
+        items
+            Ids of the items.
+        values
+            The values. Other answers, and missing answers, have the index -1.
+        """
+        places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
         codes = np.full((len(self.raters), len(items)), -1, dtype=np.int64)
         for row, rater in enumerate(self.raters):
             for column, item in enumerate(items):
-                answer = self.answers.get((rater, item.id))
-                if answer is not None and answer.answer:
-                    codes[row, column] = places.get(answer.answer[0], -1)
+                codes[row, column] = places.get(self.first_option(rater, item), -1)
         return codes
 
     def rng(self, *names: str) -> np.random.Generator:

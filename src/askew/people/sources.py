@@ -1,6 +1,6 @@
 """Finished runs as sources of a study: their images, prompts, and labels by instruments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -102,12 +102,22 @@ def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
 
 def baseline_images(source: SourceRun, prompt: str) -> tuple[str, ...]:
     """Return the ids of the distinct images of the baseline set of a prompt."""
+    sets = source.sets.get(prompt, ())
+    return _distinct_images(observed for observed in sets if observed.prompt.axis is None)
+
+
+def images_of_set(source: SourceRun, prompt: str, name: str) -> tuple[str, ...]:
+    """Return the ids of the distinct images of a set of a prompt, by the name of the set."""
+    sets = source.sets.get(prompt, ())
+    return _distinct_images(observed for observed in sets if observed.name == name)
+
+
+def _distinct_images(sets: Iterable[ObservedSet]) -> tuple[str, ...]:
     images: dict[str, None] = {}
-    for observed in source.sets.get(prompt, ()):
-        if observed.prompt.axis is None:
-            for picture in observed.pictures:
-                if isinstance(picture, Picture):
-                    images[picture.id] = None
+    for observed in sets:
+        for picture in observed.pictures:
+            if isinstance(picture, Picture):
+                images[picture.id] = None
     return tuple(images)
 
 

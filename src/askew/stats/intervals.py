@@ -38,6 +38,23 @@ def student_stretch(level: float, freedom: int) -> float:
     return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
 
 
+def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
+    """Return the normal interval of a correlation on Fisher's z scale.
+
+    Parameters
+    ----------
+    r
+        The correlation, in (-1, 1).
+    error
+        Standard error of z = artanh(r).
+    level
+        Confidence level of the interval, in (0, 1).
+    """
+    z = math.atanh(r)
+    reach = float(scipy.stats.norm.isf(tail(level))) * error
+    return math.tanh(z - reach), math.tanh(z + reach)
+
+
 def array_of(
     numbers: ArrayLike,
     name: str = "an image set",

@@ -1,4 +1,4 @@
-"""Agreement of two rankings."""
+"""Correlation of two lists of numbers, and of their ranks."""
 
 import math
 from dataclasses import replace
@@ -9,8 +9,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, array_of, p_value, tail
+from askew.stats.intervals import Floats, array_of, fisher_interval, p_value
 from askew.types import Estimate
+
+LARGEST_CORRELATION = 1 - 1e-12
+"""Correlation by which a perfect correlation is replaced, so that Fisher's z is finite."""
 
 
 def spearman(
@@ -54,10 +57,33 @@ def spearman(
     largest_imperfect = 1 - 12 / (n * (n**2 - 1))
     inside = float(np.clip(r, -largest_imperfect, largest_imperfect))
     error = math.sqrt((1 + inside**2 / 2) / (n - 3))
-    reach = float(scipy.stats.norm.isf(tail(level))) * error
-    low = min(math.tanh(math.atanh(inside) - reach), r)
-    high = max(math.tanh(math.atanh(inside) + reach), r)
-    return replace(estimate, low=low, high=high, level=level, interval="Fisher z, Bonett-Wright")
+    low, high = fisher_interval(inside, error, level)
+    return replace(
+        estimate,
+        low=min(low, r),
+        high=max(high, r),
+        level=level,
+        interval="Fisher z, Bonett-Wright",
+    )
+
+
+def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str) -> Estimate:
+    """Estimate Pearson's correlation with Fisher's interval, in [-1, 1].
+
+    Parameters
+    ----------
+    x, y : array, (n,)
+        Paired numbers, n of 4 or more. The numbers of a list must not all be equal.
+    level
+        Confidence level of the interval, in (0, 1).
+    interval
+        Name of the interval's method, which states what the pairs are.
+    """
+    a = np.asarray(x, dtype=float)
+    r = float(np.corrcoef(a, np.asarray(y, dtype=float))[0, 1])
+    inside = float(np.clip(r, -LARGEST_CORRELATION, LARGEST_CORRELATION))
+    low, high = fisher_interval(inside, 1 / math.sqrt(len(a) - 3), level)
+    return Estimate(value=r, low=low, high=high, level=level, interval=interval, n=len(a), max=1.0)
 
 
 def standard_ranks(x: ArrayLike) -> Floats:

@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from askew.errors import NotEnoughData
-from askew.stats.intervals import Floats, tail
+from askew.stats.intervals import Floats, fisher_interval, tail
 from askew.stats.power import POWER
 from askew.types import Estimate
 
@@ -146,10 +146,9 @@ def correlation_half_width(things: int, correlation: float = 0.5, level: float =
     """
     if things <= 3:
         return 1.0
-    reach = float(scipy.stats.norm.isf(tail(level)))
-    reach *= math.sqrt((1 + correlation**2 / 2) / (things - 3))
-    z = math.atanh(correlation)
-    return (math.tanh(z + reach) - math.tanh(z - reach)) / 2
+    error = math.sqrt((1 + correlation**2 / 2) / (things - 3))
+    low, high = fisher_interval(correlation, error, level)
+    return (high - low) / 2
 
 
 def detectable_correlation(things: int, level: float = 0.95, power: float = POWER) -> float | None:
