@@ -1,12 +1,8 @@
 """Servers on ports of this machine: their packages, sockets and settings."""
 
 import socket
-from typing import TYPE_CHECKING
 
 from askew.errors import MissingPackage, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 HOST = "127.0.0.1"
 """Address that only programs on this machine reach."""

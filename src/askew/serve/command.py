@@ -13,8 +13,6 @@ from askew.models.base import Model
 from askew.options import SettingsOption, TextsOption, key_values, several
 from askew.serve.faults import FAULTS, Fault
 
-"""The server is reachable from this machine only."""
-
 PORT = 8787
 
 FAULT_HELP = (

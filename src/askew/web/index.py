@@ -181,6 +181,16 @@ class RunIndex:
         with self._lock:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
+    def shared_images(self, identity: str) -> int:
+        """Return the number of images of a run that other runs contain, too."""
+        query = (
+            "SELECT count(*) FROM images AS own WHERE own.run = ? AND EXISTS "
+            "(SELECT 1 FROM images AS other WHERE other.id = own.id AND other.run != own.run)"
+        )
+        with self._lock:
+            (count,) = self._connection.execute(query, (identity,)).fetchone()
+        return int(count)
+
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
         """Write a run and its images. A transaction must be open."""
         self._remove(facts.id)

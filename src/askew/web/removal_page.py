@@ -23,7 +23,7 @@ def removal_page(site: Site, request: HTTPRequest) -> Response:
     """Return what the removal of a run removes, with the number of its images."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
-    shared = sum(len(site.index.folders_of_image(image)) > 1 for image in _images(site, facts))
+    shared = site.index.shared_images(facts.id)
     stays = (
         f"The results of {count} are removed ({decimal(facts.size)}). The images and their labels "
         "stay in the store until `askew store gc`."
@@ -58,7 +58,3 @@ def _facts(site: Site, request: HTTPRequest) -> RunFacts:
     if facts is None:
         raise LookupError("there is no such run")
     return facts
-
-
-def _images(site: Site, facts: RunFacts) -> list[str]:
-    return site.index.images_of_run(facts.id)

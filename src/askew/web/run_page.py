@@ -128,14 +128,13 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
 
 def _unfinished(facts: RunFacts, error: UsageError) -> Response:
     """Return the state of a run that has no report."""
+    remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
-        remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
         return message("This run is damaged", str(error), 409, "runs", remove)
     text = (
         f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue; "
         "finished images are not generated again."
     )
     command = tag("pre", f"askew check {facts.folder}")
-    remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     main = sheet("This run has no results yet", tag("p", bdi(text)), command, remove)
     return page(facts.folder.name, main, area="runs")
