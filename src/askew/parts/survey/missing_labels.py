@@ -6,7 +6,6 @@ them, the shares of the labeled images are biased.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.confusion import Confusion
 from askew.parts.survey.instruments import is_by_people
@@ -14,6 +13,7 @@ from askew.parts.survey.missing_pictures import (
     CountsOfSets,
     MissingCount,
     MissingPictures,
+    sets_by_axis,
     uneven,
 )
 from askew.parts.survey.observed import ObservedSet
@@ -69,15 +69,8 @@ def missing_labels(
 
 def _tables_of_sets(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
     """Yield the labels of each prompt by the values of an axis of its sets."""
-    for prompt, observed_sets in sets.items():
-        axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
-        for axis in dict.fromkeys(axes):
-            members = {
-                observed.prompt.value or INITIAL: observed
-                for observed in observed_sets
-                if observed.prompt.axis in (None, axis)
-            }
-            yield from _tables(prompt, axis, members)
+    for prompt, axis, members in sets_by_axis(sets):
+        yield from _tables(prompt, axis, members)
 
 
 def _tables_of_prompts(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:

@@ -3,7 +3,7 @@
 A safety checker may hide the images of one group. Shares of the remaining images are then biased.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self, TypeVar
 
@@ -74,19 +74,31 @@ def missing_pictures(
 ) -> tuple[MissingPictures, ...]:
     """Compare the baseline set of each prompt with the sets of each of its axes."""
     tables: list[CountsOfSets] = []
-    for prompt, observed_sets in sets.items():
-        axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
-        for axis in dict.fromkeys(axes):
-            tables.append(({"prompt": prompt, "axis": axis}, _counts_of_axis(observed_sets, axis)))
+    for prompt, axis, members in sets_by_axis(sets):
+        counts = {value: MissingCount.of(observed.pictures) for value, observed in members.items()}
+        tables.append(({"prompt": prompt, "axis": axis}, counts))
     return uneven(MissingPictures, tables, scoring)
 
 
-def _counts_of_axis(sets: Iterable[ObservedSet], axis: str) -> dict[str, MissingCount]:
-    return {
-        observed.prompt.value or INITIAL: MissingCount.of(observed.pictures)
-        for observed in sets
-        if observed.prompt.axis in (None, axis)
-    }
+def sets_by_axis(
+    sets: Mapping[str, Sequence[ObservedSet]],
+) -> Iterator[tuple[str, str, dict[str, ObservedSet]]]:
+    """Yield each prompt and axis, with the sets of its values and the baseline set by value.
+
+    Parameters
+    ----------
+    sets
+        The image sets by prompt.
+    """
+    for prompt, observed_sets in sets.items():
+        axes = [observed.prompt.axis for observed in observed_sets if observed.prompt.axis]
+        for axis in dict.fromkeys(axes):
+            members = {
+                observed.prompt.value or INITIAL: observed
+                for observed in observed_sets
+                if observed.prompt.axis in (None, axis)
+            }
+            yield prompt, axis, members
 
 
 def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> tuple[U, ...]:
