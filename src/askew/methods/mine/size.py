@@ -1,5 +1,6 @@
 """Size of a search: upper bounds of the numbers of images, questions and calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from askew.methods.mine.plan import EQ1_CORRECTED, NO_VQA, SKEW, MinePlan
@@ -50,8 +51,7 @@ def search_work(plan: MinePlan, model: Model) -> Work:
     elif plan.objective == SKEW and plan.vqa == NO_VQA:
         embedded = labeled
     elif plan.objective == SKEW:
-        axes = [find_axis(name) for name in plan.axes]
-        questions = labeled * (1 + sum(len(axis.questions) for axis in axes))
+        questions = questions_on_axes(plan.axes, labeled)
         vqa_calls = sliced_calls
     return Work(
         prompts=searched.sets,
@@ -64,6 +64,11 @@ def search_work(plan: MinePlan, model: Model) -> Work:
         embeddings_left=embedded,
         embedder_calls=sliced_calls if embedded else 0,
     )
+
+
+def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
+    """Return the number of questions about images: who they show, and the questions of axes."""
+    return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
 def search_rounds(plan: MinePlan) -> int:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from askew.methods.mine.gather import Miner
 from askew.methods.mine.plan import NO_VQA
+from askew.methods.mine.size import questions_on_axes
 from askew.models.base import Model
 from askew.prompts.axes import find_axis
 from askew.run.base import ModelMaker
@@ -125,21 +126,18 @@ def finding_work(plan: RankPlan, model: Model) -> Work:
     for entry in rounds:
         calls += entry.prompts * -(-(entry.images - before) // model.batch_size)
         before = entry.images
-    if plan.vqa == NO_VQA:
-        return Work(
-            prompts=len(plan.prompts),
-            pictures=pictures,
-            model_calls=calls,
-            embeddings=labeled,
-            embeddings_left=labeled,
-            embedder_calls=-(-labeled // SLICE),
-        )
-    questions = labeled * (1 + sum(len(find_axis(name).questions) for name in plan.axes))
+    is_embedded = plan.vqa == NO_VQA
+    embedded = labeled if is_embedded else 0
+    questions = 0 if is_embedded else questions_on_axes(plan.axes, labeled)
+    slices = -(-labeled // SLICE)
     return Work(
         prompts=len(plan.prompts),
         pictures=pictures,
         model_calls=calls,
+        embeddings=embedded,
+        embeddings_left=embedded,
+        embedder_calls=slices if is_embedded else 0,
         questions=questions,
         questions_left=questions,
-        vqa_calls=-(-labeled // SLICE),
+        vqa_calls=0 if is_embedded else slices,
     )
