@@ -12,9 +12,11 @@ from tiny_pipelines import (
     WIDTH,
     Builder,
     autoencoder,
+    chat_tokenizer,
     clip_text,
     clip_tokenizer,
     pixart,
+    qwen3,
     qwen_text,
     qwen_tokenizer,
     sana,
@@ -25,27 +27,6 @@ from tiny_pipelines import (
     t5_tokenizer,
     unet,
 )
-
-CHAT = "{{ messages[0]['content'] }}"
-
-
-def chat_tokenizer() -> t.Qwen2Tokenizer:
-    tokenizer = qwen_tokenizer()
-    tokenizer.chat_template = CHAT
-    return tokenizer
-
-
-def qwen3(kind: type = t.Qwen3Model, layers: int = 3) -> Any:
-    config = t.Qwen3Config(
-        vocab_size=len(qwen_tokenizer()),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        head_dim=8,
-    )
-    return kind(config).eval()
 
 
 def flow() -> d.FlowMatchEulerDiscreteScheduler:

@@ -607,18 +607,29 @@ def lumina_2() -> d.DiffusionPipeline:
     )
 
 
-def z_image() -> d.DiffusionPipeline:
+CHAT = "{{ messages[0]['content'] }}"
+
+
+def chat_tokenizer() -> t.Qwen2Tokenizer:
     tokenizer = qwen_tokenizer()
-    tokenizer.chat_template = "{{ messages[0]['content'] }}"
+    tokenizer.chat_template = CHAT
+    return tokenizer
+
+
+def qwen3(kind: type = t.Qwen3Model, layers: int = 3) -> Any:
     config = t.Qwen3Config(
-        vocab_size=len(tokenizer),
+        vocab_size=len(qwen_tokenizer()),
         hidden_size=16,
         intermediate_size=16,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         num_key_value_heads=2,
         head_dim=8,
     )
+    return kind(config).eval()
+
+
+def z_image() -> d.DiffusionPipeline:
     transformer = d.ZImageTransformer2DModel(
         in_channels=4,
         dim=32,
@@ -634,8 +645,8 @@ def z_image() -> d.DiffusionPipeline:
         transformer=transformer,
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
         vae=autoencoder(use_quant_conv=False, use_post_quant_conv=False, shift_factor=0.06),
-        text_encoder=t.Qwen3Model(config).eval(),
-        tokenizer=tokenizer,
+        text_encoder=qwen3(layers=2),
+        tokenizer=chat_tokenizer(),
     )
 
 
