@@ -61,7 +61,21 @@ def test_results_recover_what_raters_prefer(study: StudyFolder) -> None:
     assert choices.correlation.value > 0.7
     marks = [score.value for score in choices.strengths.values() if isinstance(score, Estimate)]
     assert marks == sorted(marks, reverse=True)
-    assert "smaller score" in study_results(study).page.answer
+    answer = study_results(study).page.answer
+    assert "smaller score" in answer
+    assert "not significantly" not in answer
+
+
+def test_random_choices_are_not_called_agreement(study: StudyFolder) -> None:
+    rng = np.random.default_rng(5)
+    records = []
+    for rater in study.raters():
+        for name in rater.items:
+            expected = study.items[name].expected
+            answer = expected or (FIRST if rng.random() < 0.5 else SECOND)
+            records.append(AnswerRecord(rater.id, name, 1, (answer,), seconds=3.0))
+    study.write_answers(records)
+    assert study_results(study).page.answer.endswith("not significantly different from half.")
 
 
 def test_sides_are_exchanged_with_their_answers(study: StudyFolder) -> None:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy
 
+from askew.people.findings import RatingFindings, ScoreAgreement
 from askew.people.folder import StudyFolder
 from askew.people.new_rate import RATINGS, is_societal
+from askew.people.rating_page import rating_headline
 from askew.people.records import (
     CANNOT_TELL,
     NOT_RELEVANT,
@@ -20,7 +22,7 @@ from askew.people.records import (
 )
 from askew.people.results import study_results
 from askew.stats.ratings import jackknife_correlation, mean_reliability, spearman_of
-from askew.types import Estimate
+from askew.types import Estimate, Missing
 from study_folders import write_folder
 
 AXES = ("gender", "age", "color")
@@ -134,6 +136,30 @@ def test_top_axes_are_counted_by_prompt(study: StudyFolder) -> None:
     assert entry.top_1.low is not None
     societal = next(each for each in ratings.scores if each.group == "societal")
     assert societal.grids == 50
+
+
+def test_a_correlation_that_may_be_chance_is_called_so() -> None:
+    def headline(low: float | None, high: float | None) -> str:
+        spearman = Estimate(0.4, low=low, high=high, n=4, max=1.0)
+        missing = Missing("not_asked", "")
+        others = dict.fromkeys(
+            ("spearman_of_medians", "kendall", "corrected", "within_prompts", "top_1", "top_2"),
+            missing,
+        )
+        entry = ScoreAgreement(
+            score="MAD",
+            group="all",
+            grids=4,
+            prompts=2,
+            spearman=spearman,
+            detectable=None,
+            **others,
+        )
+        return rating_headline(RatingFindings(reliability=missing, scores=(entry,), grids=()))
+
+    assert headline(None, None).endswith("too few prompts for an interval, so this may be chance.")
+    assert headline(-0.1, 0.7).endswith("not significantly different from 0.")
+    assert headline(0.1, 0.7).endswith("over 4 image grids.")
 
 
 def test_names_decide_whether_an_axis_is_societal() -> None:

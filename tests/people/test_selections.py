@@ -159,3 +159,12 @@ def test_crossed_intervals_hold_the_true_rate() -> None:
         assert estimate.high is not None
         held += estimate.low <= true <= estimate.high
     assert 0.9 <= held / 300 <= 0.99
+
+
+def test_lists_and_raters_with_equal_rates_have_an_interval() -> None:
+    half = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 3)
+    estimate = crossed_rate(half)
+    assert estimate.value == 0.5
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert 0 < estimate.low < 0.5 < estimate.high < 1

@@ -108,7 +108,7 @@ def study_lines(folder: StudyFolder, *content: str) -> list[str]:
         Lines about the content of the study.
     """
     return [
-        f"study of the kind {folder.plan.kind} in {folder.path}",
+        f"study in {folder.path} (kind: {folder.plan.kind})",
         *content,
         f"next: askew study serve {folder.path}",
     ]
@@ -117,15 +117,13 @@ def study_lines(folder: StudyFolder, *content: str) -> list[str]:
 def raters_line(folder: StudyFolder) -> str:
     """Return the number of raters and of their questions in words."""
     raters = folder.raters()
-    return (
-        f"{plural(len(raters), 'rater')}, at most {most_questions(raters)} questions per rater with "
-        "checks"
-    )
+    return f"{plural(len(raters), 'rater')}, at most {most_questions(raters)}"
 
 
-def most_questions(raters: Sequence[RaterRecord]) -> int:
-    """Return the largest number of questions of a rater, with checks."""
-    return max(len(rater.items) for rater in raters)
+def most_questions(raters: Sequence[RaterRecord]) -> str:
+    """Return the largest number of questions of a rater in words."""
+    most = max(len(rater.items) for rater in raters)
+    return f"{plural(most, 'question')} per rater with checks"
 
 
 def drawn_places(rng: np.random.Generator, total: int, count: int) -> list[int]:

@@ -73,8 +73,7 @@ class LabelStudy:
             self.folder,
             *lines,
             f"{plural(labels, 'label')} by {plural(len(raters), 'rater')}, "
-            f"{plan.raters_per_item} per image, at most {most_questions(raters)} questions per "
-            "rater with checks",
+            f"{plan.raters_per_item} per image, at most {most_questions(raters)}",
         )
 
 

@@ -87,7 +87,8 @@ def _answer(findings: StudyFindings) -> str:
     choices = findings.included.choices
     if choices is not None and isinstance(choices.agreement_with_score, Estimate):
         share = describe_score(choices.agreement_with_score, scale="share")
-        return f"{share} of the choices are for the image set with the smaller score."
+        text = f"{share} of the choices are for the image set with the smaller score."
+        return f"{text} {_against_half(choices.agreement_with_score)}".strip()
     for entry in findings.included.errors:
         if isinstance(entry.equal, Estimate):
             equal = describe_score(entry.equal, scale="share")
@@ -96,6 +97,13 @@ def _answer(findings: StudyFindings) -> str:
                 f"{equal} of the images."
             )
     return "There are not enough labels for a result."
+
+
+def _against_half(share: Estimate) -> str:
+    """Return that a share may be the half of random choices; empty if its interval excludes it."""
+    if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
+        return "This is not significantly different from half."
+    return ""
 
 
 def _detail(findings: StudyFindings) -> str:

@@ -20,8 +20,18 @@ def rating_headline(ratings: RatingFindings) -> str:
             return (
                 f"The rank correlation of people's mean ratings with {entry.score} is "
                 f"{measured(entry.spearman, 'signed')}, over {plural(entry.grids, 'image grid')}."
+                f"{_caution(entry.spearman)}"
             )
     return "There are not enough ratings for a correlation."
+
+
+def _caution(correlation: Estimate) -> str:
+    """Return that a correlation may be chance; empty if its interval excludes 0."""
+    if correlation.low is None or correlation.high is None:
+        return " There are too few prompts for an interval, so this may be chance."
+    if correlation.low <= 0 <= correlation.high:
+        return " This is not significantly different from 0."
+    return ""
 
 
 def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:

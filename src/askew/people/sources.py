@@ -84,7 +84,7 @@ def audits_only(sources: Sequence[SourceRun], kind: str) -> None:
         if not source.sets:
             raise UsageError(
                 f"{source.result.folder} is a run of askew {source.result.method.name}. "
-                f"A study of the kind {kind} needs a run of askew audit: --from RUN"
+                f"A {kind} study needs a run of askew audit: --from RUN"
             )
 
 

@@ -73,12 +73,22 @@ def _effective(x: Floats, share: float, level: float) -> float:
     if raters > 1:
         clustered = float((errors.sum(axis=1) ** 2).sum() - (errors**2).sum())
         by_rater = raters / (raters - 1) * max(clustered, 0.0)
-    freedom = (by_thing + by_rater) ** 2 / (
-        by_thing**2 / (things - 1) + by_rater**2 / max(raters - 1, 1)
-    )
+    freedom = _freedom(by_thing, things, by_rater, raters)
     effect = max((by_thing + by_rater) / (n * share * (1 - share)), 1.0)
     stretch = scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level))
     return float(n / effect / stretch**2)
+
+
+def _freedom(by_thing: float, things: int, by_rater: float, raters: int) -> float:
+    """Return Satterthwaite's degrees of freedom of a sum of variances.
+
+    If the judgments of all things and raters have the same mean, the variances are 0. The degrees
+    of freedom are then the smallest that are possible.
+    """
+    squares = by_thing**2 / (things - 1) + by_rater**2 / max(raters - 1, 1)
+    if squares == 0:
+        return float(min(things - 1, max(raters - 1, 1)))
+    return (by_thing + by_rater) ** 2 / squares
 
 
 def rate_half_width(
