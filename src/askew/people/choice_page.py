@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from askew.pages import blocks as b
-from askew.pages.words import largest_first, measured, plural, shorten
+from askew.pages.words import largest_first, measured, plural, shorten, signed
 from askew.people.findings import ChoiceFindings
 
 
@@ -69,6 +69,6 @@ def _pair_table(choices: ChoiceFindings) -> b.Table:
     for pair in choices.pairs:
         names = (shorten(pair.first, 60), shorten(pair.second, 60))
         counts = (pair.chose_first, pair.chose_second, pair.equal)
-        rows.append((*names, f"{pair.score_difference:+.2f}", *counts))
+        rows.append((*names, signed(pair.score_difference), *counts))
     heads = ("first set", "second set", "score: second minus first", "first", "second", "equal")
     return b.Table("Raters who see less bias in a set", heads, tuple(rows), labels=2)

@@ -40,6 +40,9 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
     for entry in ratings.scores:
         groups.setdefault(entry.group, []).append(entry)
     tables: list[b.Block] = []
+    grids = {group: [entry.grids for entry in entries] for group, entries in groups.items()}
+    if len(grids) > 1 and len(set(map(tuple, grids.values()))) == 1:
+        groups = {name: groups[name] for name in list(groups)[:1]}  # all axes are societal axes
     for group, entries in groups.items():
         tables += [_correlations(group, entries), _ranks(group, entries)]
     reliability = (
