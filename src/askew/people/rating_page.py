@@ -40,9 +40,10 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
     for entry in ratings.scores:
         groups.setdefault(entry.group, []).append(entry)
     tables: list[b.Block] = []
-    grids = {group: [entry.grids for entry in entries] for group, entries in groups.items()}
-    if len(grids) > 1 and len(set(map(tuple, grids.values()))) == 1:
-        groups = {name: groups[name] for name in list(groups)[:1]}  # all axes are societal axes
+    sizes = set(map(_sizes, groups.values()))
+    if len(groups) > 1 and len(sizes) == 1:
+        # all axes are societal axes
+        groups.pop("societal", None)
     for group, entries in groups.items():
         tables += [_correlations(group, entries), _ranks(group, entries)]
     reliability = (
@@ -52,6 +53,11 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
     yield b.Section("Ratings and scores", [*tables, b.Paragraph(reliability)])
     yield b.Section("Ratings against scores", list(_scatters(ratings)))
     yield b.Section("Grids", [_grid_table(ratings.grids)], screen=False)
+
+
+def _sizes(entries: Sequence[ScoreAgreement]) -> tuple[int, ...]:
+    """Return the number of grids of each score."""
+    return tuple(entry.grids for entry in entries)
 
 
 def _correlations(group: str, entries: Sequence[ScoreAgreement]) -> b.IntervalChart:
