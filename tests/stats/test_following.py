@@ -89,7 +89,7 @@ def test_labels_with_few_errors_are_followed() -> None:
 
 
 def test_a_table_needs_images() -> None:
-    with pytest.raises(ValueError, match="square table"):
+    with pytest.raises(ValueError, match="must be square"):
         followed([[0, 0], [0, 0]])
-    with pytest.raises(ValueError, match="square table"):
+    with pytest.raises(ValueError, match="must be square"):
         followed([[1, 0]])

@@ -1,13 +1,15 @@
-"""Whether images show the values that were requested of them.
+"""Tests whether images show the requested values.
 
-A table counts images by requested value (rows) and label (columns). Images that follow their request
-are on the diagonal. Two questions are answered:
+A table counts images by requested value (rows) and label (columns). Images that follow their
+request are on the diagonal. The tests answer two questions:
 
-1. Do more images follow than by chance? Under the null, labels are independent of requests: the labels
-   are permuted over the images. The expected number is the sum of r_v c_v / n, for r_v requests and
-   c_v labels of value v among n images.
-2. Does a value have fewer labels than requests? An exact binomial test of each requested value, at the
-   requested share times 1 - `LABEL_ERRORS`, with Holm's correction for the values.
+1. Do more images follow their request than expected by chance? Under the null, labels are
+   independent of requests, so the test permutes the labels over the images. If n images have r_v
+   requests for value v and c_v labels v, the expected number on the diagonal is the sum of
+   r_v c_v / n over the values.
+2. Does a value have fewer labels than requests? An exact binomial test for each requested value
+   compares its labels with the requested share times 1 - `LABEL_ERRORS`. Holm's method corrects
+   the p-values for the number of values.
 """
 
 from dataclasses import dataclass
@@ -23,9 +25,9 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Share of wrong labels that does not count against a mitigation."""
+"""Share of labels that may be wrong, so that errors do not count against a mitigation."""
 DRAWS = 9_999
-"""Permutations of the labels of more than two values."""
+"""Number of random permutations of the labels if there are more than two values."""
 
 Verdict = Literal["followed", "fewer_than_asked", "no_more_than_by_chance", "less_than_by_chance"]
 
@@ -37,15 +39,16 @@ class Followed:
     Attributes
     ----------
     rate : Estimate
-        Share of labeled images with the requested value. `null` is the share by chance, and p the
-        one-sided permutation test whether more images follow than by chance.
+        Share of labeled images with the requested value. `null` is the share expected by chance.
+        `p` is from the one-sided permutation test whether more images follow their request than
+        expected by chance.
     below_p : float
-        p of the test whether fewer images follow than by chance.
+        p of the test whether fewer images follow their request than expected by chance.
     least_p : float
-        Smallest p that these requests and labels allow.
+        Smallest p that is possible with these numbers of requests and labels.
     shortfall_p : array, (K,)
-        p by value, corrected by Holm, of the test whether fewer images have the value than was
-        requested. 1 for a value that was not requested.
+        For each value, p of the test whether it has fewer labels than requests, corrected by
+        Holm's method. 1 for a value that was not requested.
     """
 
     rate: Estimate
@@ -55,9 +58,10 @@ class Followed:
 
     @property
     def verdict(self) -> Verdict:
-        """Result of both questions.
+        """Answer to both questions.
 
-        Where no labels could be significant, only a number below that by chance counts.
+        If even the best labels could not be significant, the share counts as no more than chance
+        only if it is below the share expected by chance.
         """
         if self.below_p < SIGNIFICANCE_LEVEL:
             return "less_than_by_chance"
@@ -72,25 +76,27 @@ class Followed:
 
 
 def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Followed:
-    """Compare labels with requests.
+    """Test whether the labels of images follow the requests.
 
     Parameters
     ----------
     table : array, (K, K)
-        Images by requested value (rows) and label (columns), at least one.
+        Number of images by requested value (rows) and label (columns). At least one image.
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Images with a request and without a label.
+        Number of images that have a request but no label.
 
     Raises
     ------
     ValueError
-        If the table is not square or has no image.
+        If the table is not square or counts no image.
     """
     counts = np.asarray(table, dtype=np.int64)
     if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not counts.any():
-        raise ValueError("a square table of requested values and labels with images is needed")
+        raise ValueError(
+            "the table of requested values and labels must be square and count at least one image"
+        )
     n = int(counts.sum())
     on_diagonal = int(np.trace(counts))
     requested = counts.sum(axis=1)
@@ -110,10 +116,10 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return numbers of images that follow if labels are permuted, and their probabilities.
+    """Return how many images can follow their request if labels are permuted, and how likely.
 
-    With two values the law is hypergeometric. Otherwise it is drawn, and the first probability is
-    that of the observed labels among the draws.
+    With two values, the probabilities are hypergeometric. With more values, they are from random
+    permutations. They then sum to less than 1, because the observed labels count as a draw, too.
     """
     n = int(requested.sum())
     shown = np.flatnonzero(requested + labeled)
@@ -132,20 +138,20 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the probability of outcomes. The observed labels are a draw, too."""
+    """Return the probability of the reached outcomes. The observed labels count as a draw, too."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 
 
 def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
-    """Return the largest number of images that can follow."""
+    """Return the largest number of images that can follow their request."""
     return int(np.minimum(requested, labeled).sum())
 
 
 def _shortfalls(
     requested: NDArray[np.int64], labeled: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Return p by value of the test whether fewer images have it than was requested."""
+    """Return, for each value, p of the test whether it has fewer labels than requests."""
     p = np.ones(len(requested))
     wanted = np.flatnonzero(requested)
     shares = requested[wanted] / n * (1 - LABEL_ERRORS)

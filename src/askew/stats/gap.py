@@ -1,8 +1,8 @@
-"""MineTheGap's bias score: how well images of a prompt cover its variations (section 4.1).
+"""MineTheGap's bias score: how well the images of a prompt cover its variations (section 4.1).
 
 A similarity matrix has a row for each variation of the prompt and a column for each image. Its
-numbers are finite and have a mean above 0. Functions raise NotEnoughData for a mean of 0 or less,
-and ValueError for an invalid matrix. Lower scores are more biased. Quantiles are in [0, 1].
+numbers are finite and have a mean above 0. Functions that compute a score raise NotEnoughData for a
+mean of 0 or less, and ValueError for an invalid matrix. A lower score means more bias.
 """
 
 from dataclasses import replace
@@ -24,14 +24,14 @@ from askew.stats.intervals import (
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""Share of variations, and of images, that may lack a match, as in the paper (alpha)."""
+"""Share of variations, and of images, that may lack a match (alpha in the paper)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
     """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
 
-    Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines of images and
-    texts fulfill this. Many other embedders have positive and negative cosines.
+    Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines between images
+    and texts meet this condition. Many other embedders have both positive and negative cosines.
 
     Parameters
     ----------
@@ -44,9 +44,10 @@ def unit_similarity(cosine: ArrayLike) -> Floats:
 def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     """Compute the bias score of one prompt (MineTheGap, Eq. 1).
 
-    The score is the mean of two quantiles, divided by the mean similarity. The missed visual
-    concepts score is Q{max over images}, the least-aligned images score Q{max over variations}. Q
-    is the lower quantile; at 0.25, it is the 4th smallest of 15.
+    The score is the mean of two quantiles, divided by the mean similarity. The quantile for missed
+    visual concepts is Q{max over images}: it takes the best image of each variation. The quantile
+    for the least-aligned images is Q{max over variations}: it takes the best variation of each
+    image. Q is the lower quantile. At 0.25, it is the 4th smallest of 15 numbers.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     Returns
     -------
     float
-        Positive; 1 if all similarities are equal. Lower is more biased.
+        Positive number, 1 if all similarities are equal. A lower score means more bias.
     """
     return float(_scores(_matrix(similarity), quantile))
 
@@ -73,15 +74,15 @@ def worst(
     similarity : array, (variations, images)
         Similarity matrix.
     of
-        Rows or columns.
+        Whether to return variations (rows) or images (columns).
     quantile
-        A variation or an image is returned if its best match is at or below this quantile. At a
-        quantile of 0.25, these are 4 of 15.
+        Quantile of the best matches, in [0, 1]. The function returns the variations or images whose
+        best match is at or below this quantile. At 0.25, these are 4 of 15.
 
     Returns
     -------
     array
-        Positions, the worst first; equal matches keep their order.
+        Indexes of the rows or columns, the worst first. Equal matches keep their order.
     """
     axis = 1 if of == "variations" else 0
     best: Floats = _matrix(similarity).max(axis=axis)
@@ -101,32 +102,34 @@ def gap_estimate(
 ) -> Estimate:
     """Estimate the bias score, corrected for chance if images of the variations are given.
 
-    The interval is for the mean score of the same numbers of new images and new variations. More
-    images cover more, so the score depends on their number. Variations and images are resampled. A
-    resample contains fewer different images and has a lower score. Therefore only deviations from
-    the mean resample are used, stretched like Student's t for few rows or columns. Fewer than three
-    images or variations have no interval.
+    The interval is for the mean score over new samples with the same numbers of images and
+    variations. These numbers matter, because more images cover more variations. askew resamples
+    variations and images. A resample contains fewer different images, so its score is lower.
+    Therefore the interval uses only how far each resampled score is from the mean of these scores.
+    For few rows or columns, the deviations are stretched by the ratio of Student's t to the normal
+    quantile. With fewer than three images or variations there is no interval.
 
-    The null is a model that shows everything in the variations. For the null, the same number of
-    images is drawn with replacement from images of the variations. Low scores are biased, so p = (1
-    + draws at or below) / (1 + draws). corrected = null - value increases with the bias.
+    Under the null, the model shows everything in the variations. Each null draw takes the same
+    number of images, with replacement, from images that were generated from the variations. Low
+    scores mean bias, so p = (1 + number of draws at or below the score) / (1 + draws). The
+    corrected score, null - value, increases with the bias.
 
     Parameters
     ----------
     similarity : array, (variations, images)
         Similarity matrix.
     of_variations : array, (variations, images), optional
-        Similarity of images that were made from the variations.
+        Similarity matrix of images that were generated from the variations.
     rng
         Random generator for all draws.
     quantile
         Quantile Q of the score, in [0, 1].
     draws
-        Number of draws.
+        Number of resamples, and of null draws.
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Missing images, which are only recorded.
+        Number of missing images, which is only recorded.
     """
     s = _matrix(similarity)
     variations, images = s.shape
@@ -162,14 +165,16 @@ def gap_estimate(
 def null_scores(
     of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator
 ) -> Floats:
-    """Draw scores of images redrawn with replacement from images of the variations.
+    """Simulate scores under the null, where the model shows everything in the variations.
+
+    For each draw, images are drawn with replacement from images generated from the variations.
 
     Parameters
     ----------
     of_variations : array, (variations, images)
-        Similarity of images made of the variations.
+        Similarity matrix of images that were generated from the variations.
     pictures
-        Number of images to redraw.
+        Number of images per draw.
     quantile
         Quantile Q of the score, in [0, 1].
     draws
@@ -187,12 +192,12 @@ def null_scores(
 
 
 def _scores(s: Floats, quantile: float) -> Floats:
-    """Compute Eq. 1 for each matrix of (…, variations, images)."""
+    """Compute Eq. 1 for each matrix in an array of shape (…, variations, images)."""
     mean = s.mean(axis=(-2, -1))
     if np.any(mean <= 0):
         raise NotEnoughData(
-            f"the mean similarity of variations and images is {mean.min():.3f}, and the bias "
-            "score divides by it: use a similarity above 0, such as (1 + cosine) / 2"
+            f"the mean similarity between variations and images is {mean.min():.3f}, but the bias "
+            "score divides by it. Use a similarity above 0, such as (1 + cosine) / 2"
         )
     missed = np.quantile(s.max(axis=-1), quantile, axis=-1, method="lower")
     unaligned = np.quantile(s.max(axis=-2), quantile, axis=-1, method="lower")

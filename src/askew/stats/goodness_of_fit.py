@@ -1,17 +1,18 @@
 """Tests whether the images of a set have the reference shares, by Pearson's chi-squared statistic.
 
-The distance from the reference is what askew reports; Pearson's statistic is what it tests, since it
-detects more. Where an expected share is small, an image there counts for more than in a distance.
-p is the mid-p: samples that are as extreme as the observed one count half. The usual p, in which
-they count in full, is reported as `exact_p`. On few images it rarely reaches its level.
+askew reports the distance from the reference but tests Pearson's statistic, which has more power. An
+image with a label that is rarely expected has more weight in this statistic than in a distance.
+p is the mid-p: samples that are as extreme as the observed sample count half. The usual p counts
+these samples in full and is reported as `exact_p`. With few images, it is significant less often than
+the level of the test allows.
 
-Three nulls exist:
+There are three nulls:
 
-- Images are drawn from an exact reference. The law is exact where there are at most `MOST_OUTCOMES`
-  possible counts, otherwise simulated.
-- Labels have known errors. Images have the reference shares, and labels follow matrices of errors
-  that are compatible with the counts of errors (`confusion.ReadingErrors.drawn`).
-- The reference was counted in images itself. Both sets are then mixed and dealt at random.
+- Images are drawn from an exact reference. The distribution of the statistic is exact if there are
+  at most `MOST_OUTCOMES` possible counts, and simulated if there are more.
+- Labels have known errors. Images have the reference shares, and the errors follow matrices that
+  are compatible with the counts of errors (`confusion.ReadingErrors.drawn`).
+- The reference was counted in another set of images. Both sets are pooled and dealt at random.
 """
 
 import math
@@ -28,11 +29,11 @@ from askew.stats.distance import distributions
 from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 
 MOST_OUTCOMES = 200_000
-"""Largest number of possible counts that are listed."""
+"""Largest number of possible counts (one number per value) that askew enumerates."""
 DRAWS = 100_000
-"""Samples where the outcomes are too many."""
+"""Number of simulated samples if there are too many possible counts to enumerate."""
 ERROR_DRAWS = 20_000
-"""Samples, each with a matrix of errors."""
+"""Number of simulated samples for labels with errors and for a counted reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class FitTest:
     Attributes
     ----------
     p
-        Mid-p: half the probability of samples as extreme as the observed one, and the probability
-        of more extreme ones.
+        Mid-p: the probability of samples that are more extreme than the observed sample, plus half
+        the probability of samples that are equally extreme.
     exact_p
-        Probability of samples at least as extreme.
+        Probability of samples that are at least as extreme as the observed sample.
     """
 
     p: float
@@ -59,11 +60,12 @@ class NullLaw:
     Attributes
     ----------
     statistics : array, (outcomes,)
-        Values in rising order.
+        Values of the statistic in ascending order.
     above : array, (outcomes + 1,)
-        Probability of the value at a place and of all after it.
+        For each index, the probability of the value there or of any later value. The last is 0.
     unseen : float
-        Probability that is added to every tail, 1 / (1 + draws) of a simulation, so that no p is 0.
+        Probability that is added to every tail so that no p is 0: 1 / (1 + draws) in a simulation,
+        0 for an exact distribution.
     """
 
     statistics: Floats
@@ -72,21 +74,21 @@ class NullLaw:
 
     @classmethod
     def of(cls, statistics: Floats, weights: Floats) -> "NullLaw":
-        """Return the law of outcomes with known probabilities."""
+        """Return the distribution of a statistic whose values have known probabilities."""
         order = np.argsort(statistics, kind="stable")
         above = np.append(np.cumsum(weights[order][::-1])[::-1], 0.0)
         return cls(statistics=statistics[order], above=above)
 
     @classmethod
     def simulated(cls, statistics: Floats) -> "NullLaw":
-        """Return the law of draws (draws,)."""
+        """Return the distribution of a statistic from its simulated values (draws,)."""
         draws = len(statistics)
         weights = np.full(draws, 1 / (1 + draws))
         law = cls.of(statistics, weights)
         return cls(statistics=law.statistics, above=law.above, unseen=1 / (1 + draws))
 
     def p(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the mid-p and the usual p of observed statistics (...)."""
+        """Return the mid-p and the usual p of each observed statistic (...)."""
         observed = np.asarray(statistics, dtype=float)
         slack = TOLERANCE * (1 + np.where(np.isfinite(observed), np.abs(observed), 0))
         reached = self.above[np.searchsorted(self.statistics, observed - slack, side="left")]
@@ -98,11 +100,12 @@ class NullLaw:
 def pearson(counts: ArrayLike, expected: ArrayLike) -> Floats:
     """Compute Pearson's statistic, the sum of (x - e)**2 / e over the values.
 
+    It is infinite if images show a value whose expected number is 0.
+
     Parameters
     ----------
     counts, expected : array, (..., K)
-        Observed and expected numbers of images. Infinite where an image shows a value of which none
-        is expected.
+        Observed and expected numbers of images by value.
     """
     x = np.asarray(counts, dtype=float)
     e = np.broadcast_to(np.asarray(expected, dtype=float), x.shape)
@@ -125,12 +128,12 @@ def reference_test(
     Parameters
     ----------
     counts : array, (K,)
-        Images by label.
+        Number of images by label.
     reference : array, (K,)
         Reference shares.
     reference_images
-        Number of images in which the reference was counted by the same instrument. None if it is
-        exact. A counted reference has the same labeling errors, and `errors` is not used.
+        Number of images in which the same instrument counted the reference. None if the reference
+        is exact. A counted reference has the same labeling errors, so `errors` is not used then.
     errors
         Known errors of the labels.
 
@@ -139,7 +142,7 @@ def reference_test(
     NotEnoughData
         If there is no image.
     ValueError
-        If numbers are not counts, or shapes do not fit.
+        If `counts` are not whole numbers of at least 0, or the shapes do not match.
     """
     c = positive_counts(counts, "counts of one image set", whole=True)
     _, q = distributions(c, reference)
@@ -155,7 +158,7 @@ def reference_test(
 
 
 def smallest_p(n: int, reference: tuple[float, ...]) -> float:
-    """Return the smallest p that n images can have against an exact reference."""
+    """Return the smallest p that a test of n images against an exact reference can have."""
     law = exact_law(n, reference)
     mid, _ = law.p(law.statistics[-1])
     return float(mid)
@@ -168,7 +171,7 @@ def _fit_test(law: NullLaw, statistic: float) -> FitTest:
 
 @lru_cache(maxsize=64)
 def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
-    """Return the law of Pearson's statistic of n images drawn from a reference (K,)."""
+    """Return the distribution of Pearson's statistic for n images drawn from a reference (K,)."""
     q = np.array(reference)
     if not counts_are_listed(n, len(q)):
         rng = np.random.default_rng([n, len(q)])
@@ -178,7 +181,7 @@ def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
 
 
 def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
-    """Return the probabilities (outcomes,) of counts (outcomes, K) of images with shares (K,)."""
+    """Return the probability of each row of counts (outcomes, K) if values have shares (K,)."""
     images = counts.sum(axis=1)
     logs = scipy.special.gammaln(images + 1) - scipy.special.gammaln(counts + 1).sum(axis=1)
     logs = logs + scipy.special.xlogy(counts, shares).sum(axis=1)
@@ -186,13 +189,13 @@ def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
 
 
 def counts_are_listed(n: int, values: int) -> bool:
-    """Check whether n images have few enough possible counts of K values to list them."""
+    """Check whether the possible counts of n images by value are few enough to enumerate."""
     return math.comb(n + values - 1, values - 1) <= MOST_OUTCOMES
 
 
 @lru_cache(maxsize=16)
 def possible_counts(n: int, values: int) -> Floats:
-    """Return all counts (outcomes, K) of n images, by the places of K - 1 bars among n stars."""
+    """Return all possible counts (outcomes, K) of n images, by placing K - 1 bars among n stars."""
     bars = np.array(list(combinations(range(n + values - 1), values - 1)), dtype=float)
     first = np.full((len(bars), 1), -1.0)
     last = np.full((len(bars), 1), float(n + values - 1))
@@ -202,7 +205,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return expected labels (K,) and the law of Pearson's statistic, for labels with errors.
+    """Return expected counts (K,) and the null distribution of Pearson's statistic, with errors.
 
     Parameters
     ----------
@@ -228,7 +231,7 @@ def _law_with_errors(n: int, reference: tuple[float, ...], key: bytes) -> tuple[
 
 
 def _exchange_test(counts: Floats, others: Floats) -> FitTest:
-    """Test whether two sets (K,) have equal shares, by dealing their images at random."""
+    """Test whether two sets with counts (K,) have equal shares, by dealing images at random."""
     pooled = counts + others
     n = int(counts.sum())
     total = int(pooled.sum())

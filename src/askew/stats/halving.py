@@ -1,26 +1,27 @@
-"""Successive halving: a few of many prompts are found with images mostly of the best ones.
+"""Successive halving, which finds the best few of many prompts and spends few images on the others.
 
-Each round adds images to the remaining prompts and keeps the better half (sequential halving, Karnin,
-Koren and Somekh 2013, ICML). The images of a prompt double from round to round. So each round has
-about as many images as the first, and a prompt is compared by all its images so far.
+Each round adds images to the remaining prompts and keeps the better half of the prompts (sequential
+halving, Karnin, Koren and Somekh 2013, ICML). The number of images per prompt doubles from round to
+round, so the remaining prompts have about as many images in total as in the first round. Prompts are
+compared by all their images so far.
 """
 
 from dataclasses import dataclass
 
 FIRST_IMAGES = 4
-"""Fewest images of a prompt in the first round. Fewer images hardly have a skew."""
+"""Smallest number of images per prompt in the first round. Fewer images cannot show a skew well."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalvingRound:
-    """A round of successive halving.
+    """Sizes of a round of successive halving.
 
     Attributes
     ----------
     prompts
         Number of prompts at the beginning of the round.
     images
-        Images of each prompt at the end of the round, with those of earlier rounds.
+        Number of images per prompt at the end of the round, including earlier rounds.
     survivors
         Number of prompts that the round keeps.
     """
@@ -31,7 +32,7 @@ class HalvingRound:
 
 
 def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound, ...]:
-    """Return the rounds that find `wanted` of `prompts` prompts.
+    """Return the rounds that reduce `prompts` prompts to the best `wanted`.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound
     wanted
         Number of prompts to find, at least 1.
     images
-        Images of each prompt of the last round.
+        Number of images per prompt at the end of the last round.
     """
     sizes = [prompts]
     while sizes[-1] > wanted:
@@ -54,13 +55,13 @@ def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound
 
 
 def least_images(prompts: int, wanted: int) -> int:
-    """Return the fewest images of the last round with which the first round has `FIRST_IMAGES`."""
+    """Return the fewest images per prompt in the last round that give the first `FIRST_IMAGES`."""
     doublings = len(halving_rounds(prompts, wanted, 1)) - 1
     return FIRST_IMAGES << doublings
 
 
 def halving_images(rounds: tuple[HalvingRound, ...]) -> int:
-    """Return the number of images of all rounds."""
+    """Return the total number of images in all rounds."""
     total = 0
     before = 0
     for entry in rounds:

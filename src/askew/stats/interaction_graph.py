@@ -1,4 +1,4 @@
-"""Summaries of a graph of interactions, and agreement of several graphs (BiasConnect).
+"""Summaries of a graph of interactions between axes, and agreement between graphs (BiasConnect).
 
 An effect is the Intersectional Sensitivity (IS) of an ordered pair of two different axes. The
 summaries are those of Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
@@ -32,17 +32,17 @@ T = TypeVar("T")
 
 
 def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
-    """Correct p-values by Benjamini and Hochberg's method, over the tests with a p-value.
+    """Correct the p-values of several tests by Benjamini and Hochberg's method.
 
     Parameters
     ----------
     p
-        p by test, None for a test without a p.
+        p-value of each test; None for a test that has no p-value.
 
     Returns
     -------
     dict
-        q of the tests that have a p.
+        q-value of each test that has a p-value.
     """
     known = {test: value for test, value in p.items() if value is not None}
     return dict(zip(known, benjamini_hochberg([*known.values()]).tolist(), strict=True))
@@ -51,13 +51,13 @@ def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
     """Return the axis with the most edges; ties are resolved by the sum of |IS|, then by name.
 
-    For the targets of edges this is MaxInf, the axis that depends on most axes. For the sources of
-    edges it is MaxImp, the axis on which most axes depend.
+    If the axes are the targets of the edges, this is MaxInf, the axis that depends on the most
+    axes. If they are the sources, it is MaxImp, the axis on which the most axes depend.
 
     Parameters
     ----------
     edges
-        (axis, |IS|) of each edge.
+        The axis and |IS| of each edge.
 
     Returns
     -------
@@ -75,23 +75,24 @@ def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
 def amplification(
     effects: Mapping[AxisPair, Estimate], null_sizes: Mapping[AxisPair, Floats]
 ) -> Estimate | Missing:
-    """Compute the overall amplification, sum of |IS| over all pairs (BiasConnect, Eq. 14).
+    """Compute the overall amplification, the sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
-    It is unbounded. Each pair without an effect still adds a small amount. The null is the sum
-    of these contributions, and p the probability that their sum is as large as the value.
+    It has no upper bound. Noise makes every pair contribute a small amount, even a pair without an
+    effect. The null is the mean sum of these contributions, and p is the probability that their sum
+    is at least as large as the value.
 
-    The interval is for the true sum. Noise adds most to the value if the effects are in few pairs,
-    and least if all effects are equal in units of their standard errors. The low end assumes few
-    pairs. It is the value minus the 97.5 % quantile of the null (at the level .95), at least 0, so
-    it exceeds 0 if p is below .025. The high end assumes equal effects: it is the sum of these
-    effects at which 2.5 % of all values would be as low.
+    The interval is for the true sum. Noise adds most to the value if only few pairs have effects,
+    and least if all effects are equal in units of their standard errors. The low end assumes that
+    few pairs have effects. At level .95, it is the value minus the 97.5 % quantile of the null, at
+    least 0, so it is above 0 if p is below .025. The high end assumes equal effects. It is the true
+    sum at which 2.5 % of all samples would have a value as low as the observed value.
 
     Parameters
     ----------
     effects
-        IS by pair of axes.
+        IS of each pair of axes.
     null_sizes : mapping to array, (draws,)
-        |IS| of each pair without any effect, from `sensitivity.null_sizes`.
+        Simulated |IS| of each pair without any effect, from `sensitivity.null_sizes`.
 
     Returns
     -------
@@ -120,10 +121,11 @@ def amplification(
 
 
 def _largest_amplification(value: float, draws: Floats, level: float) -> float:
-    """Return the sum of equal effects at which few values are as low as `value`.
+    """Return the sum of equal effects at which few simulated values are as low as `value`.
 
-    An effect of c standard errors is observed as |X| with X ~ N(c, 1). Its mean and its standard
-    deviation replace those at c = 0, which the null draws show.
+    An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws show the mean
+    and the standard deviation of the sum at c = 0. They are scaled to other effects by the mean and
+    the standard deviation of |X|.
     """
     mean = float(draws.mean())
     deviation = float(draws.std())
@@ -147,11 +149,11 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Compute the share of pairs whose target becomes worse, IS < 0 (BiasConnect, appendix A.5).
+    """Compute the share of pairs with IS < 0, whose target becomes worse (BiasConnect, App. A.5).
 
-    The low end counts only pairs whose simultaneous interval is below 0, the high end all pairs
-    whose interval reaches below 0. Without effects both signs are equally likely, so the null is
-    1/2. n is the number of pairs.
+    The low end counts only the pairs whose simultaneous interval is entirely below 0. The high end
+    counts all pairs whose interval has a low end below 0. Without effects both signs are equally
+    likely, so the null is 1/2. n is the number of pairs.
 
     Parameters
     ----------
@@ -180,15 +182,15 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
-    """Average the effects of one pair of axes over prompts, each with the same weight.
+    """Average the effects of one pair of axes over prompts, with the same weight for each prompt.
 
-    The interval is for the mean over these prompts only. It combines their independent intervals
-    (MOVER). n is the number of prompts.
+    The interval is for the mean over these prompts only. It combines the intervals of the prompts,
+    which are independent (MOVER). n is the number of prompts.
 
     Parameters
     ----------
     effects
-        IS of the pair in each prompt, in [-1, 1].
+        IS of the pair for each prompt, in [-1, 1].
     level
         Level of the effects' intervals, in (0, 1).
 
@@ -216,18 +218,19 @@ def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Est
 def heterogeneity(effects: Sequence[Estimate]) -> float | None:
     """Test the hypothesis that an effect is the same in all prompts, by Cochran's Q.
 
-    Q = sum_i ((e_i - m) / s_i)**2, where m is the mean weighted by 1 / s_i**2, follows χ² with
-    n - 1 degrees of freedom. The standard errors s_i are computed from the widths of the intervals.
+    If the n effects e_i are the same, Q = sum_i ((e_i - m) / s_i)**2 follows χ² with n - 1 degrees
+    of freedom. m is the mean weighted by 1 / s_i**2, and the standard errors s_i are computed from
+    the widths of the intervals.
 
     Parameters
     ----------
     effects
-        The effect in each prompt.
+        The effect for each prompt.
 
     Returns
     -------
     float or None
-        p, None for fewer than two effects.
+        p-value; None for fewer than two effects.
     """
     if len(effects) < 2:
         return None
@@ -246,21 +249,21 @@ def correlation(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate | Missing:
-    """Correlate predicted with measured sensitivities over pairs (BiasConnect, Eq. 7-8, Table 1).
+    """Correlate predicted and measured sensitivities over pairs (BiasConnect, Eq. 7-8, Table 1).
 
-    The value is Pearson's r, in [-1, 1]. Pairs of the same target share its baseline images, so
-    targets are independent but pairs are not. p is two-sided, by exchanging all pairs of a target
-    with all pairs of another target of the prompt. The interval is a jackknife over targets on
-    Fisher's z with Student's t, for three targets or more. Both arrays have sampling errors, which
-    reduce the correlation.
+    The value is Pearson's r, in [-1, 1]. Pairs with the same target share its baseline images, so
+    targets are independent but pairs are not. p is two-sided. Its permutations swap all pairs of a
+    target with all pairs of another target of the same prompt. With three targets or more, the
+    interval is from a jackknife over targets on Fisher's z scale, with Student's t. Sampling errors
+    of both arrays reduce the correlation.
 
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS that the counterfactual images of each prompt predict, NaN for a pair that is ignored.
+        IS that the counterfactual images of each prompt predict; NaN for a pair to leave out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for
-        `before`. With the same baseline images, their noise causes r = .6.
+        `before`. If both arrays used the same baseline images, noise would cause r = .6.
     rng
         Random generator for the permutations.
     draws
@@ -302,7 +305,7 @@ def correlation(
 
 
 def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Return |r| after exchanging the targets of `y` within each prompt."""
+    """Return |r| after permutations of the targets of `y` within each prompt."""
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
@@ -321,7 +324,7 @@ def _without_each_target(x: Floats, y: Floats) -> list[float]:
 
 
 def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the interval of r from correlations that each leave out one target, on Fisher's z."""
+    """Return the interval of r, computed on Fisher's z scale from r with each target left out."""
     z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
     reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
@@ -334,12 +337,13 @@ def pearson(x: Floats, y: Floats) -> float:
     Parameters
     ----------
     x, y : array
-        Numbers or NaN, of the same shape.
+        Arrays of numbers or NaN, of the same shape.
 
     Returns
     -------
     float
-        NaN for fewer than three positions, and if all numbers of one array are equal.
+        The correlation. NaN for fewer than three positions, or if all numbers of one array are
+        equal.
     """
     both = np.isfinite(x) & np.isfinite(y)
     a = x[both]
@@ -352,9 +356,9 @@ def pearson(x: Floats, y: Floats) -> float:
 def mean_correlation(
     prompts: Sequence[Estimate | Missing], *, level: float = 0.95
 ) -> Estimate | Missing:
-    """Average the prompts' correlations (BiasConnect, Table 1).
+    """Average the correlations of several prompts (BiasConnect, Table 1).
 
-    The interval is Student's t over the prompts, within [-1, 1], for two prompts or more.
+    With two prompts or more, the interval is Student's t over the prompts, cut at -1 and 1.
 
     Parameters
     ----------
@@ -366,7 +370,8 @@ def mean_correlation(
     Returns
     -------
     Estimate or Missing
-        n is the number of prompts with a correlation. Missing if there is none.
+        Mean correlation, where n is the number of prompts with a correlation. Missing if no prompt
+        has a correlation.
     """
     correlations = [prompt.value for prompt in prompts if isinstance(prompt, Estimate)]
     if not correlations:

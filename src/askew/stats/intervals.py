@@ -1,4 +1,4 @@
-"""Generic tools for inference: bootstrap, intervals, test inversion, nulls, multiple testing."""
+"""Tools for statistical inference: bootstrap, intervals, test inversion, nulls, multiple tests."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -34,12 +34,12 @@ def tail(level: float) -> float:
 
 
 def student_stretch(level: float, freedom: int) -> float:
-    """Return the ratio of the widths of Student's interval and of a normal one."""
+    """Return how many times wider Student's interval is than a normal interval."""
     return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
-    """Return the normal interval of a correlation on Fisher's z scale.
+    """Return the interval of a correlation that is normal on Fisher's z scale.
 
     Parameters
     ----------
@@ -61,25 +61,25 @@ def array_of(
     axes: str = "(images, columns)",
     finite: bool = True,
 ) -> Floats:
-    """Return numbers as an array with the given axes.
+    """Convert numbers to an array, and check that it has the given axes.
 
     Parameters
     ----------
     numbers
         The numbers.
     name
-        Name in error messages.
+        Name of the array in error messages.
     axes
-        Names of the axes.
+        Names of the axes, as in "(images, columns)".
     finite
-        Require finite numbers.
+        Whether all numbers must be finite.
 
     Raises
     ------
     NotEnoughData
         If there is no number.
     ValueError
-        If the axes differ, or a number is not finite.
+        If the number of axes differs, or a number is not finite but must be.
     """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != axes.count(",") + 1:
@@ -97,20 +97,20 @@ def in_order(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw weights of n images in resamples with replacement: (draws, n), each row sums to 1."""
+    """Draw resamples of n images, as weights (draws, n) of the images that sum to 1 in each row."""
     return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) / n)
 
 
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw sampling errors of the mean of a set, centered at 0.
+    """Draw sampling errors of the mean of an image set, centered at 0.
 
-    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. The
-    errors of fewer than `LEAST_IMAGES` images are too small for an interval (`from_enough`).
+    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. With
+    fewer than `LEAST_IMAGES` images, they are too small for an interval (`from_enough`).
 
     Parameters
     ----------
     pictures : array, (images, columns)
-        The set.
+        The image set.
     draws
         Number of draws.
     rng
@@ -132,14 +132,14 @@ def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
 
 
 def quantile(draws: Floats, shares: ArrayLike) -> Floats:
-    """Return quantiles of few draws, equal to those of `numpy.quantile` but in a fifth of its time.
+    """Return quantiles of a few draws: the same as from `numpy.quantile`, in a fifth of the time.
 
     Parameters
     ----------
     draws : array, (draws,)
         The draws.
     shares : array, (...)
-        Parts of the draws below the quantiles, in [0, 1].
+        Fraction of the draws below each quantile, in [0, 1].
 
     Returns
     -------
@@ -159,7 +159,7 @@ def quantile(draws: Floats, shares: ArrayLike) -> Floats:
 
 
 def from_enough(estimate: Estimate, *images: int) -> Estimate:
-    """Return an estimate without its interval if a set has too few images to resample them.
+    """Remove the interval from an estimate if a set has too few images for resampling.
 
     Parameters
     ----------
@@ -180,18 +180,18 @@ def first_accepted(
     steps: int = 10,
     accepted: ArrayLike | None = None,
 ) -> Floats:
-    """Find by bisection the positions where tests along paths change from rejection to acceptance.
+    """Find by bisection where tests along several paths change from rejection to acceptance.
 
     Parameters
     ----------
     accepts
-        The test of positions (...).
+        Test of positions (...), True where a position is accepted.
     start, stop : array, (...)
         Ends of the paths. `stop` is the answer if no position before it is accepted.
     steps
         Number of bisections.
     accepted : array, (...), optional
-        Result of the test at `start`, if it is known. Where it is true, `start` is the answer.
+        Result of the test at `start`, if it is known. Where it is True, `start` is the answer.
     """
     at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
     rejected = np.asarray(start)
@@ -205,14 +205,14 @@ def first_accepted(
 
 
 def p_value(value: float, null_draws: Floats) -> float:
-    """Return the p of a value by null draws: (1 + exceedances) / (1 + draws)."""
+    """Return (1 + number of null draws that reach the value) / (1 + number of null draws)."""
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
-    """Return `p_value` of scores (...), by rounds of null draws (draws, ...).
+    """Return the p-values of scores (...), from several rounds of null draws (draws, ...).
 
-    It stops when each score has been exceeded `ENOUGH` times, or after the last round.
+    It stops early once null draws have reached each score `ENOUGH` times.
     """
     reached = np.zeros(np.shape(observed))
     draws = 0
@@ -225,9 +225,9 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Return a bounded score with its null, p-value and chance-corrected value.
+    """Add the null, the p-value and the chance-corrected value to a score with a maximum.
 
-    `corrected` is unclipped. The corrected value is None if the null equals the maximum.
+    The corrected value is not clipped. It is None if the null equals the maximum.
     """
     room = maximum - null
     if room <= TOLERANCE:
@@ -239,15 +239,16 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
 
 
 def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
-    """Return a signed score with its null, p-value, and `corrected` as value minus null."""
+    """Add the null, the p-value and the corrected value, value minus null, to a signed score."""
     difference = estimate.value - null
     return replace(estimate, null=null, corrected=difference, corrected_form="value - null", p=p)
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """Return the ends of an interval that holds jointly for `tests` estimates (Bonferroni).
+    """Return the ends of an interval, widened to hold simultaneously for `tests` estimates.
 
-    Each half of the interval is treated as a normal quantile times a standard error.
+    Bonferroni's correction is used. Each half of the interval is treated as a normal quantile times
+    a standard error.
     """
     outer = tail(estimate.level or 0.95)
     quantile = scipy.stats.norm.isf(outer / max(tests, 1))
@@ -258,13 +259,13 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of an estimate's interval; its value if it has no interval."""
+    """Return the low and high end of the interval; without an interval, both are the value."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 
 
 def sure_ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the ends between which a score is known to be; infinite if it has no interval."""
+    """Return the low and high end of the interval; without an interval, both are infinite."""
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     return low, high
@@ -277,16 +278,16 @@ def mover(
     of_b: tuple[float, float],
     correlation: float = 0.0,
 ) -> tuple[float, float]:
-    """Return the interval of a - b from the intervals of both (MOVER; Zou and Donner 2008).
+    """Return the interval of a - b from the intervals of a and b (MOVER; Zou and Donner 2008).
 
     Parameters
     ----------
     a, b
         The two scores.
     of_a, of_b
-        Their intervals.
+        Intervals (low, high) of the two scores.
     correlation
-        Correlation of their errors.
+        Correlation between the errors of the two scores.
     """
 
     def reach(x: float, y: float) -> float:
@@ -298,9 +299,9 @@ def mover(
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
-    """Check counts (..., values), which need an observation in every row.
+    """Return counts (..., values) as an array, and check that every row has an observation.
 
-    Raises NotEnoughData for a row of zeros, ValueError for negative or infinite numbers.
+    Raises NotEnoughData for a row of zeros, and ValueError for negative or infinite numbers.
     """
     c = np.asarray(counts, dtype=float)
     is_positive = c.ndim > 0 and ((c >= 0) & (c < np.inf)).all()
@@ -313,7 +314,7 @@ def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False
 
 
 def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
-    """Return q-values of a family of m p-values (Benjamini & Hochberg 1995).
+    """Return the q-values of a family of m p-values (Benjamini & Hochberg 1995).
 
     q = min over p_j >= p of p_j * m / rank_j, at most 1. The caller must leave out tests that were
     not carried out.
@@ -321,7 +322,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     Parameters
     ----------
     p : array, (tests,)
-        p-values in [0, 1]; ValueError otherwise.
+        p-values in [0, 1]. Other numbers raise ValueError.
     """
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not np.all((values >= 0) & (values <= 1)):
@@ -330,13 +331,13 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return a verdict for each family of tests of a null hypothesis, with consistent q-values.
+    """Return the p and q of each family of tests, with consistent q-values of its members.
 
-    The family's p comes from the first step of Holm (1979), min(1, m * smallest p). Its q is by
-    Benjamini and Hochberg over all families. A member's q is its Holm p, scaled like the family's
-    p, because selected families are tested at a reduced level (Benjamini & Bogomolov 2014). So a q
-    of a member is below a level only if the q of its family is, and vice versa for at least one
-    member.
+    The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). Its q is
+    from Benjamini and Hochberg's method over all families. The q of a member is its Holm-adjusted p
+    times the ratio q / p of the family, because selected families are tested at a reduced level
+    (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its family is, too.
+    If the q of a family is below a level, at least one member's q is, too.
 
     Parameters
     ----------
@@ -346,7 +347,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
     Returns
     -------
     list of tuple
-        For each family p, q, and the q of each member.
+        For each family: its p, its q, and the q of each member.
     """
     adjusted_families = [holm(members) for members in tests]
     smallest = np.array([adjusted.min() for adjusted in adjusted_families])
@@ -361,7 +362,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
 
 
 def holm(p: Sequence[float]) -> Floats:
-    """Return the p-values of a family, adjusted by Holm (1979), in the given order."""
+    """Return the p-values of a family in the given order, adjusted by Holm's method (1979)."""
     order = np.argsort(p, kind="stable")
     factors = np.arange(len(p), 0, -1)
     steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)

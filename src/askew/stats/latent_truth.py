@@ -1,16 +1,17 @@
-"""Errors of an instrument against several raters who err, too (Dawid and Skene 1979).
+"""Error rates of an instrument, estimated from raters who make errors, too (Dawid and Skene 1979).
 
-Each image has an unknown true value t with probability pi_t. A rater gives it the value v with
-probability R_tv, the instrument the label a with probability C_ta, independently of each other. The
-maximum of the likelihood is found by EM. With a single rater per image, the rater's labels count as
-the truth: R cannot be estimated.
+Each image has an unknown true value t with probability pi_t. Given t, a rater chooses the value v
+with probability R_tv, and the instrument independently chooses the label a with probability C_ta.
+The EM algorithm maximizes the likelihood. With a single rater per image, R cannot be estimated, so
+the rater's labels count as the truth.
 
-"True" means the label that most raters of this kind would give. Raters of an image are a random part
-of all raters, so one matrix R describes them together. Images may have weights, from a sample that is
-stratified by the instrument's labels.
+"True" means the label that most raters of this kind would give. The raters of an image are a random
+sample of all raters, so a single matrix R describes all of them. Images may have weights if the
+sample is stratified by the instrument's labels.
 
-Intervals: the images are resampled within their strata, and EM is repeated. An interval is Wilson's
-with the number of images that has the same variance, so that it has a width for a share of 0 or 1.
+For the intervals, askew resamples the images within their strata and repeats EM. Each interval is
+Wilson's interval for the number of images that would give the same variance. It therefore has a
+width even for a share of 0 or 1.
 """
 
 from collections.abc import Sequence
@@ -28,28 +29,28 @@ from askew.types import Estimate
 ITERATIONS = 200
 TOLERANCE = 1e-6
 STEPS_OF_DRAWS = 100
-"""Largest number of steps of EM from the estimate of all images, for a resample."""
+"""Largest number of EM steps for a resample. EM starts at the estimate from all images."""
 
 PSEUDO_COUNT = 0.1
-"""Added to each cell of R and C, so that a label that did not occur is not impossible."""
+"""Number added to each row of the counts for R and C, so that no label is impossible."""
 
 
 @dataclass(frozen=True)
 class RatedLabels:
-    """Votes of raters and labels of an instrument.
+    """Votes of raters and labels of an instrument for the same images.
 
     Attributes
     ----------
     votes : array, (images, values)
-        Number of raters who gave each value.
+        Number of raters who chose each value.
     labels : array, (images,)
-        Index of the instrument's label; labels that are not a value have further indexes.
+        Index of the instrument's label. Labels that are not a value have indexes after the values.
     kinds : int
-        Number of indexes of labels.
+        Number of different labels: the values, and labels that are not a value.
     weights : array, (images,)
-        Number of images of the run for which an image stands.
+        Number of images in the run that each image represents.
     strata : array, (images,)
-        Index of the stratum from which an image was drawn.
+        Index of the stratum from which each image was drawn.
     """
 
     votes: NDArray[np.int64]
@@ -67,7 +68,7 @@ class RatedLabels:
         weights: ArrayLike | None = None,
         strata: ArrayLike | None = None,
     ) -> "RatedLabels":
-        """Check the data, and leave out images without a vote.
+        """Check votes and labels, and leave out images without a vote.
 
         Raises
         ------
@@ -82,7 +83,7 @@ class RatedLabels:
             raise ValueError(f"labels must lie between 0 and {kinds - 1}")
         has_votes = counts.any(axis=1)
         if not has_votes.any():
-            raise NotEnoughData("no image has a label by a rater")
+            raise NotEnoughData("no image has a label from a rater")
         ones = np.ones(len(codes))
         of_images = ones if weights is None else np.asarray(weights, dtype=float)
         parts = np.zeros(len(codes)) if strata is None else np.asarray(strata)
@@ -97,7 +98,7 @@ class RatedLabels:
 
 @dataclass(frozen=True)
 class LatentTruth:
-    """Estimates of the model, for one or several sets of weights (draws first).
+    """Estimates of the model, for one or more sets of image weights (draws).
 
     Attributes
     ----------
@@ -108,7 +109,7 @@ class LatentTruth:
     instrument : array, (draws, values, kinds)
         P(label | true value).
     sizes : array, (draws, values)
-        Effective number of images of each true value.
+        Effective number of images with each true value.
     """
 
     shares: Floats
@@ -119,18 +120,19 @@ class LatentTruth:
 
 @dataclass(frozen=True)
 class InstrumentErrors:
-    """Errors of an instrument with intervals.
+    """Error rates of an instrument, with intervals.
 
     Attributes
     ----------
     rates : tuple of tuple of Estimate
-        P(label | true value): a row per true value, a column per kind of label.
+        P(label | true value): a row per true value, a column per label.
     rater_rates : array, (values, values)
         P(vote | true value).
     shares : array, (values,)
         Shares of the true values among the weighted images.
     counts : array, (values, values)
-        Effective counts of labels that are values, by true value, for the correction of shares.
+        Effective number of images by true value (rows) and label (columns), for the correction of
+        shares. Labels that are not a value are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]
@@ -142,7 +144,7 @@ class InstrumentErrors:
 def instrument_errors(
     data: RatedLabels, *, rng: Generator, draws: int = 500, level: float = 0.95
 ) -> InstrumentErrors:
-    """Estimate the errors of an instrument against raters.
+    """Estimate the error rates of an instrument from the votes of raters.
 
     Parameters
     ----------
@@ -180,7 +182,7 @@ def instrument_errors(
 
 
 def _rate(rate: float, variance: float, size: float, labeled: int, level: float) -> Estimate:
-    """Return a rate with Wilson's interval for the number of images that has its variance."""
+    """Return a rate with Wilson's interval for the number of images that gives its variance."""
     images = max(size, 1.0)
     inside = (rate * images + 0.5) / (images + 1)
     effective = min(inside * (1 - inside) / max(variance, 1e-12), labeled)
@@ -198,7 +200,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Different combinations of votes, label and stratum, with the images that have them."""
+    """Distinct combinations of votes, label and stratum, with the number of their images."""
 
     votes: Floats
     labels: NDArray[np.int64]
@@ -225,7 +227,7 @@ class _Patterns:
         )
 
     def resampled(self, draws: int, rng: Generator) -> Floats:
-        """Return the weights of the patterns in resamples within strata (draws, patterns)."""
+        """Resample images within strata, and return weights (draws, patterns) of the patterns."""
         weights = np.zeros((draws, len(self.images)))
         for stratum in np.unique(self.strata):
             members = np.flatnonzero(self.strata == stratum)
@@ -245,9 +247,10 @@ class _Patterns:
         weights
             Weights of the patterns.
         start
-            Estimate at which EM starts. Without one, the truth starts as the distribution of votes.
+            Estimate at which EM starts. If None, the true value of each pattern starts with the
+            distribution of its votes.
         steps
-            Largest number of steps.
+            Largest number of EM steps.
         """
         # images of equal information: weights of a stratified sample add no images
         sizes = weights.sum(axis=1) ** 2 / self._squared(weights)
@@ -269,11 +272,11 @@ class _Patterns:
         return estimate
 
     def _squared(self, weights: Floats) -> Floats:
-        """Return the sums of the squared weights of images (draws,)."""
+        """Return the sum (draws,) of the squared weights of the images."""
         return np.asarray((np.square(weights) / self.images).sum(axis=1))
 
     def _posterior(self, estimate: LatentTruth) -> Floats:
-        """Return P(true value | votes and label) of each pattern (draws, patterns, values)."""
+        """Return P(true value | votes and label) for each pattern (draws, patterns, values)."""
         if self.single:
             return np.broadcast_to(self.votes, (len(estimate.shares), *self.votes.shape))
         of_votes = np.einsum("pv,dtv->dpt", self.votes, np.log(estimate.raters))
@@ -284,7 +287,7 @@ class _Patterns:
         return np.asarray(unscaled / unscaled.sum(axis=2, keepdims=True))
 
     def _maximum(self, weights: Floats, posterior: Floats) -> LatentTruth:
-        """Return the estimate of the parameters from the probabilities of the true values."""
+        """Estimate the parameters from the probabilities of the true values (M step of EM)."""
         of_truth = weights[:, :, None] * posterior
         sizes = of_truth.sum(axis=1)
         raters = np.einsum("dpt,pv->dtv", of_truth, self.votes)
@@ -299,18 +302,18 @@ class _Patterns:
 
 
 def _rows(counts: Floats) -> Floats:
-    """Return rows that sum to 1, with pseudo-counts."""
+    """Add pseudo-counts to each row, and scale the rows so that they sum to 1."""
     smooth = counts + PSEUDO_COUNT / counts.shape[-1]
     return np.asarray(smooth / smooth.sum(axis=-1, keepdims=True))
 
 
 def votes_of(codes: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Return the number of raters who gave each value (images, values).
+    """Return the number (images, values) of raters who chose each value.
 
     Parameters
     ----------
     codes : array, (raters, images)
-        Index of the value, or -1.
+        Index of the value that a rater chose, or -1 if there is no vote.
     values
         Number of values.
     """

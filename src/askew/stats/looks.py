@@ -1,14 +1,15 @@
-"""Tests at several looks: images are added until a verdict is reached.
+"""Sequential tests: askew adds images and tests at several looks, until it reaches a verdict.
 
-A look tests the images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). Every
-second look doubles the images. The **sequential p** is the probability that a model without bias has a p as
-small as the smallest p so far at any look, up to the largest number of images. The levels of all
-looks are equal, as in Pocock's design (1977, Biometrika 64, 191-199). The smallest p never grows, so
-a sequential p is valid whenever the images stop, whatever the reason.
+A look tests all images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). The
+number of images doubles at every second look. The **sequential p** belongs to the smallest p of the
+looks so far. It is the probability that a model without bias has such a small p at any look, up to
+the largest number of images. The levels of all looks are equal, as in Pocock's design (1977,
+Biometrika 64, 191-199). The smallest p never grows, so a sequential p is valid whenever sampling
+stops, whatever the reason.
 
 Intervals at a stop are *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS B 51,
-305-361): the interval of each look has a level so high that the intervals of all looks contain the
-model's true value with the wanted confidence.
+305-361). The interval at each look has a higher level, so that the intervals of all looks together
+contain the model's true value with the desired confidence.
 """
 
 from collections.abc import Sequence
@@ -23,13 +24,13 @@ from askew.stats.goodness_of_fit import NullLaw, exact_law, law_with_errors, pea
 from askew.stats.intervals import Floats
 
 FIRST_LOOK = 8
-"""Images of a prompt at the first look."""
+"""Number of images per prompt at the first look."""
 PATHS = 20_000
-"""Simulated models without bias."""
+"""Number of simulated models without bias."""
 
 
 def looks(most: int) -> tuple[int, ...]:
-    """Return the numbers of images at which a verdict is sought: 8, 12, 16, 24, 32, … up to `most`."""
+    """Return the numbers of images at which askew tests: 8, 12, 16, 24, 32, … up to `most`."""
     sizes = []
     size = FIRST_LOOK
     while size < most:
@@ -41,12 +42,12 @@ def looks(most: int) -> tuple[int, ...]:
 def look_p(
     counts: ArrayLike, reference: tuple[float, ...], errors: ReadingErrors | None = None
 ) -> float:
-    """Return the mid-p of the images of one look; 1 without images.
+    """Return the mid-p of the images at one look; 1 if there are no images.
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by label.
+        Number of images by label.
     reference : tuple of float, (K,)
         Reference shares.
     errors
@@ -67,14 +68,14 @@ def sequential_p(
     reference: tuple[float, ...],
     errors: ReadingErrors | None = None,
 ) -> float:
-    """Return the probability that a model without bias has so small a p at any look.
+    """Return the probability that a model without bias has such a small p at any look.
 
     Parameters
     ----------
     smallest_p
         Smallest p of the looks so far.
     sizes
-        Labeled images at all looks, also at those that were not needed.
+        Number of labeled images at each look, including looks that were not needed.
     reference : tuple of float, (K,)
         Reference shares.
     errors
@@ -87,14 +88,14 @@ def sequential_p(
 
 
 def look_confidence(sizes: Sequence[int], confidence: float) -> float:
-    """Return the confidence of the interval at each look, for a confidence over all looks.
+    """Return the confidence level that the interval at each look needs for a joint confidence.
 
     Parameters
     ----------
     sizes
-        Images at all looks.
+        Number of images at each look.
     confidence
-        Probability that the intervals of all looks contain the true value.
+        Probability that the intervals at all looks contain the true value, in (0, 1).
     """
     if len(sizes) < 2:
         return confidence
@@ -105,7 +106,7 @@ def look_confidence(sizes: Sequence[int], confidence: float) -> float:
 def _law(
     n: int, reference: tuple[float, ...], errors: ReadingErrors | None
 ) -> tuple[Floats, NullLaw]:
-    """Return the expected labels (K,) and the law of Pearson's statistic of n images."""
+    """Return the expected counts (K,) and the null distribution of Pearson's statistic."""
     if errors is None:
         return n * np.array(reference), exact_law(n, reference)
     return law_with_errors(n, reference, errors)
@@ -115,7 +116,7 @@ def _law(
 def _smallest_p_law(
     sizes: tuple[int, ...], reference: tuple[float, ...], key: bytes | None
 ) -> NullLaw:
-    """Return the law of minus the smallest p over all looks, of a model without bias."""
+    """Return the distribution of minus the smallest p over all looks for a model without bias."""
     values = len(reference)
     rng = np.random.default_rng([*sizes, values])
     errors = None
@@ -138,7 +139,7 @@ def _smallest_p_law(
 
 @lru_cache(maxsize=32)
 def _smallest_normal_p(sizes: tuple[int, ...]) -> Floats:
-    """Return the smallest two-sided p over all looks, of simulated normal means."""
+    """Return the smallest two-sided p over all looks in each simulation of a normal mean."""
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
     sums = np.cumsum(rng.normal(size=(10 * PATHS, len(sizes))) * np.sqrt(steps), axis=1)

@@ -1,8 +1,8 @@
-"""Change of the mean deviation of several axes between two image sets that have the same seeds.
+"""Change in the mean deviation over several axes, between two image sets that have the same seeds.
 
-Axes are labeled in the same images, so their deviations are associated. The standard error is that
-of bootstrap samples of the seeds, in which the images before and after a seed stay together, with
-all their labels. A mean over several axes is nearly normal.
+All axes are labeled in the same images, so their deviations are correlated. The standard error is
+from bootstrap samples of the seeds. In these samples, the two images that have the same seed stay
+together with all their labels. A mean over several axes is nearly normal.
 """
 
 import math
@@ -26,7 +26,7 @@ class AxisRows:
     Attributes
     ----------
     before, after : array, (images, K)
-        A row for each seed: 1 in the column of the label, or 0 everywhere without a label.
+        A row for each seed, with a 1 in the column of the label; all 0 without a label.
     reference : array, (K,)
         Reference shares.
     distance : str
@@ -50,14 +50,14 @@ def mean_deviation_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the interval and p of a change of the mean deviation.
+    """Estimate the interval and p of a change in the mean deviation.
 
     Parameters
     ----------
     axes
-        Labels of all axes, of the same images.
+        Labels of the same images on each axis.
     value
-        The change, after minus before, corrected for few images.
+        The change (after minus before), with the bias from few images removed.
     rng
         Random generator for all draws.
     draws
@@ -68,7 +68,7 @@ def mean_deviation_change(
     Returns
     -------
     Estimate
-        The value with its interval, and p for no change.
+        The value with its interval, and p of the test of no change.
     """
     images = len(axes[0].before)
     counts = bootstrap_weights(images, draws, rng) * images
@@ -96,7 +96,7 @@ def mean_deviation_change(
 
 
 def _deviations(counts: Floats, axis: AxisRows, rows: Floats) -> Floats:
-    """Return the deviation of an axis in each bootstrap sample (draws, images)."""
+    """Return the deviation of an axis in each bootstrap sample, given as counts (draws, images)."""
     sampled = counts @ rows
     labeled = sampled.sum(axis=1, keepdims=True)
     # a sample without a label is possible if few images have one
