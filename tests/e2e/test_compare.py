@@ -243,7 +243,7 @@ def test_runs_are_compared_on_the_prompts_that_they_share(
     comparison = askew.compare(runs[0], more, output=tmp_path)
     assert {entry.prompt for entry in comparison.entries} == {PROMPT}
     (warning,) = comparison.warnings
-    left_out = f"prompts of {more} that not all runs have are left out"
+    left_out = f"askew leaves out prompts of {more} that not all runs have"
     assert warning == f"{left_out}: 'a photo of a nurse'"
 
 

@@ -1,1 +1,1 @@
-"""Finished runs in, findings out."""
+"""Studies that read finished runs and compute findings from them."""

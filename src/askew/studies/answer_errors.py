@@ -1,10 +1,10 @@
-"""Errors in answers and captions, and the association scores of the concepts after them.
+"""Simulate errors in answers and captions, and compute association scores with these errors.
 
-TIBET (section 5.3, figure 5c) simulates errors that are independent over images. Here they are also
-independent over questions; a caption is the answer to one more question. A wrong answer to a
-question with values is any other value. A wrong caption, or a wrong answer to an open question, is
-any other text that the instrument gave for an image of the same prompt. All concepts are extracted
-again after the errors, with their synonyms.
+TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here they are
+also independent across questions, and a caption counts as the answer to one more question. A wrong
+answer to a question with a list of values is any other value from the list. A wrong caption, or a
+wrong answer to an open question, is any other text that the instrument gave for an image of the
+same prompt. After the errors, concepts are extracted and synonyms are merged again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,9 +40,10 @@ class PossibleAnswers:
     is_caption : array of bool, (questions,)
         True for the question whose answer is a caption.
     vocabulary : tuple of str
-        Concepts of all possible answers.
+        Concepts that occur in the possible answers.
     counts : sparse array of int, (answers, concepts)
-        Concepts of each possible answer to the first question, then to the second, and so on.
+        How often each possible answer contains each concept. The rows list the answers to the first
+        question, then to the second, and so on.
     variant : "paper" or "code"
         Rule by which synonyms are merged.
     """
@@ -54,7 +55,7 @@ class PossibleAnswers:
     variant: Variant
 
     def rates(self, rate: float, errors: Errors) -> Floats:
-        """Return the error rate of each question: (questions,)."""
+        """Return an array of shape (questions,) with the error rate of each question."""
         can_err = {
             "answers": ~self.is_caption,
             "captions": self.is_caption,
@@ -63,7 +64,7 @@ class PossibleAnswers:
         return np.where(can_err[errors], rate, 0.0)
 
     def frequencies(self, sets: Sequence[Codes]) -> list[Floats]:
-        """Return the frequencies of concepts of each set, with synonyms merged over all sets.
+        """Return how frequent each concept is in each set, with synonyms merged across all sets.
 
         Parameters
         ----------
@@ -73,7 +74,8 @@ class PossibleAnswers:
         Returns
         -------
         list of array, (runs, concepts)
-            Occurrences per image. The occurrences of synonyms are counted for the first synonym.
+            Occurrences per image. Occurrences of synonyms are added to the count of the first
+            synonym.
         """
         totals = np.stack([self._occurrences(codes) for codes in sets])
         merged = np.zeros_like(totals)
@@ -84,7 +86,7 @@ class PossibleAnswers:
         return [of_set / codes.shape[1] for of_set, codes in zip(merged, sets, strict=True)]
 
     def _occurrences(self, codes: Codes) -> NDArray[np.int64]:
-        """Count all concepts of a set: (runs, images, questions) to (runs, concepts)."""
+        """Return how often each concept occurs in a set in each run: (runs, concepts)."""
         runs = len(codes)
         first = np.cumsum(self.sizes) - self.sizes
         total = self.counts.shape[0]
@@ -95,14 +97,15 @@ class PossibleAnswers:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredSets:
-    """Image sets of a prompt as codes of answers.
+    """Answers about the image sets of a prompt, encoded as integers.
 
     Attributes
     ----------
     possible : PossibleAnswers
-        The answers behind the codes.
+        The answers that the codes stand for.
     codes : mapping of set to array of int, (images, questions)
-        Codes of the images with answers to all questions, by the name of the set.
+        Code of each answer, by name of the image set. Only images that have answers to all
+        questions have a row.
     """
 
     possible: PossibleAnswers
@@ -111,14 +114,14 @@ class AnsweredSets:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAxis:
-    """Association scores of an axis before and after errors.
+    """Association scores of an axis without and with simulated errors.
 
     Attributes
     ----------
     before : array, (K,)
-        CAS of each value.
+        CAS of each value without errors.
     after : array, (runs, K)
-        CAS in each simulation.
+        CAS of each value in each simulation.
     """
 
     before: Floats
@@ -132,14 +135,15 @@ class SimulatedAxis:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ranking of a prompt's axes by MAD, before and after errors.
+    """Changes in the ranking of a prompt's axes by MAD that simulated errors cause.
 
     Attributes
     ----------
     largest_kept : array, (runs,)
-        1 where the axis with the largest MAD stays the same, else 0.
+        1 if the axis with the largest MAD stays the same in a simulation, else 0.
     correlation : array, (runs,)
-        Spearman's correlation of the MAD of axes; NaN for fewer than three axes.
+        Spearman's correlation between the MAD of the axes before and after the errors. NaN for
+        fewer than three axes.
     """
 
     largest_kept: Floats
@@ -147,12 +151,12 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare the MAD of axes before and after errors; None for fewer than two axes.
+    """Compare the axes' ranking by MAD before and after errors; None for fewer than two axes.
 
     Parameters
     ----------
     changes
-        Scores of all axes of a prompt.
+        Scores of all axes of a prompt, before and after errors.
     variant
         Variant of MAD.
     """
@@ -169,7 +173,7 @@ def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | Non
 def answered_sets(
     sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring, own_concepts: bool
 ) -> AnsweredSets:
-    """Return sets as codes of answers.
+    """Encode the answers about the image sets of a prompt as integers.
 
     Parameters
     ----------
@@ -178,7 +182,7 @@ def answered_sets(
     axes
         Axes whose answers become concepts.
     scoring
-        Instrument and variant.
+        Instrument whose answers are encoded, and variant of the scores.
     own_concepts
         True if captions do not become concepts.
     """
@@ -209,7 +213,7 @@ def answered_sets(
 
 
 def _codes(rows: Sequence[Sequence[str]], choices: Sequence[Sequence[str]]) -> Codes:
-    """Return the place of each answer among the choices of its question: (images, questions)."""
+    """Return the index of each answer among the choices of its question: (images, questions)."""
     codes = np.zeros((len(rows), len(choices)), dtype=np.int64)
     for question, answers in enumerate(choices):
         place = {answer: code for code, answer in enumerate(answers)}
@@ -226,18 +230,18 @@ def axis_changes(
     rng: np.random.Generator,
     runs: int,
 ) -> dict[str, SimulatedAxis]:
-    """Simulate errors in all sets, and score the axes before and after them.
+    """Simulate errors in all sets, and score the axes before and after the errors.
 
     Parameters
     ----------
     answered
-        The sets.
+        The encoded answers about all sets. The baseline set comes first.
     sets_by_axis
-        Names of the counterfactual sets by axis. The baseline set is the first of `answered`.
+        Names of the counterfactual sets by axis.
     rate
-        Probability of an error.
+        Probability that an answer is wrong.
     errors
-        Texts that can be wrong.
+        Which texts can be wrong: answers, captions or both.
     rng
         Random generator for the errors.
     runs
@@ -246,7 +250,8 @@ def axis_changes(
     Returns
     -------
     dict
-        Changes by axis, without axes that have a set without concepts.
+        Scores before and after the errors, by axis. Axes are left out if one of their sets has no
+        concepts.
     """
     possible = answered.possible
     baseline = next(iter(answered.codes))
@@ -277,7 +282,7 @@ def _axis_change(
     after: Mapping[str, Floats],
     variant: Variant,
 ) -> SimulatedAxis | None:
-    """Score an axis from frequencies by set; None if a set has no concept in a simulation."""
+    """Compute the scores of an axis; None if a set has no concept in one of the simulations."""
     scores = []
     for frequencies in (before, after):
         compared = np.stack([frequencies[name] for name in counterfactuals])

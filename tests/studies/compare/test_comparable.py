@@ -100,8 +100,8 @@ def test_prompts_that_not_all_runs_have_are_left_out_with_a_warning() -> None:
     common, warnings = comparable_prompts(plans, generated=True)
     assert [prompt.text for prompt in common] == ["q", "r"]
     assert warnings == [
-        "prompts of a that not all runs have are left out: 'p'",
-        "prompts of b that not all runs have are left out: 's', 't', 'u' and 2 more",
+        "askew leaves out prompts of a that not all runs have: 'p'",
+        "askew leaves out prompts of b that not all runs have: 's', 't', 'u' and 2 more",
     ]
 
 
@@ -111,7 +111,7 @@ def test_axes_that_are_measured_differently_are_left_out_with_a_warning() -> Non
     both = AuditPlan.checked({"prompts": [{"text": "a nurse", "axes": axes}]})
     common, warnings = comparable_prompts({"a": plan(), "b": both}, generated=True)
     assert [axis.name for axis in common[0].axes] == ["gender"]
-    left_out = "axes that the runs measure differently are left out: "
+    left_out = "askew leaves out axes that the runs measure differently: "
     assert warnings[0] == f"{left_out}age of 'a nurse' (not in all runs)"
     assert "the runs ask different questions" in warnings[1]
     plans = {"a": plan(), "b": both}

@@ -1,6 +1,7 @@
 """Comparison of finished audits of the same plan on several models.
 
-Every score of a run is subtracted from the score of another run. Images of the same seed are pairs.
+askew subtracts every score of a run from the same score of another run. Images that have the same
+seed form pairs.
 """
 
 COMPARISON_FILE = "comparison.json"

@@ -1,4 +1,4 @@
-"""Command `askew compare`. It loads no model and no instrument."""
+"""The command `askew compare`, which works without loading models or instruments."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ from askew.studies.compare_downstream.findings import TaskDifference, scores_of
 AUDIT = "audit"
 
 MOST_RUNS = 6
-"""Largest number of runs: as many as there are colors that everybody can distinguish."""
+"""Largest number of runs. Only this many chart colors can be distinguished by everybody."""
 
 
 def compare(
@@ -49,10 +49,11 @@ def compare(
     fail_if: TextsOption = None,
     json: Flag = False,
 ) -> Comparison | TaskComparison:
-    """Compare finished runs of the same plan on several models, in all pairs of runs.
+    """Compare every pair of finished runs that used the same plan on different models.
 
-    A difference is the later run minus the earlier run. Images of the same prompt and seed are
-    pairs. Classifications and edits are paired by their input images.
+    Each difference is the score of the later run minus the score of the earlier run. Images that
+    have the same prompt and seed form pairs. In classifications and edits, equal input images form
+    pairs.
 
     Examples
     --------
@@ -73,15 +74,16 @@ def compare(
     output
         Folder for comparison.json and comparison.html. [default: a folder beside the first run]
     fail_if
-        Exit with 3 if the condition holds for a difference: "share.q < 0.05", "gender: mad.low >
-        0". May be repeated.
+        Exit with 3 if the condition holds for a difference, such as "share.q < 0.05" or "gender:
+        mad.low > 0". May be repeated.
     json
         Print comparison.json instead of the table.
 
     Returns
     -------
     Comparison or TaskComparison
-        The differences of all pairs of runs. Classifications and edits give a TaskComparison.
+        The differences between all pairs of runs. For classifications and edits, this is a
+        TaskComparison.
 
     Raises
     ------
@@ -158,14 +160,14 @@ def _compared_audits(
 def _named_tasks(
     folders: Sequence[Path], store: Path | None, names: NamesOption
 ) -> dict[str, TaskRun]:
-    """Return finished classifications or edits by name."""
+    """Load finished classifications or edits, and return them by name."""
     tasks = [cast("TaskRun", load(folder, store)) for folder in folders]
     labels = run_names([(run.folder, run.findings) for run in tasks], names)
     return dict(zip(labels, tasks, strict=True))
 
 
 def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedResult]) -> Path:
-    """Return the folder of a comparison, by default beside the first run."""
+    """Return the folder for a comparison. By default it is beside the first run."""
     digest = sha256(" ".join(run.plan.hash for run in runs).encode())[:8]
     return Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
 
@@ -186,7 +188,7 @@ def _compared_run(
 
 
 def _check_folders(folders: Sequence[Path]) -> None:
-    """Raise UsageError for too few or too many runs, or for a run that is given twice."""
+    """Raise UsageError if there are too few or too many runs, or if a run is given twice."""
     if len(folders) < 2:
         raise UsageError("a comparison needs two or more runs: askew compare RUN RUN")
     if len(folders) > MOST_RUNS:

@@ -15,17 +15,17 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.studies.compare.runs import content_digest, is_generated, scoring_of
 
 SHOWN = 3
-"""Number of names in a message. Further names are counted."""
+"""Largest number of names that a message lists. Further names are only counted."""
 
 PLAN_FIELDS = ("variant", "concepts", "vqa")
 GENERATION_FIELDS = ("images", "seed")
 LABEL_FIELDS = ("aliases", "values")
-"""Fields that must be equal in all plans, in plans that generate images, and in plans that use a
-person's labels.
+"""Fields of a plan that must be equal: in all plans, in plans that generate images, and in plans
+that use a person's labels.
 """
 
 AXIS_FIELDS = ("values", "scale", "reference", "reference_images", "questions", "counterfactuals")
-"""Fields of an axis that decide its scores."""
+"""Fields of an axis that determine its scores."""
 
 UNPAIRED = (
     "the images of these runs have no seeds in common. askew compares the image sets as independent "
@@ -33,12 +33,13 @@ UNPAIRED = (
 )
 DIFFERENT_QUESTIONS = (
     "the runs ask different questions. Differences of MAD and CAS use the questions that all runs "
-    "ask. MAD and CAS of each run use all of its questions, so the columns may not subtract"
+    "ask. MAD and CAS of a single run use all of its questions, so a difference may not equal the "
+    "second score minus the first"
 )
 
 
 def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts on which runs can be compared, and warnings about the comparison.
+    """Return the prompts for which runs can be compared, and warnings about the comparison.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[
     Returns
     -------
     list of PromptPlan
-        Prompts as in `comparable_prompts`.
+        The prompts that `comparable_prompts` returns.
     list of str
         Warnings, without repetitions.
 
@@ -90,19 +91,19 @@ def _check_instruments(runs: Sequence[AuditResult]) -> None:
 
 
 def _versions(run: AuditResult) -> dict[str, str]:
-    """Return the fingerprints of a run's VQA models. Labels of persons have no version."""
+    """Return the fingerprints of a run's VQA models. Labels from people have no fingerprint."""
     fingerprints = run.findings.instruments.vqa or {}
     return {name: version for name, version in fingerprints.items() if name != LABELS}
 
 
 def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
-    """Check whether all runs measured their images by the same version of an embedder."""
+    """Check whether all runs embedded their images with the same version of an embedder."""
     versions = [run.findings.instruments.embedder or {} for run in runs]
     return bool(versions[0]) and all(version == versions[0] for version in versions)
 
 
 def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning if the runs used different embedders, so that scores by embedding are left out."""
+    """Return a warning that scores by embedding are left out if the runs used different embedders."""
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []
@@ -110,7 +111,7 @@ def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
 
 
 def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning for each run with the same content as an earlier run."""
+    """Return a warning for each run that has the same content as an earlier run."""
     first_names: dict[str, str] = {}
     warnings = []
     for name, run in runs.items():
@@ -124,7 +125,7 @@ def _equal_run_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
 
 
 def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about labels that one run lacks more often than another."""
+    """Return warnings about axes on which labels are missing more often in one run than in others."""
     counts: dict[tuple[str, str], dict[str, MissingCount]] = {}
     for name, run in runs.items():
         for entry in run.findings.shares:
@@ -142,7 +143,7 @@ def _uneven_label_warnings(runs: Mapping[str, AuditResult], prompts: Collection[
 
 
 def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) -> list[str]:
-    """Return warnings about image sets, such as conditions of a folder, that not all runs have."""
+    """Return warnings about image sets that not all runs have, such as conditions of a folder."""
     sets = {}
     for name, run in runs.items():
         sets[name] = {
@@ -156,21 +157,22 @@ def _left_out_sets(runs: Mapping[str, AuditResult], prompts: Collection[str]) ->
         left_out = of_run - shared
         if left_out:
             count = plural(len(left_out), "image set")
-            warnings.append(f"left out because not all runs have them: {count} of {name}")
+            warnings.append(f"askew leaves out {count} of {name} that not all runs have")
     return warnings
 
 
 def comparable_prompts(
     runs: Mapping[str, AuditPlan], generated: bool
 ) -> tuple[list[PromptPlan], list[str]]:
-    """Return the prompts that all plans share, with the axes that all plans measure alike.
+    """Return the prompts that all plans share, with the axes that all plans measure in the same way.
 
     Parameters
     ----------
     runs
         Plans by the name of their run.
     generated
-        True if the images were generated. Their number and seed must then be equal.
+        True if the images were generated. The plans must then have equal numbers of images and
+        equal seeds.
 
     Returns
     -------
@@ -202,7 +204,7 @@ def comparable_prompts(
     warnings = _left_out_prompts(by_text, shared)
     if left_out_axes:
         warnings.append(
-            f"axes that the runs measure differently are left out: {_first_names(left_out_axes)}"
+            f"askew leaves out axes that the runs measure differently: {_first_names(left_out_axes)}"
         )
         if next(iter(runs.values())).concepts == "all":
             warnings.append(DIFFERENT_QUESTIONS)
@@ -231,7 +233,7 @@ def _why_nothing_is_shared(
 
 
 def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
-    """Raise UsageError if a field that decides the scores differs from that of the first plan."""
+    """Raise UsageError if a plan and the first plan differ in a field that determines the scores."""
     (first, first_plan), *others = runs.items()
     fields = [*PLAN_FIELDS]
     if generated:
@@ -252,7 +254,7 @@ def _check_fields(runs: Mapping[str, AuditPlan], generated: bool) -> None:
 
 
 def _axis_differences(prompts: Sequence[PromptPlan]) -> dict[str, str]:
-    """Return the axes that plans of one prompt do not measure alike, each with the reason."""
+    """Return the axes that plans with the same prompt measure differently, each with the reason."""
     versions: dict[str, list[AxisPlan]] = {}
     for prompt in prompts:
         for axis in prompt.axes:
@@ -273,13 +275,13 @@ def _differs(axes: Sequence[AxisPlan], field: str) -> bool:
 
 
 def _left_out_prompts(by_text: Mapping[str, Iterable[str]], shared: Collection[str]) -> list[str]:
-    """Return a warning for each run with prompts that not all runs have."""
+    """Return a warning for each run whose prompts are not all shared by the other runs."""
     warnings = []
     for name, texts in by_text.items():
         left_out = [text for text in texts if text not in shared]
         if left_out:
             warnings.append(
-                f"prompts of {name} that not all runs have are left out: {_quoted(left_out)}"
+                f"askew leaves out prompts of {name} that not all runs have: {_quoted(left_out)}"
             )
     return warnings
 

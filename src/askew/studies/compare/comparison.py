@@ -1,4 +1,4 @@
-"""The comparison as a document: its files, and the runs that comparison.toml names."""
+"""A comparison with its files: comparison.json, comparison.html, and comparison.toml with the runs."""
 
 import os
 from abc import abstractmethod
@@ -37,7 +37,7 @@ FILES = (COMPARISON_FILE, RUNS_FILE, PAGE_FILE)
 
 
 class ComparedRunPlan(PlanPart):
-    """Folder and store of a run. Relative paths start at the folder of the comparison."""
+    """Folder and store of a run. Paths may be relative to the folder of the comparison."""
 
     name: NonEmptyText
     folder: Path
@@ -52,9 +52,9 @@ class ComparisonPlan(RunPlan):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonDocument(Document, RunDifferences[R, D]):
-    """A comparison with its files comparison.json, .toml and .html.
+    """A comparison with its files comparison.json, comparison.toml and comparison.html.
 
-    A subclass gives the page, the estimates of its differences, and the type of the content.
+    A subclass defines the page, the estimates of the differences, and the type of the content.
     """
 
     content: ClassVar[object]
@@ -86,7 +86,7 @@ class ComparisonDocument(Document, RunDifferences[R, D]):
         return rows(self.located(), "compare")
 
     def write(self) -> Self:
-        """Write comparison.json, .toml and .html into the folder, and their checksums."""
+        """Write comparison.json, comparison.toml and comparison.html, and their checksums."""
         findings.write(self.entries, self.results, self.content)
         write_runs(self.folder, self.runs)
         self.write_report()
@@ -100,7 +100,7 @@ class ComparisonDocument(Document, RunDifferences[R, D]):
         return path
 
     def _difference(self, wanted: Mapping[str, object]) -> Estimate | Missing:
-        """Return the first difference whose fields have these values. Raises UsageError for none."""
+        """Return the first difference with these field values. Raise UsageError if there is none."""
         for entry in self.entries:
             if all(getattr(entry, name) == sought for name, sought in wanted.items()):
                 return entry.difference
@@ -112,7 +112,7 @@ class ComparisonDocument(Document, RunDifferences[R, D]):
 
 @dataclass(frozen=True, repr=False)
 class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
-    """A comparison of finished audits, with its files comparison.json, .toml and .html."""
+    """A comparison of finished audits, with comparison.json, comparison.toml and comparison.html."""
 
     content = tuple[ScoreDifference, ...]
 
@@ -134,9 +134,10 @@ class Comparison(ComparisonDocument[AuditResult, ScoreDifference]):
         score
             mad, cas, share or distance.
         axis, value
-            The axis, and the value that a share or CAS is about.
+            The axis, and the value whose share or CAS is compared.
         prompt, runs, instrument
-            By default the first in comparison.json.
+            The prompt, the names of the two runs, and the instrument. By default, the prompt and
+            runs of the first entry in comparison.json, and the first instrument that labels them.
         set_name
             Image set of a share or a distance. [default: initial]
 
@@ -189,5 +190,5 @@ def write_runs(folder: Path, runs: Mapping[str, ComparedResult]) -> None:
 
 
 def _path_from(folder: Path, place: Path) -> str:
-    """Return an absolute path as it is, and other paths relative to a folder."""
+    """Return an absolute path unchanged, and make any other path relative to the folder."""
     return str(place) if place.is_absolute() else os.path.relpath(place, folder)

@@ -1,4 +1,4 @@
-"""Findings of `askew compare`: differences of scores, and the differences of runs on an axis."""
+"""Findings of `askew compare`: differences between scores, and a summary of them for each axis."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ R = TypeVar("R", bound=ComparedResult)
 D = TypeVar("D", bound="Difference")
 
 RUN_DISTANCE = "run_distance"
-"""Score: distance between the shares of two runs."""
+"""Name of the score that measures the distance between the shares of two runs."""
 
 ALL_PROMPTS = "all prompts together"
-"""Prompt of differences in the images of all prompts."""
+"""Prompt that is given for differences in the images of all prompts together."""
 
 SET_SCORES = ("share", "distance", RUN_DISTANCE)
-"""Scores of an image set. The other scores are of an axis."""
+"""Scores that describe an image set. All other scores describe an axis."""
 
 AXIS_SCORES = ("mad", "cas", "wasserstein", "standard_deviation", "mad_clip", "cas_clip")
 """Scores of an axis with counterfactuals."""
@@ -41,29 +41,32 @@ class ScoreDifference:
     Attributes
     ----------
     score
-        mad, wasserstein and standard_deviation (alternatives to MAD), cas, mad_clip and cas_clip
-        (by embedding), share, distance, or run_distance. The last is the distance between the
-        shares of both runs and has no sign. Its test decides whether the runs differ.
+        Name of the score: mad or one of its alternatives wasserstein and standard_deviation; cas;
+        mad_clip or cas_clip, which use embeddings; share; distance; or run_distance. run_distance
+        is the distance between the shares of the two runs. It has no sign, and its test decides
+        whether the runs differ.
     prompt, axis, instrument
         The prompt, the axis, and the instrument that labels the images.
     set
-        Image set of a share or a distance. None for scores of an axis with counterfactuals.
+        Image set of a share or a distance. None for scores that describe an axis with
+        counterfactuals.
     value
-        Value of a share or CAS. None for other scores.
+        Value whose share or CAS is compared. None for other scores.
     runs
         Names of the first and the second run.
     difference
         The difference, or the reason why there is none.
     exact_p
-        p of the exchange test in which exchanges as extreme as the observed one count in full. p of
-        the difference is the mid-p.
+        p-value of the permutation test, in which permutations as extreme as the observed result
+        count fully. They count half in the mid-p, which is the p of `difference`.
     smallest_p
-        Smallest mid-p that any exchange of the images can have.
+        Smallest mid-p that any permutation of the images can give.
     prompts
         Number of prompts whose images are compared together, paired by prompt. `prompt` is then
         "all prompts together". None for a difference on a single prompt.
     of_runs
-        Share of the value over these prompts in the first and the second run.
+        Share of the value over all these prompts, in the first and in the second run. None for a
+        difference on a single prompt.
     """
 
     score: str
@@ -81,21 +84,21 @@ class ScoreDifference:
 
     @property
     def of_prompt(self) -> bool:
-        """True for images of a prompt or a condition, False for counterfactuals of the axis."""
+        """True for images of a prompt or a condition, False for counterfactual images of the axis."""
         return self.set is None or not self.set.startswith(f"{self.axis}: ")
 
     def tested(self, test: ExchangeTest) -> Self:
-        """Return the difference with the results of an exchange test."""
+        """Return a copy of the difference that contains the results of a permutation test."""
         return replace(self, exact_p=test.exact_p, smallest_p=test.smallest_p)
 
     def with_missing(self, count: int) -> Self:
-        """Return the difference with the number of images that have no label."""
+        """Return a copy of the difference that contains the number of images without a label."""
         if isinstance(self.difference, Missing):
             return self
         return replace(self, difference=replace(self.difference, missing=count))
 
     def swapped(self) -> Self:
-        """Return the difference with the two runs exchanged."""
+        """Return the difference with the two runs swapped."""
         of_runs = self.of_runs and self.of_runs[::-1]
         swapped = replace(self, runs=self.runs[::-1], of_runs=of_runs)
         difference = self.difference
@@ -114,14 +117,14 @@ class ScoreDifference:
 def scored(
     entries: Iterable[ScoreDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the measured differences with their names; "model" is "B minus A".
+    """Yield the measured differences with the names that locate them. "model" is "B minus A".
 
     Parameters
     ----------
     entries
         The differences.
     score
-        Name of a score, to leave out the differences of other scores.
+        Name of the only score whose differences are yielded. None for all scores.
     """
     for place, entry in enumerate(entries):
         if isinstance(entry.difference, Estimate) and score in (None, entry.score):
@@ -139,25 +142,28 @@ RunPair = tuple[str, str]
 """Names of two runs (A, B). Differences are B minus A."""
 
 ScoreKey = tuple[str | None, ...]
-"""Name of a score and its `SCORE_FIELDS`. MAD and CAS have one instrument: None."""
+"""Name of a score and the values of its `SCORE_FIELDS`.
+
+The instrument of MAD and CAS is None, because only one instrument provides their concepts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AxisDifference:
-    """Difference of two runs on an axis of an image set.
+    """Summary of how two runs differ on an axis of an image set.
 
     Attributes
     ----------
     prompt, axis, set
         The prompt, the axis and the image set.
     bias
-        Difference of MAD where there are counterfactuals, otherwise of the deviation from the
-        reference.
+        Difference in MAD if there are counterfactuals. Without counterfactuals, difference in the
+        deviation from the reference.
     share
-        Difference of the share that differs most.
+        Difference in the share that differs most.
     test
-        Distance between both runs, or MAD where an axis has no shares. Its q decides whether the
-        runs differ.
+        Distance between the two runs, or difference in MAD if the axis has no shares. Its q decides
+        whether the runs differ.
     prompts
         Number of prompts whose images are compared together. None for a single prompt.
     has_other_labels
@@ -180,7 +186,7 @@ class AxisDifference:
 
     @property
     def in_family(self) -> bool:
-        """True if the test is in the family of verdicts, because it could be significant."""
+        """True if the test could be significant and therefore belongs to the family of verdicts."""
         if self.test is None or isinstance(self.test.difference, Missing):
             return False
         return (self.test.smallest_p or 0.0) < SIGNIFICANCE_LEVEL
@@ -192,7 +198,7 @@ class AxisDifference:
 
     @property
     def size(self) -> float:
-        """Difference of the share, or else of bias, relative to its maximum; -1 if not known."""
+        """Absolute difference in the share, or in bias, divided by its maximum; -1 if not known."""
         for entry in (self.share, self.bias):
             if entry and isinstance(entry.difference, Estimate):
                 return abs(entry.difference.value) / (entry.difference.max or 1.0)
@@ -212,7 +218,8 @@ def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[
     Returns
     -------
     list of AxisDifference
-        Significant differences first, then differences in all prompts together, then by size.
+        Significant differences come first. Among them, and among the other differences, those in
+        all prompts together come first, and larger differences come before smaller ones.
     """
     of_pair = [entry for entry in entries if entry.runs == pair]
     differences = []
@@ -227,7 +234,7 @@ def _rank(difference: AxisDifference) -> tuple[bool, bool, float]:
 
 
 def _axis_difference(entries: Sequence[ScoreDifference], set_name: str) -> AxisDifference:
-    """Summarize the differences of two runs on an axis in one image set."""
+    """Summarize how two runs differ on an axis in one image set."""
     of_set = [entry for entry in entries if entry.set == set_name]
     biases = _of_score(of_set, "distance")
     mads = _of_score(entries, "mad")
@@ -253,14 +260,14 @@ def _of_score(entries: Iterable[ScoreDifference], score: str) -> list[ScoreDiffe
 
 
 def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
-    """Return a sort key: of equal differences an increase is larger, and Missing is smallest."""
+    """Return a sort key by absolute difference. Increases win ties, and Missing ranks lowest."""
     if isinstance(entry.difference, Missing):
         return -1.0, False
     return abs(entry.difference.value), entry.difference.value > 0
 
 
 def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
-    """Return the scores of a run by the key of their differences."""
+    """Return the scores of a run by key. `score_key` returns the same key for a difference."""
     scores = {}
     for located in findings.scored(audit):
         name = "share" if located.score == "shares" else located.score
@@ -269,13 +276,13 @@ def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
 
 
 def score_key(entry: ScoreDifference) -> ScoreKey:
-    """Return the key of the two scores that a difference is computed from."""
+    """Return the key of the two scores from which a difference is computed."""
     instrument = entry.instrument if entry.set else None
     return entry.score, entry.prompt, entry.axis, entry.set, entry.value, instrument
 
 
 class Difference(Protocol):
-    """A record with the difference of a score between two runs."""
+    """A record that contains the difference in a score between two runs."""
 
     @property
     def difference(self) -> E:
@@ -284,7 +291,7 @@ class Difference(Protocol):
 
 @dataclass(frozen=True)
 class RunDifferences(Generic[R, D]):
-    """Differences between runs of a method, and the runs.
+    """The compared runs of a method, and the differences between them.
 
     Attributes
     ----------
@@ -295,7 +302,7 @@ class RunDifferences(Generic[R, D]):
     entries
         The differences, in the order of comparison.json.
     warnings
-        What limits the comparison, in sentences.
+        Sentences about limits of the comparison.
     """
 
     folder: Path

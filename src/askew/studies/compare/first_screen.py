@@ -1,4 +1,4 @@
-"""The first screen of `askew compare`: shares in two runs, with the images of both."""
+"""The first screen of `askew compare`, which shows shares and images of two runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from askew.studies.compare.findings import AxisDifference
 from askew.types import Estimate
 
 MOST_ROWS = 12
-"""Largest number of axes of the chart."""
+"""Largest number of axes in the chart."""
 
 SHOWN = 48
-"""Number of images of each run."""
+"""Largest number of images that are shown from each run."""
 
 Runs = Mapping[str, AuditResult]
 
@@ -27,18 +27,18 @@ Runs = Mapping[str, AuditResult]
 def first_screen(
     runs: Runs, letters: Mapping[str, str], differences: Sequence[AxisDifference], tests: int
 ) -> b.FirstScreen | None:
-    """Return the largest difference of a share on each axis, with images of both runs.
+    """Return a chart of the share that differs most on each axis, with images from both runs.
 
     Parameters
     ----------
     runs
         The first and the second run by name.
     letters
-        Letters of the runs.
+        Letters that stand for the runs, by name of the run.
     differences
-        Their differences, the significant ones first.
+        Differences between the two runs. Significant differences come first.
     tests
-        Number of tests in the family of all pairs of runs.
+        Number of tests in the family, which covers all pairs of runs.
 
     Returns
     -------
@@ -72,7 +72,10 @@ def first_screen(
 
 @dataclass(frozen=True, slots=True)
 class _RunShares:
-    """Share of a value in both runs, and its reference; None for all prompts together."""
+    """Share of a value in both runs, and its reference share.
+
+    The reference is None if the shares are of all prompts together.
+    """
 
     value: str
     before: b.E
@@ -81,7 +84,7 @@ class _RunShares:
 
 
 def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
-    """Return the share that differs most in both runs; None if a run has no shares."""
+    """Return both runs' shares of the value that differs most; None if a run has no shares."""
     entry = difference.share
     if entry is None or entry.value is None:
         return None
@@ -100,7 +103,10 @@ def _shares_of(runs: Runs, difference: AxisDifference) -> _RunShares | None:
 
 
 def _sets_of(runs: Runs, difference: AxisDifference) -> list[SetShares]:
-    """Return the shares of both runs on the axis of a difference, by their first instrument."""
+    """Return the shares of both runs on the axis of a difference, as labeled by one instrument.
+
+    If several instruments label the images, the first one counts.
+    """
     pair = []
     for run in runs.values():
         for entry in run.findings.shares:
@@ -130,7 +136,7 @@ def _row(shares: _RunShares, difference: AxisDifference, tests: int, several: bo
 
 
 def _brief(difference: AxisDifference) -> str:
-    """Return the result of a test that is not significant in few words."""
+    """Return a short text for a result that is not significant; "" if it is significant."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate) or difference.differs:
         return ""
@@ -138,7 +144,7 @@ def _brief(difference: AxisDifference) -> str:
 
 
 def _verdict(difference: AxisDifference, tests: int) -> str:
-    """Return the result of the test whether the runs differ on an axis."""
+    """Return, as text, the result of the test of whether the runs differ on an axis."""
     test = difference.test.difference if difference.test else None
     if not isinstance(test, Estimate):
         return "not tested"
@@ -149,10 +155,10 @@ def _verdict(difference: AxisDifference, tests: int) -> str:
 
 
 def _direction(difference: AxisDifference, shares: _RunShares) -> b.Deviation:
-    """Return whether a share is closer to its reference in the second run.
+    """Return "under" if the share is closer to its reference in the second run, "over" if farther.
 
-    The direction is determined if the runs differ on the axis, the interval of the share's
-    difference excludes 0, and both shares are on the same side of the reference.
+    The result is "none" unless the runs differ on the axis, the interval of the share's difference
+    excludes 0, and both shares are on the same side of the reference.
     """
     change = difference.share.difference if difference.share else None
     estimates = [each for each in (shares.before, shares.after) if isinstance(each, Estimate)]
@@ -170,7 +176,7 @@ def _images(
 ) -> tuple[b.SortedImages, ...]:
     """Return the images of both runs, sorted by their label on an axis.
 
-    They have no color, because the comparison gives no verdict on a single run.
+    The groups of images have no color, because the comparison gives no verdict on a single run.
     """
     columns = []
     for (name, run), entry in zip(runs.items(), _sets_of(runs, difference), strict=False):
@@ -188,14 +194,14 @@ def _images(
 
 
 def image_set_of(run: AuditResult, place: tuple[str, str]) -> PictureSet | None:
-    """Return the image set of a run, or None if the run has no images of it.
+    """Return an image set of a run; None if the run has no images in this set.
 
     Parameters
     ----------
     run
-        A run.
+        A finished audit.
     place
-        The prompt and the name of the set.
+        The prompt and the name of the image set.
     """
     for image_set in run.findings.sets:
         if (image_set.prompt, image_set.name) == place and image_set.pictures:

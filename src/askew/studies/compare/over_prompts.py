@@ -1,7 +1,7 @@
 """Differences between two runs in the images of all prompts together, paired by prompt.
 
-A few images of each of many prompts are too little for a verdict on any prompt, but not for a verdict
-on all prompts.
+If each of many prompts has only a few images, askew cannot reach a verdict on a single prompt. It can
+still reach a verdict on all prompts together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labels:
-    """Labels of a set of a prompt on an axis, in both runs.
+    """Numbers of labels on an axis in an image set, in both runs.
 
-    `before` and `after` are images by value of the first and the second run. `unlabeled` is the
-    number of images of both runs without a label.
+    `before` and `after` are the numbers of images with each value in the first and in the second
+    run. `unlabeled` is the number of images without a label, added over both runs.
     """
 
     set: str
@@ -36,25 +36,25 @@ class _Labels:
 
     @property
     def kind(self) -> tuple[str, str, tuple[str, ...], str]:
-        """Labels of one kind can be counted together."""
+        """Set, axis, values and scale. Labels of the same kind can be counted together."""
         return self.set, self.axis.name, self.axis.values, self.axis.scale
 
     @property
     def measured(self) -> bool:
-        """True if both runs have a label."""
+        """True if each of the two runs has at least one labeled image."""
         return any(self.before) and any(self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class RunsOverPrompts:
-    """Two runs that share prompts. Differences are the second minus the first run.
+    """Two runs that share prompts. Their differences are the second run minus the first run.
 
     Attributes
     ----------
     names
         Names of the first and the second run.
     sets
-        Image sets of both runs.
+        Image sets of the first and of the second run.
     prompts
         Prompts that both runs share.
     scoring
@@ -67,10 +67,10 @@ class RunsOverPrompts:
     scoring: Scoring
 
     def differences(self, instrument: str) -> list[ScoreDifference]:
-        """Return the differences on each axis with labels of at least `FEWEST_PAIRS` prompts.
+        """Return the differences on each axis that has labels for at least `FEWEST_PAIRS` prompts.
 
-        Where prompts have different values on an axis of one name, the values of most prompts are
-        compared.
+        Prompts may have axes that share a name but have different values. askew then compares the
+        values that most prompts have.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class RunsOverPrompts:
         return entries
 
     def _labels(self, instrument: str) -> Iterator[_Labels]:
-        """Yield the labels of the sets of all prompts, without counterfactual sets."""
+        """Yield the labels of all prompts' image sets, except counterfactual sets."""
         for prompt in self.prompts:
             of_first_run, of_second_run = (sets[prompt.text] for sets in self.sets)
             second = {observed.name: observed for observed in of_second_run}
@@ -101,7 +101,7 @@ class RunsOverPrompts:
                         yield _labels_of(of_first, second[name], axis, instrument)
 
     def _entries(self, labels: Sequence[_Labels], instrument: str) -> Iterator[ScoreDifference]:
-        """Yield the differences of shares, and the distance between the runs."""
+        """Yield the differences between shares, and the distance between the runs."""
         axis = labels[0].axis
         set_name = labels[0].set
         measured = [of_prompt for of_prompt in labels if of_prompt.measured]
@@ -140,12 +140,12 @@ class RunsOverPrompts:
 
 
 def _prompts(labels: Sequence[_Labels]) -> int:
-    """Return the number of prompts with labels in both runs."""
+    """Return the number of prompts that have labels in both runs."""
     return sum(of_prompt.measured for of_prompt in labels)
 
 
 def _labels_of(first: ObservedSet, second: ObservedSet, axis: AxisPlan, instrument: str) -> _Labels:
-    """Return the labels of a set in both runs."""
+    """Count the labels on an axis in an image set of both runs."""
     before, after = (observed.counts(instrument, axis.axis()) for observed in (first, second))
     images = len(first.pictures) + len(second.pictures)
     return _Labels(

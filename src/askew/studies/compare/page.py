@@ -1,4 +1,4 @@
-"""Page of `askew compare`: shares in all runs, differences, and images side by side."""
+"""Page of `askew compare`, with the shares in all runs, their differences, and images side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,13 +40,13 @@ Place = tuple[str, str]
 """A prompt and the name of one of its image sets."""
 
 BARS = 16
-"""Number of bars at the head of the page. Further bars are folded."""
+"""Largest number of bars at the top of the page. Further bars are folded."""
 
 ROWS = 12
-"""Number of axes of a pair of runs at the head of the page. Further axes are folded."""
+"""Largest number of axes that the top of the page shows for a pair of runs. Others are folded."""
 
 IMAGES = 12
-"""Number of images of a run at the head of the page. Further images are folded."""
+"""Largest number of images that the top of the page shows for a run. Further images are folded."""
 
 
 def page(comparison: ComparisonFindings) -> b.Page:
@@ -103,7 +103,7 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison by pair of runs, prompt, image set and axis.
+    """A comparison, arranged by pair of runs, prompt, image set and axis.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class ComparisonView:
 
     @cached_property
     def places(self) -> dict[Place, list[str]]:
-        """Axes by prompt and image set, those with the largest differences first."""
+        """Axes by prompt and image set. Axes with the largest differences come first."""
         ranks = []
         for differences in self.by_pair.values():
             for rank, difference in enumerate(differences):
@@ -151,12 +151,12 @@ class ComparisonView:
 
     @property
     def of_prompts(self) -> list[Place]:
-        """Places of single prompts, which have images."""
+        """Image sets of single prompts. Only these have images that the page can show."""
         return [place for place in self.places if place[0] != ALL_PROMPTS]
 
     @cached_property
     def paired(self) -> bool:
-        """True if images of all runs have seeds in common."""
+        """True if all runs have images of the same prompt with the same seed."""
         seeds_of_runs = []
         for run in self.comparison.runs.values():
             seeds = [(of_set.text, seed) for of_set in run.findings.sets for seed in of_set.seeds]
@@ -168,21 +168,24 @@ class ComparisonView:
         return {name: run_scores(run.findings) for name, run in self.comparison.runs.items()}
 
     def run_score(self, run: str, entry: ScoreDifference) -> Estimate | None:
-        """Return the score of a run from which a difference is computed, if it is known."""
+        """Return a run's score from which a difference was computed; None if it is not known."""
         if entry.of_runs:
             return entry.of_runs[entry.runs.index(run)]
         return self._run_scores[run].get(score_key(entry))
 
     def letter(self, name: str) -> str:
-        """Return the letter of a run."""
+        """Return the letter that stands for a run on the page."""
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def minus(self, pair: RunPair) -> str:
-        """Return the difference of a pair in letters: "B − A"."""
+        """Return the name of a pair's difference in letters, such as "B − A"."""
         return f"{self.letter(pair[1])} − {self.letter(pair[0])}"
 
     def fact(self, name: str, run: AuditResult) -> str:
-        """Return the name of a run, its model and settings that the name lacks, and its folder."""
+        """Return a run's name and folder, with model and settings if the name does not contain them.
+
+        Only settings that differ between the runs are added.
+        """
         model = run.findings.model
         all_settings = [other.findings.model.settings for other in self.comparison.runs.values()]
         parts = [model.name]
@@ -193,7 +196,7 @@ class ComparisonView:
         return shorten(", ".join([name, *missing_parts, str(run.folder)]), 240)
 
     def gaps(self) -> list[skeleton.MissingNote]:
-        """Return notes on the missing images and labels of each run."""
+        """Return notes on the images and labels that are missing in each run."""
         prompts = self.prompts
         notes = []
         for name, run in self.comparison.runs.items():
@@ -204,12 +207,12 @@ class ComparisonView:
         return notes
 
     def requests(self) -> Iterator[b.Block]:
-        """Yield the values that the mitigations of runs request, and how many images follow."""
+        """Yield the values that each run's mitigation requests, and how many images show them."""
         for name, run in self.comparison.runs.items():
             yield from request_blocks(run.findings.following, self.letter(name))
 
     def shares(self) -> Iterator[b.Block]:
-        """Yield the shares in all runs: a group of bars for each axis of an image set."""
+        """Yield a chart of the shares in all runs, with a group of bars for each axis and image set."""
         groups: list[b.ValueGroup] = []
         for place, axes in self.places.items():
             for axis in axes:
@@ -220,9 +223,9 @@ class ComparisonView:
         return survey.folded(caption, groups, "Axis", most, "Shares with smaller differences")
 
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
-        """Yield the shares of each run on an axis of an image set, by its first instrument.
+        """Yield each run's shares on an axis of an image set, as labeled by its first instrument.
 
-        The comparison has its own family of tests, so groups show no verdict of a run.
+        The comparison has a separate family of tests, so the groups omit the verdicts of the runs.
         """
         group = capital(axis_label(axis))
         if len(self.places) > 1:
@@ -236,7 +239,7 @@ class ComparisonView:
                     break
 
     def differences(self) -> Iterator[b.Block]:
-        """Yield the largest differences by pair of runs. Smaller differences are folded."""
+        """Yield the largest differences of each pair of runs. Smaller differences are folded."""
         for pair, differences in self.by_pair.items():
             folded = b.Details("Smaller differences", self._charts(pair, differences[ROWS:]))
             blocks: list[b.Block] = [*self._charts(pair, differences[:ROWS]), folded]
@@ -250,7 +253,7 @@ class ComparisonView:
                 yield b.Section(f"{second} minus {first}", blocks)
 
     def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
-        """Yield the differences in bias, and the largest difference of a share on each axis."""
+        """Yield a chart of the differences in bias, and one of the largest share difference per axis."""
         biases = [difference.bias for difference in differences if difference.bias]
         shares = [difference.share for difference in differences if difference.share]
         if biases:
@@ -271,7 +274,7 @@ class ComparisonView:
         pair: RunPair,
         by_score: bool = False,
     ) -> b.IntervalChart:
-        """Return a chart of differences, labeled by axis or by score."""
+        """Return a chart of differences. Its rows are labeled with axes, or with scores."""
         of_shares = entries[0].score == "share"
         rows = [self._row(entry, pair, by_score) for entry in entries]
         tested = any(isinstance(row.score, Estimate) and row.score.q is not None for row in rows)
@@ -288,7 +291,7 @@ class ComparisonView:
     def _row(self, entry: ScoreDifference, pair: RunPair, by_score: bool) -> b.IntervalRow:
         """Return a row of a chart. It is bold only if the verdict on its axis is significant.
 
-        Only the test of the verdict shows its q.
+        The row shows q only if its difference is the test that decides the verdict.
         """
         place = _place_of(entry)
         difference = self._find(pair, place, entry.axis)
@@ -310,14 +313,14 @@ class ComparisonView:
         )
 
     def _find(self, pair: RunPair, place: Place, axis: str) -> AxisDifference | None:
-        """Return the difference of two runs on an axis of an image set."""
+        """Return how two runs differ on an axis of an image set; None if they were not compared."""
         for difference in self.by_pair[pair]:
             if difference.place == place and difference.axis == axis:
                 return difference
         return None
 
     def details(self) -> Iterator[b.Block]:
-        """Yield the images and axes of all image sets, folded if there are several."""
+        """Yield the images and axes of all image sets. Several image sets are folded."""
         sets = [
             image_set for run in self.comparison.runs.values() for image_set in run.findings.sets
         ]
@@ -333,14 +336,14 @@ class ComparisonView:
                 yield b.Details(_place_label(place), blocks)
 
     def pictures(self, place: Place, most: int) -> b.PictureGrid:
-        """Return an image set in all runs. Images that have the same seed are aligned.
+        """Return the images that all runs have in a set. Images that have the same seed are aligned.
 
         Parameters
         ----------
         place
-            The prompt and the image set.
+            The prompt and the name of the image set.
         most
-            Largest number of images of a run.
+            Largest number of images that are shown from each run.
         """
         rows = []
         seeds = []
@@ -354,7 +357,7 @@ class ComparisonView:
         return b.PictureGrid("", tuple(rows), aligned)
 
     def _axis(self, place: Place, axis: str) -> b.Details:
-        """Return the verdict on an axis of an image set, and the differences of all its scores."""
+        """Return the verdict on an axis of an image set, and the differences in all scores of it."""
         blocks: list[b.Block] = []
         differences = []
         for pair in self.pairs:
@@ -373,7 +376,7 @@ class ComparisonView:
         return b.Details(summary, blocks, anchor=_anchor(place, axis))
 
     def _axis_charts(self, pair: RunPair, place: Place, axis: str) -> Iterator[b.IntervalChart]:
-        """Yield the differences of the shares by instrument, and of the other scores."""
+        """Yield a chart of the share differences for each instrument, and one of the other scores."""
         entries = [
             entry
             for entry in self.comparison.entries
@@ -429,7 +432,7 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
     between = (
         SCORE_NAMES[RUN_DISTANCE],
         "The share of images that would have to change their value to make the shares of both runs "
-        "equal. On an ordinal axis, a change counts by the number of steps.",
+        "equal. On an ordinal axis, a change is weighted by its number of steps.",
     )
     terms = [difference, between]
     if paired:
@@ -439,43 +442,54 @@ def reading(paired: bool, has_concepts: bool, over_prompts: bool = False) -> b.S
             "the same seed in pairs, so random differences between seeds matter less.",
         )
         terms.insert(0, seed)
-    limit = "Less bias is not better in itself. Which shares are right depends on the use."
+    limit = (
+        "Less bias is not better in itself. "
+        "Which shares are right depends on what the images are used for."
+    )
     method = _method_of_pairs() if paired else _method_of_independent_sets()
     if over_prompts:
         method.append(TOGETHER)
     if has_concepts:
-        concepts = "As in TIBET (Chinchure et al., ECCV 2024). Synonyms are merged over both runs."
+        concepts = (
+            "Computed as in TIBET (Chinchure et al., ECCV 2024). "
+            "Synonyms are merged across both runs."
+        )
         method.append(("MAD and CAS", concepts))
-    deviation = "Deviation of the shares from the reference of the plan, by default equal shares."
+    deviation = (
+        "How far the shares deviate from the reference in the plan. "
+        "By default, the reference is equal shares."
+    )
     method.append((SCORE_NAMES["distance"], deviation))
     return skeleton.reading(terms, limits=(limit,), method=tuple(method), of="difference")
 
 
-INTERVALS = "The intervals of both scores are combined (MOVER; Newcombe's tenth method for shares). {errors}"
+INTERVALS = "askew combines the intervals of both scores (MOVER; for shares, Newcombe's tenth method). {errors}"
 P_VALUES = (
-    "Shares: {shares}, with Pearson's statistic of both runs and the mid-p. Other scores: {others}, and "
-    "p = (1 + draws at least as far from zero) ⁄ (1 + draws)."
+    "For shares, p comes from {shares}. It uses Pearson's statistic of both runs and is the mid-p. For "
+    "other scores, askew uses the same permutations, and p = (1 + draws at least as far from zero) ⁄ "
+    "(1 + draws)."
 )
 Q_VALUES = (
     "q",
     "The tests of all image sets and axes are corrected together (Benjamini-Hochberg). The q of a share "
-    "is also corrected for the values of its axis (Holm), and is never below the q of the axis.",
+    "is also corrected for the number of values of its axis (Holm), and is never below the q of the axis.",
 )
 
 TOGETHER = (
     "All prompts together",
-    "The mean of the shares of all prompts, weighted by their numbers of images, for six or more "
-    "prompts. The permutation test swaps all images of a prompt between the runs together, with the "
-    "images that have the same seed. So differences in opposite directions cancel.",
+    "If the runs share six or more prompts, askew averages the shares over all prompts, weighted by the "
+    "number of images of each prompt. The permutation test swaps all images of a prompt between the "
+    "runs together, so differences in opposite directions cancel.",
 )
 
 
 def _method_of_pairs() -> list[skeleton.Named]:
-    errors = "They account for the correlation of the errors over pairs of images."
+    errors = (
+        "The combined interval accounts for the correlation between the errors in pairs of images."
+    )
     p = P_VALUES.format(
-        shares="a permutation test, which swaps the two images of random pairs (for two values: McNemar's "
-        "test)",
-        others="the same permutations",
+        shares="a permutation test that swaps the two images of random pairs (McNemar's test if the axis "
+        "has two values)",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]
 
@@ -483,8 +497,7 @@ def _method_of_pairs() -> list[skeleton.Named]:
 def _method_of_independent_sets() -> list[skeleton.Named]:
     errors = "The sets are independent samples."
     p = P_VALUES.format(
-        shares="a permutation test, which assigns the images to the runs at random (for two values: "
-        "Fisher's test)",
-        others="the same permutations",
+        shares="a permutation test that assigns the images to the runs at random (Fisher's test if the "
+        "axis has two values)",
     )
     return [("Intervals", INTERVALS.format(errors=errors)), ("p", p), Q_VALUES]

@@ -1,4 +1,4 @@
-"""Finished audits as a comparison uses them: their names, and their images with stored answers."""
+"""Load finished runs for a comparison: their names, and their images with stored answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -32,14 +32,14 @@ ComparedResult = AuditResult | TaskRun
 NOT_STORED = Missing("error", "the store holds no answer")
 
 COMPARED_BY = {"mine": "askew rank --mined", "interact": "askew graphs"}
-"""Commands that compare finished runs of other methods."""
+"""Commands that compare finished runs of methods that `askew compare` does not accept."""
 
 COMPARABLE = ("audit", "classify", "edit")
 """Methods whose runs `askew compare` compares."""
 
 
 def compared_method(folders: Sequence[Path]) -> str:
-    """Return the method of the runs in some folders.
+    """Return the method that all runs in the folders share.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def compared_method(folders: Sequence[Path]) -> str:
     Raises
     ------
     UsageError
-        If a run is of a method that is not compared, or if the methods differ.
+        If `askew compare` does not compare runs of a method, or if the methods differ.
     """
     methods = [method_of(folder).name for folder in folders]
     for folder, method in zip(folders, methods, strict=True):
@@ -77,12 +77,12 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     folder
         The run folder.
     store
-        Its store. By default the store beside the run.
+        Store of the run. By default the store beside the run.
 
     Raises
     ------
     UsageError
-        If the folder holds no audit, or the audit is not finished.
+        If the folder contains no audit, or the audit is not finished.
     """
     compared_method([folder])
     return METHOD.load(folder, store)
@@ -96,13 +96,14 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
     runs
         Folder and findings of each run.
     given
-        Names from the command line. By default a run is named after its model, with the settings
-        that differ. If these names are equal, it is named after its folder.
+        Names from the command line. By default a run is named after its model. Settings that differ
+        are added if models are equal. If these names are still equal, runs are named after their
+        folders.
 
     Raises
     ------
     UsageError
-        If a name is empty or missing, or if two names are equal.
+        If a given name is empty or missing, or if two given names are equal.
     """
     if given is not None:
         return _checked_names(names(given), len(runs))
@@ -115,7 +116,7 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
 
 
 def _checked_names(given: list[str], count: int) -> list[str]:
-    """Return the given names. Raise UsageError if they are not different names of all runs."""
+    """Return the given names. Raise UsageError unless there is a different name for each run."""
     if len(given) != count or len(set(given)) != count:
         listed = ", ".join(given) if given else "none"
         raise UsageError(f"{count} runs need {count} different names. --names gives: {listed}")
@@ -123,7 +124,7 @@ def _checked_names(given: list[str], count: int) -> list[str]:
 
 
 def _names_with_settings(heads: Sequence[Head]) -> list[str]:
-    """Return the names of models with the settings that differ between the runs."""
+    """Return a name for each run: its model, with the settings that differ between the runs."""
     settings = [head.model.settings if is_generated(head) else {} for head in heads]
     texts = []
     for head, of_run in zip(heads, settings, strict=True):
@@ -163,19 +164,19 @@ def is_generated(head: Head) -> bool:
 
 
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
-    """Return the image sets of a run by prompt, with the answers in its store.
+    """Return the image sets of a run by prompt, with the answers from its store.
 
     Parameters
     ----------
     run
         A finished audit.
     prompts
-        The compared prompts. Counterfactual sets of axes that are not in them are left out.
+        The compared prompts with their axes. Counterfactual sets of any other axes are left out.
 
     Raises
     ------
     UsageError
-        If the store does not contain the answers that the run was scored by.
+        If the store does not contain the answers from which the run's scores were computed.
     """
     planned = {prompt.text: prompt for prompt in run.plan.prompts}
     with Store(run.store, create=False) as store:
@@ -189,14 +190,16 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
 
 
 def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) -> PictureVectors:
-    """Return the vectors of the images of a run by id; empty without an embedder.
+    """Return the embedding vector of each image of a run, by image id.
+
+    The result is empty if the run used no embedder.
 
     Parameters
     ----------
     run
         A finished audit.
     sets
-        Its image sets by prompt.
+        Image sets of the run by prompt.
     """
     fingerprints = list((run.findings.instruments.embedder or {}).values())
     if not fingerprints:
@@ -209,7 +212,7 @@ def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) 
 
 
 def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[ObservedSet]) -> None:
-    """Raise UsageError if the answers in the store are not those in the findings."""
+    """Raise UsageError if the answers in the store do not give the counts in the findings."""
     axes = {axis.name: axis.axis() for axis in prompt.axes}
     by_name = {observed.name: observed for observed in sets}
     for entry in run.findings.shares:
@@ -218,15 +221,16 @@ def _check_answers(run: AuditResult, prompt: PromptPlan, sets: Sequence[Observed
         stored = by_name[entry.set].counts(entry.instrument, axes[entry.axis])
         if stored != list(entry.counts.values()):
             raise UsageError(
-                f"the store {run.store} does not hold the answers that {run.folder} was scored "
-                "by. Name the store of the runs with --store, or repeat the command of the run"
+                f"the store {run.store} does not contain the answers from which the scores of "
+                f"{run.folder} were computed. Name the store of the runs with --store, or repeat "
+                "the command of the run"
             )
 
 
 def _sets_of_prompt(
     run: AuditResult, prompt: PromptPlan, planned: PromptPlan, store: Store
 ) -> list[ObservedSet]:
-    """Return the sets of a prompt, but no counterfactuals of axes that are not compared."""
+    """Return the image sets of a prompt, without counterfactual sets of axes that are not compared."""
     sets: list[tuple[Prompt, list[Picture | Missing]]] = []
     ids: dict[str, None] = {}
     for image_set in run.findings.sets:
@@ -245,7 +249,10 @@ def _sets_of_prompt(
 
 
 def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
-    """Return the images of a set. Findings list the reasons per set, so the main one counts."""
+    """Return the images of a set. Each missing image gets the most frequent reason.
+
+    The findings count the reasons for a set, and do not state the reason for each missing image.
+    """
     counts = image_set.missing
     reason = max(counts, key=lambda name: (counts[name], name), default="error")
     pictures: list[Picture | Missing] = []
@@ -260,7 +267,7 @@ def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
 def _stored_answers(
     store: Store, fingerprint: str, ids: Sequence[str], axes: Sequence[Axis], with_caption: bool
 ) -> AnswersByPicture:
-    """Return the answers of an instrument by image id, in the order of the axes' questions."""
+    """Return an instrument's answers by image id, in the order of the axes' questions."""
     questions = [question for axis in axes for question in axis.questions]
     if with_caption:
         questions.append(CAPTION)

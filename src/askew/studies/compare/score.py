@@ -1,7 +1,7 @@
-"""Differences of all scores between all pairs of runs.
+"""Compute the differences in all scores between all pairs of runs.
 
-Image k of a prompt has the same seed in all runs, so images are compared in pairs. Images of a
-collection have no seeds: their sets are compared as independent samples.
+Image k of a prompt has the same seed in all runs, so askew compares images in pairs. Images from a
+collection have no seeds, so askew compares their sets as independent samples.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
 SetPair = tuple[ObservedSet, ObservedSet]
-"""A set of the second run, and the same set of the first run."""
+"""An image set of the second run, and the same image set of the first run."""
 
 ConceptPair = tuple[Concepts, Concepts]
 """Concepts of the two sets of a `SetPair`."""
@@ -62,15 +62,15 @@ class ComparedRun:
     name
         Name of the run.
     identity
-        Digest of its content. It fixes the order of computation, so that the order of the runs
-        affects only the signs of differences.
+        Digest of the run's content. The digests determine which run of a pair is processed first,
+        so the order in which runs are given affects only the signs of differences.
     sets
         Image sets by prompt.
     vectors
-        Unit vectors of the images by id, of the embedder named `embedder`. Empty without an
+        Unit vectors of the images by image id, from the embedder named `embedder`. Empty without an
         embedder.
     scores
-        Scores of the run, as its results show them. See `difference_of_scores`.
+        Scores of the run as its results list them. See `difference_of_scores`.
     """
 
     name: str
@@ -88,16 +88,16 @@ def score(
     scoring: Scoring,
     separate_concepts: bool = False,
 ) -> tuple[ScoreDifference, ...]:
-    """Compute the differences of all scores between all pairs of runs.
+    """Compute the differences in all scores between all pairs of runs.
 
     Parameters
     ----------
     runs
-        Runs in the order of comparison. The earlier run of a pair is subtracted.
+        The compared runs. In each pair, the scores of the earlier run are subtracted.
     prompts
         Prompts that all runs share, with axes that all runs measure in the same way.
     instruments
-        Names of the instruments. The first one that describes images gives the concepts.
+        Names of the instruments. Concepts come from the first instrument that captions images.
     scoring
         Settings of the scores.
     separate_concepts
@@ -106,7 +106,7 @@ def score(
     Returns
     -------
     tuple of ScoreDifference
-        Differences with q-values, see `with_q_values`.
+        Differences with q-values. See `with_q_values`.
     """
     captioner = captioner_of(instruments)
     entries: list[ScoreDifference] = []
@@ -133,22 +133,24 @@ def score(
 def difference_of_scores(
     entry: ScoreDifference, scores: Mapping[str, Mapping[ScoreKey, Estimate]]
 ) -> ScoreDifference:
-    """Return a difference whose value is that of the scores of both runs.
+    """Return a difference whose value is exactly the second run's score minus the first run's score.
 
-    Bias correction draws samples, so the same images have slightly different scores in two
-    computations. A page shows the scores of both runs beside their difference.
+    Bias correction draws random samples, so computing a score twice from the same images gives
+    slightly different values. A page shows the scores of both runs next to their difference, so the
+    three numbers must agree.
 
     Parameters
     ----------
     entry
-        A difference of two runs.
+        A difference between two runs.
     scores
-        Scores of each run by its name.
+        Scores of each run, by name of the run.
 
     Returns
     -------
     ScoreDifference
-        The entry unchanged, if a score is missing or describes other images.
+        The entry with the new value. It is unchanged if a score is missing or describes other
+        images.
     """
     difference = entry.difference
     first, second = (scores.get(name, {}).get(score_key(entry)) for name in entry.runs)
@@ -166,17 +168,18 @@ def difference_of_scores(
 
 
 def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, ...]:
-    """Return the differences with q-values, corrected by family and instrument.
+    """Return the differences with q-values, which are corrected within families of tests.
 
-    One test decides whether two runs differ on an axis of a set, and these tests are one family of
-    Benjamini-Hochberg. It is the exchange test of the distance between the runs. Where an axis has
-    no shares, it is the test of MAD. The tests of all prompts together belong to this family. Tests
-    of images that cannot have a p below the significance level are left out of the family and have
-    a q of 1: they would hide the others.
+    A single test decides whether two runs differ on an axis of an image set: the permutation test of
+    the distance between the runs, or the test of MAD if the axis has no shares. For each
+    instrument, these tests form one family, which is corrected by the method of
+    Benjamini and Hochberg. The family includes the tests of all prompts together. It excludes tests
+    that cannot have a p below the significance level, because they would make the correction too
+    strict for the other tests. Excluded tests have a q of 1.
 
-    The q of a share is never below that of its axis. It is corrected by Holm over the values. Each
-    other score describes the same images and is a separate family. Counterfactual sets are a
-    separate family, too, since they show what the prompts state.
+    The q of a share is also corrected for the number of values (Holm), and is never below the q of
+    its axis. Each other score describes the same images and is a separate family. Counterfactual
+    sets form separate families, too, because they show what their prompts state.
     """
     q_values: dict[int, float] = {}
     for p_values in _families(entries).values():
@@ -198,7 +201,7 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
 
 
 def _families(entries: Sequence[ScoreDifference]) -> dict[Hashable, dict[int, float]]:
-    """Return the families of tests: p-values by the places of the entries."""
+    """Return the families of tests, each with its p-values by position of the entry."""
     with_shares = {_axis_of(entry) for entry in entries if entry.score == "share"}
     families: dict[Hashable, dict[int, float]] = {}
     for place, entry in enumerate(entries):
@@ -222,18 +225,18 @@ def _axis_of(entry: ScoreDifference) -> Hashable:
 def _q_values_of_set(
     entries: Mapping[int, ScoreDifference], q_values: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return the q-values of the shares of a set, and of their test, by place.
+    """Return q-values, by position, for the shares on an axis of a set and for the axis's test.
 
-    Of two values, both shares have the test of the axis. Of more values, a share needs a small p by
-    Holm, too, scaled like the test of the axis, because selected axes are tested at a reduced level
-    (Benjamini and Bogomolov 2014).
+    If the axis has two values, both shares have the q of the axis. With more values, the p of a
+    share is corrected by Holm and then scaled by the ratio of q to p of the axis. The scaling is
+    needed because selected axes are tested at a reduced level (Benjamini and Bogomolov 2014).
 
     Parameters
     ----------
     entries
-        Entries of an axis of a set, by one instrument.
+        Differences on an axis of an image set with labels from one instrument, by position.
     q_values
-        q-values of the tests that belong to a family.
+        q-values of all tests that belong to a family, by position.
     """
     p_values = _p_values(entries, RUN_DISTANCE)
     if not p_values:
@@ -249,7 +252,7 @@ def _q_values_of_set(
 
 
 def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[int, float]:
-    """Return the p-values of a score by place."""
+    """Return the p-values of a score by position of the entry."""
     estimates = {
         place: entry.difference
         for place, entry in entries.items()
@@ -260,7 +263,7 @@ def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[i
 
 @dataclass(frozen=True, slots=True)
 class _PromptPair:
-    """The image sets of a prompt that two runs share. Differences are second minus first run."""
+    """Image sets of a prompt that two runs share. Differences are second run minus first run."""
 
     names: tuple[str, str]
     prompt: PromptPlan
@@ -292,7 +295,7 @@ class _PromptPair:
     def differences(
         self, captioner: str | None, instruments: Sequence[str], separate_concepts: bool
     ) -> list[ScoreDifference]:
-        """Return the differences of all scores of the prompt."""
+        """Return the differences in all scores of the prompt."""
         differences: list[ScoreDifference] = []
         if captioner is not None:
             differences += self.concept_scores(captioner, separate_concepts)
@@ -303,7 +306,7 @@ class _PromptPair:
         return differences
 
     def concept_scores(self, instrument: str, separate_concepts: bool) -> list[ScoreDifference]:
-        """Return the differences of MAD and CAS on each axis with counterfactuals in both runs."""
+        """Return the differences in MAD and CAS on each axis with counterfactuals in both runs."""
         axes = {axis.axis(): self._counterfactual_values(axis.name) for axis in self.prompt.axes}
         if INITIAL not in self.sets or not any(axes.values()):
             return []
@@ -322,7 +325,7 @@ class _PromptPair:
         return [str(prompt.value) for prompt in prompts if prompt.axis == axis]
 
     def vector_scores(self) -> list[ScoreDifference]:
-        """Return the differences of CAS^CLIP and its MAD on each axis with counterfactuals."""
+        """Return the differences in CAS^CLIP and its MAD on each axis with counterfactuals."""
         entries: list[ScoreDifference] = []
         for axis in self.prompt.axes:
             values = self._counterfactual_values(axis.name)
@@ -335,7 +338,10 @@ class _PromptPair:
         return entries
 
     def _by_vectors(self, axis: Axis, names: Sequence[str]) -> AssociationDifferences | Missing:
-        """Return the differences of an axis, whose baseline set comes first in `names`."""
+        """Return the differences in an axis's scores by vectors.
+
+        `names` lists the baseline set, then the counterfactual sets of the axis.
+        """
         vectors = self.vectors
         sets = [self.sets[name] for name in names]
         if not all(_rows_of(observed, vectors).size for pair in sets for observed in pair):
@@ -357,9 +363,9 @@ class _PromptPair:
     def _association_entries(
         self, axis: Axis, values: Sequence[str], concepts: Sequence[Concepts], scoring: Scoring
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences of MAD and CAS on an axis, then of MAD's alternatives.
+        """Yield the differences in MAD and CAS on an axis, then in the alternatives to MAD.
 
-        `concepts` are those of all sets of the second run, then of the first run.
+        `concepts` lists the concepts of all sets of the second run, then of the first run.
         """
         count = len(self.sets)
         pairs = zip(concepts[:count], concepts[count:], strict=True)
@@ -372,9 +378,9 @@ class _PromptPair:
     def _associations(
         self, axis: Axis, concepts: Mapping[str, ConceptPair], scoring: Scoring
     ) -> AssociationDifferences | Missing:
-        """Return the differences of an axis.
+        """Return the differences in an axis's scores by concepts.
 
-        `concepts` are those of the baseline set, then of each counterfactual set.
+        `concepts` lists the concepts of the baseline set, then of each counterfactual set.
         """
         missing = [first.missing + second.missing for first, second in concepts.values()]
         rng = scoring.rng(self.prompt.text, axis.name, "comparison by concepts")
@@ -393,9 +399,9 @@ class _PromptPair:
         return _paired(self.sets[set_name], rows, [each.complete for each in concepts])
 
     def shares(self, instrument: str) -> Iterator[ScoreDifference]:
-        """Yield the differences of shares and deviations, and the distance between the runs.
+        """Yield the differences in shares and deviations, and the distance between the runs.
 
-        A counterfactual set is compared only on its axis.
+        A counterfactual set is compared only on the axis whose value its prompt states.
         """
         for (name, sets), axis in product(self.sets.items(), self.prompt.closed):
             set_axis = sets[0].prompt.axis
@@ -418,7 +424,7 @@ class _PromptPair:
     def _share_entries(
         self, set_name: str, axis: AxisPlan, instrument: str, paired: PairedSets, missing: int
     ) -> Iterator[ScoreDifference]:
-        """Yield the differences of shares and deviations, and the distance between the runs."""
+        """Yield the differences on an axis of an image set that is labeled in both runs."""
         scoring = self.scoring
         names = (self.prompt.text, set_name, axis.name, instrument)
         for place, value in enumerate(axis.values):
@@ -480,7 +486,7 @@ def _named(
     values
         Values of the counterfactual sets.
     clip
-        True for scores by vectors. Their alternatives to MAD are left out, as in an audit.
+        True for scores by vectors. As in an audit, they have no alternatives to MAD.
     """
     suffix = "_clip" if clip else ""
     alternatives: dict[str, E]
@@ -501,7 +507,7 @@ def _named(
 
 
 def _rows_of(observed: ObservedSet, vectors: PictureVectors) -> NDArray[np.float64]:
-    """Return the unit vectors (images, dimensions) of the images of a set that have a vector."""
+    """Return the unit vectors of a set's images, (images, dimensions). Skip images without vectors."""
     rows = [
         vectors[picture.id]
         for picture in observed.pictures
@@ -511,7 +517,7 @@ def _rows_of(observed: ObservedSet, vectors: PictureVectors) -> NDArray[np.float
 
 
 def _paired_vectors(sets: SetPair, vectors: PictureVectors) -> PairedSets:
-    """Pair the vectors of the images of two sets by their seeds."""
+    """Pair the vectors of two image sets by the seeds of the images."""
     has_vector = []
     for observed in sets:
         present = [
@@ -526,7 +532,7 @@ def _is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
 
 
 def _indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
-    """Return rows (labeled images, values) that are 1 in the column of the label."""
+    """Return an array (labeled images, values) with a 1 in the column of each image's label."""
     places = [axis.values.index(label) for label in labels if not isinstance(label, Missing)]
     return np.eye(len(axis.values))[places]
 
@@ -534,7 +540,7 @@ def _indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]
 def _paired(
     sets: SetPair, rows: Sequence[NDArray[Any]], is_present: Sequence[NDArray[np.bool_]]
 ) -> PairedSets:
-    """Pair the rows of the present images of two sets by their seeds."""
+    """Pair the rows of two image sets by seed. `rows` contains only images marked as present."""
     seeds = []
     for observed, mask in zip(sets, is_present, strict=True):
         pictures = [

@@ -1,4 +1,4 @@
-"""Sentences about the differences of two runs: they claim no more than the tests allow."""
+"""Sentences about the differences between two runs, which claim no more than the tests allow."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,7 +28,7 @@ from askew.studies.compare.findings import (
 from askew.types import Estimate, Missing
 
 RunScore = Callable[[str, ScoreDifference], Estimate | None]
-"""Function of a run's name and a difference that returns the score of this run."""
+"""Function that takes the name of a run and a difference, and returns the score of this run."""
 
 SCORE_NAMES = {
     "mad": "MAD",
@@ -45,21 +45,21 @@ SCORE_NAMES = {
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
-    """Return in one text where two runs differ, see `pair_sentences`."""
+    """Return where two runs differ as a single text. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(pair, differences, run_score)))
 
 
 def pair_sentences(
     pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore
 ) -> tuple[str, str]:
-    """Return where two runs differ, and the evidence for the largest difference.
+    """Return a sentence about where two runs differ, and one about the largest difference.
 
     Parameters
     ----------
     pair
-        Names of the runs.
+        Names of the first and the second run.
     differences
-        Their differences, see `axis_differences`.
+        Differences between the two runs, in the order of `axis_differences`.
     run_score
         Function that returns the scores of the runs.
     """
@@ -81,7 +81,7 @@ def pair_sentences(
 
 
 def _subject(differing: Sequence[AxisDifference]) -> str:
-    """Return "The difference", or "The largest of these differences", as the subject of a sentence."""
+    """Return the subject of a sentence, such as "The largest of these differences"."""
     if differing[0].prompts is None:
         return "The largest of these differences" if len(differing) > 1 else "The difference"
     several = sum(difference.prompts is not None for difference in differing) > 1
@@ -94,7 +94,7 @@ def _of(difference: AxisDifference) -> str:
 
 
 def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: str) -> str:
-    """Return that two runs differ, and in which direction if that is determined."""
+    """Return a sentence that two runs differ, and in which direction if it is determined."""
     directions = [_direction(difference) for difference in differing]
     if directions[0] and len(set(directions)) == 1:
         claim = format_phrase("bias_difference", a=first, b=second, more=directions[0])
@@ -110,7 +110,7 @@ def _claim(first: str, second: str, differing: Sequence[AxisDifference], where: 
 
 
 def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference]) -> str:
-    """Return on how many of the compared axes two runs differ."""
+    """Return a phrase that says on how many of the compared axes two runs differ."""
     if len(known) == 1:
         return f"on {perceived(known[0].axis)}"
     known_together, known_single = _by_prompts(known)
@@ -129,13 +129,13 @@ def _where(known: Sequence[AxisDifference], differing: Sequence[AxisDifference])
 def _by_prompts(
     differences: Sequence[AxisDifference],
 ) -> tuple[list[AxisDifference], list[AxisDifference]]:
-    """Return the differences in all prompts together, and the differences in single prompts."""
+    """Split differences into those in all prompts together and those in single prompts."""
     together = [difference for difference in differences if difference.prompts is not None]
     return together, [difference for difference in differences if difference.prompts is None]
 
 
 def _where_single(known: Sequence[AxisDifference], differing: int) -> str:
-    """Return on how many axes of single prompts two runs differ."""
+    """Return a phrase that says on how many axes of single prompts two runs differ."""
     counts = f"{differing} of {len(known)}"
     if len({difference.place for difference in known}) == 1:
         return f"on {counts} axes"
@@ -153,12 +153,12 @@ def _images(difference: AxisDifference) -> str:
 
 
 def axis_sentence(difference: AxisDifference, a: str, b: str, run_score: RunScore) -> str:
-    """Return how two runs differ on an axis of an image set.
+    """Return a text about how two runs differ on an axis of an image set.
 
     Parameters
     ----------
     difference
-        Their difference.
+        Summary of how the two runs differ on the axis.
     a, b
         Names of the first and the second run.
     run_score
@@ -197,7 +197,7 @@ def compared_scores(differences: Sequence[AxisDifference]) -> str:
 
 
 def _shares_with_instrument(differences: Sequence[AxisDifference]) -> str:
-    """Return "shares", with their instrument if further instruments label the images."""
+    """Return "shares", with the name of the instrument if several instruments label the images."""
     ambiguous = [each.share for each in differences if each.share and each.has_other_labels]
     instruments = {entry.instrument for entry in ambiguous}
     if len(instruments) != 1:
@@ -206,7 +206,7 @@ def _shares_with_instrument(differences: Sequence[AxisDifference]) -> str:
 
 
 def _direction(difference: AxisDifference) -> str:
-    """Return "less" or "more" if the second run is significantly less or more biased, or ""."""
+    """Return "less" or "more" if the second run is significantly less or more biased, else ""."""
     bias = difference.bias.difference if difference.bias else None
     if not isinstance(bias, Estimate) or not is_significant(bias):
         return ""
@@ -217,16 +217,16 @@ def _direction(difference: AxisDifference) -> str:
 
 
 def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool = True) -> str:
-    """Return the test of an axis, the difference in bias, and the share that differs most.
+    """Describe the test of an axis, the difference in bias, and the share that differs most.
 
     Parameters
     ----------
     difference
-        Differences on the axis.
+        Summary of how two runs differ on the axis.
     run_score
         Function that returns the scores of the runs.
     with_bias
-        If False, the difference in bias is left out where a share is known.
+        If False, the difference in bias is left out, unless no share is known.
     """
     test = _test(difference.test)
     share = _share(difference.share, run_score)
@@ -237,7 +237,7 @@ def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool =
 
 
 def _test(entry: ScoreDifference | None) -> str:
-    """Return the score that was tested, with its q; "" if missing."""
+    """Describe the difference that was tested, with its q; "" if it is missing."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     if entry.score != RUN_DISTANCE:
@@ -250,7 +250,7 @@ def _test(entry: ScoreDifference | None) -> str:
 
 
 def _bias(entry: ScoreDifference | None, *, with_q: bool) -> str:
-    """Return the difference of MAD or of deviations, with its interval; "" if missing."""
+    """Describe the difference in MAD or in the deviation, with its interval; "" if it is missing."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     difference = entry.difference
@@ -261,7 +261,7 @@ def _bias(entry: ScoreDifference | None, *, with_q: bool) -> str:
 
 
 def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
-    """Return the difference of a share with its interval, and the shares of both runs."""
+    """Describe the difference in a share, with its interval and the shares of both runs."""
     if entry is None or isinstance(entry.difference, Missing):
         return ""
     before, after = (_share_and_count(run_score(run, entry)) for run in entry.runs)
@@ -271,7 +271,11 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 
 
 def _share_and_count(share: Estimate | None) -> str:
-    """Return a share with its count, or with the number of images where prompts are weighted."""
+    """Return a share with its count, such as "40 %, 12 of 30".
+
+    If prompts are weighted, the share is no fraction of the images. The text then gives only the
+    number of images.
+    """
     if share is None or not share.n:
         return "–"
     count = round(share.value * share.n)
