@@ -47,7 +47,7 @@ def test_a_round_trip_gives_the_same_answers_and_results(
     empty = tmp_path / "empty"
     file = target / "tasks.json" if target.is_dir() else target
     assert run(["study", "import", str(empty), str(file), "--format", name]) == 0
-    assert "of 4 raters" in capsys.readouterr().out
+    assert "from 4 raters" in capsys.readouterr().out
     again = StudyFolder.opened(empty)
     assert again.answers() == study.answers()
     assert study_results(again).findings == study_results(study).findings
@@ -86,8 +86,8 @@ def test_results_of_mturk_are_imported_without_names_of_workers(
     ("text", "message"),
     [
         ("who,item,answer\na,i00001,male\n", "Name the column with --rater-column"),
-        ("rater,item,answer\na,i99999,male\n", "which is no item"),
-        ("rater,item,answer\na,ITEM,other\n", "is not an option. Options: male, female"),
+        ("rater,item,answer\na,i99999,male\n", "which is not an item of the study"),
+        ("rater,item,answer\na,ITEM,other\n", "is not an option. The options are: male, female"),
     ],
 )
 def test_faulty_tables_are_refused(

@@ -115,10 +115,10 @@ def test_mined_prompts_are_compared_with_random_prompts(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "no kind of study is given"),
+        ([], "the kind of study is missing"),
         (["rate", "--like", "tibet-1"], "--like tibet-1 is a study of the kind axes, not rate"),
-        (["axes", "--images", "3"], "--images is an option of label studies"),
-        (["label", "--items", "3"], "A label study takes --images"),
+        (["axes", "--images", "3"], "--images applies only to label studies"),
+        (["label", "--items", "3"], "does not apply to a label study. Use --images"),
         (["axes", "--items", "3", "--precision", "0.1"], "Leave out --items"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Agreement of the raters of a study."""
+"""Agreement between the raters of a study."""
 
 from functools import partial
 
@@ -24,22 +24,22 @@ def coded_agreement(
     group: str = ALL,
     scale: Scale = "nominal",
 ) -> GroupAgreement:
-    """Return the agreement on answers: Cohen's kappa of two raters, Krippendorff's alpha of more.
+    """Return the agreement between raters: Cohen's kappa for two, Krippendorff's alpha for more.
 
     Parameters
     ----------
     study
-        The answers.
+        The study with its answers.
     codes : array, (raters, things)
-        Index of the value, or -1 without one.
+        Index of the value that a rater chose for a thing; -1 if the rater chose none.
     values
         Number of values.
     name
-        Name of what raters judge.
+        Name of what the raters judge, such as an axis.
     group
-        Group of the things.
+        Name of the group to which the things belong.
     scale
-        Scale of the values.
+        Whether the values are nominal or ordinal.
     """
     is_pair = len(study.raters) == 2
     compute = partial(kappa_estimate if is_pair else alpha_estimate, scale=scale)

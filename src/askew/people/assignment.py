@@ -1,4 +1,4 @@
-"""Which rater judges which item in which order, and where attention checks and repeats are."""
+"""Assignment of items to raters, in an order with attention checks and repeated items."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,26 +13,27 @@ from askew.people.records import PREFER_NOT, Item, RaterRecord
 from askew.store.keys import derived_seed
 
 ITEMS_PER_CHECK = 12
-"""Number of items of a rater per attention check."""
+"""A rater gets an attention check for every this many items."""
 
 ITEMS_PER_REPEAT = 20
-"""Number of items of a rater per repeated item."""
+"""A rater gets a repeated item for every this many items."""
 
-CHECK_QUESTION = "This question checks that the questions are read. Please choose “{}”."
+CHECK_QUESTION = "This question checks that you read the questions. Please choose “{}”."
 COPIES = 4
-"""Number of checks with the same answer."""
+"""Number of attention checks that have the same expected answer."""
 
 AGAIN = "-again"
-"""Ending of the id of a repeated item."""
+"""Suffix that marks the id of a repeated item."""
 
 TOKEN_BYTES = 16
 
 
 def displayed_options(item: Item, number: int) -> tuple[str, ...]:
-    """Return the options of an item in the order that a rater sees, without special answers.
+    """Return the options of an item in the order in which a rater sees them.
 
-    Ordinal options are reversed for each second rater, nominal options rotated by the rater's
-    number, so that each option is first equally often. A rater always sees the same order.
+    Special answers such as ":cannot_tell" are not part of the options. Every second rater sees
+    ordinal options in reverse order. Nominal options are rotated by the rater's number, so that
+    each option is first equally often. A rater always sees the same order.
 
     Parameters
     ----------
@@ -51,19 +52,19 @@ def displayed_options(item: Item, number: int) -> tuple[str, ...]:
 
 
 def is_mirrored(item: Item, number: int, seed: int) -> bool:
-    """Check whether a rater sees the two groups of an item in exchanged order."""
+    """Check whether a rater sees the second group of an item's images before the first."""
     return len(item.groups) == 2 and derived_seed(seed, item.id, str(number), "sides") % 2 == 1
 
 
 def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
-    """Return attention checks with the options of an item: one per answer that can be expected.
+    """Return attention checks that have the options of an item and expect each answer in turn.
 
     Parameters
     ----------
     item
         An item of the study.
     texts
-        Texts of special answers.
+        Text that raters read for each special answer.
     """
     expected = [*item.options, *(answer for answer in item.special if answer != PREFER_NOT)]
     checks: list[Item] = []
@@ -90,29 +91,31 @@ def _text(answer: str, item: Item, texts: Mapping[str, str]) -> str:
 
 
 def repeated(item: Item) -> Item:
-    """Return an item that asks another item a second time."""
+    """Return an item that asks the question of another item a second time."""
     return replace(item, id=f"{item.id}{AGAIN}", role="repeat", repeats=item.id)
 
 
 def assign(
     items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
 ) -> list[RaterRecord]:
-    """Assign items to raters, with attention checks and repeats, in an order per rater.
+    """Assign items, attention checks and repeated items to raters, in a random order per rater.
 
-    Each item gets `per_item` different raters. All raters get equally many items, up to one.
+    Each item gets `per_item` different raters. The numbers of items of two raters differ by at
+    most one.
 
     Parameters
     ----------
     items
-        Items of the study, without checks and repeats.
+        Items of the study, without attention checks and repeated items.
     checks
-        Attention checks. A rater gets those whose answer is not the rater's first option.
+        Attention checks. A rater gets only checks whose expected answer is not the first option
+        that this rater sees.
     raters
         Number of raters.
     per_item
-        Number of raters of each item.
+        Number of raters who judge each item.
     seed
-        Seed of the assignment.
+        Seed for the random assignment.
     """
     rng = np.random.default_rng(derived_seed(seed, "assignment"))
     of_raters: list[list[str]] = [[] for _ in range(raters)]
@@ -136,17 +139,17 @@ def assign(
 
 
 def _passable(checks: Sequence[Item], number: int) -> list[str]:
-    """Return the checks that a rater who always chooses the first option fails."""
+    """Return the ids of the checks that this rater fails by always choosing the first option."""
     return [check.id for check in checks if displayed_options(check, number)[0] != check.expected]
 
 
 def _order(
     items: Sequence[str], axes: Mapping[str, str], checks: Sequence[str], number: int, seed: int
 ) -> tuple[str, ...]:
-    """Return the items of a rater in a random order, with checks and repeats between them.
+    """Return a rater's items in random order, with attention checks and repeats between them.
 
-    Items of an axis follow each other, so that a key keeps its meaning. The order of the axes is
-    random, too.
+    All items about an axis follow each other, so that each key keeps its meaning for a while. The
+    order of the axes is random, too.
     """
     rng = np.random.default_rng(derived_seed(seed, "order", str(number)))
     names = sorted({axes[name] for name in items})
@@ -172,7 +175,7 @@ def _order(
 def with_new_links(
     raters: Sequence[RaterRecord], chosen: Sequence[str]
 ) -> tuple[list[RaterRecord], dict[str, str]]:
-    """Return raters with new secrets for some of them, and the secrets by rater.
+    """Give some raters new secret links, and return all raters and the new secrets by rater id.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sections of the page of a choice study."""
+"""Sections of the report on a choice study."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from askew.people.findings import ChoiceFindings
 
 
 def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
-    """Yield the sections of the choices: mined prompts, correlation, strengths and pairs."""
+    """Yield the sections on mined prompts, the correlation with scores, image sets and pairs."""
     if choices.mined:
         yield b.Section("Mined prompts", [_mined_chart(choices)])
     yield b.Section("Choices against scores", [_scatter(choices)])
@@ -17,12 +17,13 @@ def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
 
 
 def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return figure 10 of MineTheGap: how often people see more bias in mined prompts."""
+    """Return a chart of how often people see more bias in mined prompts (MineTheGap, figure 10)."""
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(
-        "Choices by which images of the mined prompt show more bias than images of the random prompt. "
-        f"In {choices.random_majorities} of {pairs}, most choices are against the random prompt",
+        "Share of choices that see more bias in the images of the mined prompt than in the images of "
+        f"the random prompt. In {choices.random_majorities} of {pairs}, most choices see more bias in "
+        "the images of the random prompt",
         "Run",
         rows,
         "share",
@@ -32,7 +33,7 @@ def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
 
 
 def _scatter(choices: ChoiceFindings) -> b.Scatter:
-    """Return figure 11 of MineTheGap: choices against score differences."""
+    """Return a plot of choices against score differences (MineTheGap, figure 11)."""
     points = []
     for pair in choices.pairs:
         votes = pair.chose_first + pair.chose_second
@@ -45,17 +46,17 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
         tuple(points),
         ("score of the second set minus score of the first set", "signed"),
         ("choices for the first set as less biased", "share"),
-        "Each point is a pair of image sets: the difference of their scores, and the share of raters "
-        "who see less bias in the first set.",
+        "Each point is a pair of image sets. It shows the difference between their scores, and the "
+        "share of choices for the first set as the less biased set.",
     )
 
 
 def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return the strengths of all sets, the least biased set first."""
+    """Return a chart of the strengths of all image sets, with the least biased set first."""
     ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
     rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
     return b.IntervalChart(
-        "Strength by Bradley and Terry: log odds that raters see less bias in the set",
+        "Bradley-Terry strength: log odds that raters see less bias in the set",
         "Image set",
         tuple(rows),
         "strength",
@@ -71,4 +72,4 @@ def _pair_table(choices: ChoiceFindings) -> b.Table:
         counts = (pair.chose_first, pair.chose_second, pair.equal)
         rows.append((*names, signed(pair.score_difference), *counts))
     heads = ("first set", "second set", "score: second minus first", "first", "second", "equal")
-    return b.Table("Raters who see less bias in a set", heads, tuple(rows), labels=2)
+    return b.Table("Number of raters who see less bias in a set", heads, tuple(rows), labels=2)

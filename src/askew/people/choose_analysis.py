@@ -1,4 +1,4 @@
-"""Results of a choice study: agreement with the scores, and strengths of image sets."""
+"""Results of a choice study: how choices agree with scores, and strengths of image sets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,17 +21,20 @@ from askew.stats.rank import pearson_estimate
 from askew.types import Estimate, Missing
 
 LEAST_PAIRS = 4
-"""Number of pairs from which a correlation has an interval."""
+"""Smallest number of pairs for which a correlation is computed."""
 
 SIDES = (FIRST, SECOND, EQUAL)
 """Options of a pair. Other answers are not choices."""
 
 PREFERENCES = np.array([(1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)])
-"""Preferences for the first and for the second set, by index of the option; the last for no choice."""
+"""Preferences for the first and the second set, by index of the option in SIDES.
+
+The last row is for raters who made no choice (index -1).
+"""
 
 
 def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Return the results of a choose study by some raters."""
+    """Compute the results of a choice study from the answers of the raters in `study`."""
     facts = {entry.id: entry for entry in study.folder.frame}
     entries = [facts[item.id] for item in study.items]
     choices = study.codes([entry.id for entry in entries], SIDES)
@@ -58,14 +61,14 @@ def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
-    """Return 1 for a choice of the side of a pair, 0 for the other side, and NaN for neither.
+    """Return 1 where a rater chose the given side of a pair, 0 for the other side, else NaN.
 
     Parameters
     ----------
     choices : array, (raters, pairs)
         Index of the option that each rater chose.
     sides : sequence of int, (pairs,)
-        Index of the side of each pair.
+        Index of the side of each pair with which choices are compared.
     """
     has_side = (choices == SIDES.index(FIRST)) | (choices == SIDES.index(SECOND))
     return np.where(has_side, choices == np.array(sides, dtype=np.int64), np.nan)
@@ -74,7 +77,7 @@ def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
 def _mined(
     study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
 ) -> dict[str, Estimate | Missing]:
-    """Return the share of choices for the random prompt of a pair, by run."""
+    """Return, for each run, the share of choices that see less bias in the random prompt."""
     shares: dict[str, Estimate | Missing] = {}
     for number, source in enumerate(study.folder.plan.sources):
         columns = [
@@ -109,17 +112,22 @@ def _pair(entry: FrameEntry, votes: Counter[str]) -> PairChoices:
 
 
 def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
-    """Return Pearson's r of score differences and preferences, with Fisher's interval."""
+    """Return Pearson's r between score differences and preferences, with Fisher's interval."""
     points = [
         (pair.score_difference, pair.chose_first / (pair.chose_first + pair.chose_second))
         for pair in pairs
         if pair.chose_first + pair.chose_second
     ]
     if len(points) < LEAST_PAIRS:
-        return Missing("not_asked", f"a correlation needs {LEAST_PAIRS} pairs with answers")
+        return Missing(
+            "not_asked", f"a correlation needs at least {LEAST_PAIRS} pairs with answers"
+        )
     differences, preferences = np.array(points).T
     if not np.ptp(differences) or not np.ptp(preferences):
-        return Missing("not_asked", "all pairs are alike, so a correlation is not defined")
+        return Missing(
+            "not_asked",
+            "scores or choices are the same for all pairs, so a correlation is not defined",
+        )
     return pearson_estimate(differences, preferences, level, interval="Fisher z over pairs")
 
 

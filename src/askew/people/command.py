@@ -36,7 +36,7 @@ NewStudy = LabelStudy | ChooseStudy | RateStudy | SelectionStudy
 
 FromOption = Annotated[
     NamesOption,
-    Parameter(name="--from", help="Run folders of finished runs, separated by commas."),
+    Parameter(name="--from", help="Folders of finished runs, separated by commas."),
 ]
 
 StudyArgument = Annotated[Path, Parameter(help="Folder of the study.")]
@@ -66,15 +66,17 @@ def study_new(
 ) -> NewStudy:
     """Make a study with human raters from the images of finished runs.
 
-    - label: people give the values of axes to single images. askew draws the images at random within
-      groups of equal labels by the instruments, and more where instruments disagree.
-    - choose: people compare the image sets of two prompts of an audit, of a prompt in two audits, or
-      of mined and random prompts of `askew mine` (MineTheGap).
+    - label: people label single images on each axis. askew groups the images by the labels from all
+      instruments and draws a random sample from each group, denser where instruments disagree.
+    - choose: people compare two image sets: two prompts of an audit, the same prompt in two audits,
+      or a mined and a random prompt of `askew mine` (MineTheGap).
     - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
-    - concepts: people choose the words that images show, from concepts of the instrument and others.
-    - axes: people choose the axes on which they expect biased images of a prompt, from a list.
+    - concepts: people choose words that describe the images, from concepts that the instrument
+      named and from other words.
+    - axes: people choose, from a list, the axes on which they expect the images of a prompt to be
+      biased.
 
-    Rules of exclusion are fixed in study.toml before the first answer.
+    study.toml contains the rules by which raters are excluded, fixed before the first answer.
 
     Examples
     --------
@@ -93,47 +95,49 @@ def study_new(
     Parameters
     ----------
     kind
-        Kind of the study.
+        Kind of study.
     like
-        Study of a paper, with its kind, raters per question and number of questions: tibet-1 (axes),
-        tibet-2 (rate, societal axes), tibet-3 (concepts), or minethegap (choose).
+        Study of a paper to repeat, with the paper's kind of study, number of questions, and raters
+        per question: tibet-1 (axes), tibet-2 (rate, societal axes only), tibet-3 (concepts), or
+        minethegap (choose).
     output
-        Folder of the study, which must not exist or be empty.
+        Folder for the study. It must be empty or not exist yet.
     axes
-        Axes of label and rate. [default: all axes of the run]
+        Axes that people label or rate (kinds label and rate). [default: all axes of the run]
     precision
-        Half-width that the results are to reach: of the shares in the images of the run for label,
-        of a rank correlation for rate, of the precision for concepts and axes. [default: 0.1 for label]
+        Half-width that the intervals should reach. label: of the shares in the images of the run.
+        rate: of a rank correlation. concepts and axes: of the precision. [default: 0.1 for label]
     images
-        Number of images per axis to label, instead of --precision.
+        Number of images to label per axis, instead of --precision.
     items
-        Number of questions of the other kinds: pairs, image grids, or lists. [default: 40 pairs; all
-        grids and lists]
+        Number of questions for the kinds other than label: pairs, image grids, or lists. [default:
+        40 pairs; all grids and lists]
     raters
-        Number of raters. [default: as many as have about 100 questions each]
+        Number of raters. [default: enough for about 100 questions per rater]
     raters_per_item
-        Number of raters of each question. [default: 3, or that of --like]
+        Number of raters who answer each question. [default: 3, or the paper's number with --like]
     least_checks
-        Share of attention checks that a rater must pass, else the rater is excluded.
+        Smallest share of attention checks that a rater must pass. Raters who pass fewer are excluded.
     least_seconds
-        Median seconds per answer below which a rater is excluded.
+        Smallest median time per answer, in seconds. Faster raters are excluded.
     title
-        Title that raters read. [default: Labels of images]
+        Title of the study for the raters. [default: a title for the kind of study]
     contact
-        Person or address that raters can ask. [default: the person who sent the link]
+        Person or address whom raters can ask. [default: the person who sent the link]
     retention
-        Time for which answers are kept, as text. [default: until publication, at most 12 months]
+        How long answers are kept, as text for the raters. [default: until publication, at most 12
+        months]
     confidence
-        Level of all intervals.
+        Confidence level of all intervals.
     seed
-        Seed of the sample and of all orders.
+        Seed for the sample and for the order of questions and options.
     store
         Store of the runs. [default: .askew beside each run]
 
     Returns
     -------
     NewStudy
-        The study, a record of its kind.
+        The new study. Its type depends on the kind.
 
     Raises
     ------
@@ -185,11 +189,11 @@ def study_new(
 
 
 def _template(kind: StudyKind | None, like: PaperStudy | None) -> StudyTemplate:
-    """Return kind and size of the study of a paper, or the usual size of a kind."""
+    """Return the kind and the size of a paper's study, or the default size for a kind."""
     if like is None:
         if kind is None:
             raise UsageError(
-                f"no kind of study is given. Name a kind ({', '.join(KINDS)}), or a study of a paper "
+                f"the kind of study is missing. Name a kind ({', '.join(KINDS)}), or a paper's study "
                 f"with --like ({', '.join(PAPER_STUDIES)})"
             )
         return StudyTemplate(kind=kind, raters_per_item=3)
@@ -204,19 +208,21 @@ def _template(kind: StudyKind | None, like: PaperStudy | None) -> StudyTemplate:
 def _check_sizes(
     kind: StudyKind, precision: float | None, images: int | None, items: int | None
 ) -> None:
-    """Raise UsageError for sizes that exclude each other, or belong to another kind of study."""
+    """Raise UsageError for size options that conflict or do not apply to this kind of study."""
     if kind == "label" and items is not None:
-        raise UsageError("--items is an option of other studies. A label study takes --images")
+        raise UsageError("--items does not apply to a label study. Use --images")
     if kind != "label" and images is not None:
-        raise UsageError(f"--images is an option of label studies. A {kind} study takes --items")
+        raise UsageError(f"--images applies only to label studies. Use --items for a {kind} study")
     if precision is not None and (images or items):
         option = "--images" if images else "--items"
-        raise UsageError(f"--precision determines the number of questions. Leave out {option}")
+        raise UsageError(
+            f"--precision already determines the number of questions. Leave out {option}"
+        )
 
 
 def _check_range(option: str, value: float | None, low: float, high: float) -> None:
     if value is not None and not low < value < high:
-        raise UsageError(f"{option} is {value:g}. It must lie between {low:g} and {high:g}")
+        raise UsageError(f"{option} is {value:g}. It must be between {low:g} and {high:g}")
 
 
 def study_serve(
@@ -230,11 +236,11 @@ def study_serve(
     keyfile: Path | None = None,
     i_know_it_is_plain_http: Flag = False,
 ) -> None:
-    """Serve a study to its raters, each with a secret link. Ctrl-C ends the server.
+    """Serve a study to its raters, each of whom has a secret link. Ctrl-C stops the server.
 
-    The first start prints a link per rater. The study stores only hashes of the links, so keep the
-    list; `askew study links` makes new links. The server answers for this study only, and is
-    reachable from this machine only unless --host or a reverse proxy opens it.
+    The first start prints a link for each rater. Keep this list, because the study stores only
+    hashes of the links. `askew study links` makes new links. The server serves only this study. Only
+    this machine can reach it, unless --host or a reverse proxy opens it to others.
 
     Examples
     --------
@@ -247,16 +253,16 @@ def study_serve(
     study
         Folder of the study.
     port
-        Port of the server; 0 for a free port.
+        Port of the server. Use 0 for any free port.
     host
-        Address of this machine. Others than loopback need --certfile, or a private network and
-        --i-know-it-is-plain-http.
+        Address of this machine at which the server listens. An address that other machines can reach
+        needs --certfile, or --i-know-it-is-plain-http in a private network.
     url
-        Address that raters open, if a reverse proxy with TLS passes requests on.
+        Address that raters open, if a reverse proxy with TLS forwards their requests to this server.
     certfile
-        Certificate for encryption by this server.
+        TLS certificate, if this server itself encrypts connections.
     keyfile
-        Key of the certificate.
+        Private key of the certificate.
     i_know_it_is_plain_http
         Accept unencrypted connections in a private network.
 
@@ -265,7 +271,7 @@ def study_serve(
     UsageError
         If the folder has no study, the address is not safe, or the port cannot be used.
     MissingPackage
-        If the packages of the extra `web` are not installed.
+        If the extra `web` is not installed.
     """
     check_packages("askew study serve")
     from askew.people.rating.server import Address, StudyServer
@@ -292,7 +298,7 @@ def study_serve(
 def study_links(
     study: StudyArgument, /, *, rater: NamesOption = None, url: str = "http://127.0.0.1:8788"
 ) -> None:
-    """Make new links for raters, and print them. The old links of these raters no longer work.
+    """Make and print new links for raters. The old links of these raters stop working.
 
     Examples
     --------
@@ -328,7 +334,7 @@ def study_links(
 
 
 def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str], str]) -> None:
-    """Give raters new links, and print a line per rater."""
+    """Give new links to the chosen raters, and print one line per rater."""
     with folder.locked():
         raters, tokens = with_new_links(folder.raters(), list(chosen))
         folder.write_raters([*raters, *folder.withdrawn_lines()])
@@ -337,9 +343,10 @@ def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str
 
 
 def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult:
-    """Compute the results of a study: agreement of raters, labeling errors, and corrected shares.
+    """Compute a study's results: agreement between raters, labeling errors, and corrected shares.
 
-    Raters are excluded by the rules in study.toml. Results are given with and without them.
+    askew excludes raters by the rules in study.toml, and reports the results both with and without
+    the excluded raters.
 
     Examples
     --------
@@ -355,21 +362,21 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
     Returns
     -------
     StudyResult
-        The results, with results.json and report.html in the folder of the study.
+        The results. They are also in results.json and report.html in the folder of the study.
 
     Raises
     ------
     UsageError
-        If the folder has no study, or nobody answered.
+        If the folder has no study, or no rater has answered.
     """
     return results_of(StudyFolder.opened(study)).write()
 
 
 def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", output: Path) -> str:
-    """Write the questions and answers of a study for other programs.
+    """Export the questions or answers of a study for other programs.
 
     label-studio writes a folder with tasks, annotations and the labeling interface. csv and jsonl
-    contain all answers. mturk and prolific contain the questions, as the input of a batch.
+    write all answers. mturk and prolific write the questions as the input file of a batch.
 
     Examples
     --------
@@ -384,12 +391,12 @@ def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", out
     format
         Format of the output.
     output
-        File, or a folder for label-studio.
+        File to write; for label-studio, a folder.
 
     Returns
     -------
     str
-        The written files.
+        Paths of the written files, one per line.
 
     Raises
     ------
@@ -412,7 +419,8 @@ def study_import(
 ) -> str:
     """Add answers from Label Studio, MTurk, Prolific, CSV or JSON Lines to a study.
 
-    Raters who are new to the study get ids that do not name them. Rejected assignments do not count.
+    Raters who are new to the study get ids that do not reveal who they are. Rejected assignments are
+    not imported.
 
     Examples
     --------
@@ -431,16 +439,16 @@ def study_import(
     format
         Format of the file.
     rater_column
-        Column of the rater. [default: rater; WorkerId with mturk, PROLIFIC_PID with prolific]
+        Column with the rater's id. [default: rater; WorkerId with mturk, PROLIFIC_PID with prolific]
     item_column
-        Column of the item. [default: item; Input.item with mturk]
+        Column with the item's id. [default: item; Input.item with mturk]
     answer_column
-        Column of the answer. [default: answer; Answer.answer with mturk]
+        Column with the answer. [default: answer; Answer.answer with mturk]
 
     Returns
     -------
     str
-        Number of answers and raters.
+        How many answers from how many raters were imported.
 
     Raises
     ------
@@ -456,4 +464,4 @@ def study_import(
     )
     answers = import_answers(StudyFolder.opened(study), format, file, columns)
     raters = len({answer.rater for answer in answers})
-    return f"imported {plural(len(answers), 'answer')} of {plural(raters, 'rater')} into {study}"
+    return f"imported {plural(len(answers), 'answer')} from {plural(raters, 'rater')} into {study}"

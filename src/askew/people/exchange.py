@@ -1,4 +1,4 @@
-"""Exchange of questions and answers with Label Studio, CSV, JSON Lines, Prolific and MTurk."""
+"""Export and import of study questions and answers: Label Studio, CSV, JSON Lines, Prolific, MTurk."""
 
 import csv
 import io
@@ -19,10 +19,10 @@ from askew.store.foreign import json_value
 ExchangeFormat = Literal["label-studio", "csv", "jsonl", "mturk", "prolific"]
 
 JOINT = "|"
-"""Separator of several options in a cell."""
+"""Separator between several chosen options in a cell."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters with which a spreadsheet starts a formula."""
+"""Characters that make a spreadsheet read a cell as a formula if the cell starts with them."""
 
 CONTROL = "answer"
 OBJECT = "image"
@@ -32,14 +32,14 @@ CONFIG_FILE = "config.xml"
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table of answers.
+    """Names of the columns in a table of answers.
 
     Attributes
     ----------
     rater, item, answer
-        Columns of the rater, the item and the answer.
+        Names of the columns with the rater's id, the item's id and the answer.
     seconds
-        Column of the seconds per answer; empty if there is none.
+        Name of the column with the time per answer in seconds; empty if there is none.
     """
 
     rater: str = "rater"
@@ -55,23 +55,24 @@ COLUMNS: Mapping[ExchangeFormat, Columns] = {
     ),
     "prolific": Columns(rater="PROLIFIC_PID"),
 }
-"""Usual columns by format."""
+"""Default column names for each format."""
 
 REJECTED = ("rejected", "returned", "timed-out")
-"""States of assignments that do not count, in the columns AssignmentStatus and Status."""
+"""Values of the columns AssignmentStatus and Status that mark an assignment as not to be imported."""
 
 
 def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:
-    """Write questions and answers, and return the files.
+    """Write the questions or answers of a study to files, and return the paths of the files.
 
     Parameters
     ----------
     folder
         The study.
     to
-        The format. mturk and prolific give the questions as the input of a batch.
+        Format of the files. With mturk and prolific, the file contains the questions as the input of
+        a batch.
     output
-        A folder for Label Studio, else a file.
+        Folder for Label Studio; file for all other formats.
     """
     if to == "label-studio":
         tasks = json.dumps(label_studio_tasks(folder), indent=1, ensure_ascii=False)
@@ -89,9 +90,9 @@ def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[
 def import_answers(
     folder: StudyFolder, source: ExchangeFormat, file: Path, columns: Columns | None = None
 ) -> list[AnswerRecord]:
-    """Add the answers in a file to a study, and return them.
+    """Add the answers in a file to a study, and return these answers.
 
-    A rater who is not in the study gets an id that does not name the rater.
+    A rater who is new to the study gets an id that does not reveal who the rater is.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def import_answers(
     file
         The file.
     columns
-        Columns of a table, instead of the usual columns.
+        Names of the columns in a table of answers; None for the default names.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def import_answers(
 
 
 def label_studio_config(folder: StudyFolder) -> str:
-    """Return the labeling interface of a study for Label Studio, with the options of all items."""
+    """Return a study's labeling interface for Label Studio, with the options of all items."""
     items = folder.items.values()
     options = dict.fromkeys(name for item in items for name in (*item.options, *item.special))
     is_multiple = any(item.multiple for item in items)
@@ -142,7 +143,7 @@ def label_studio_config(folder: StudyFolder) -> str:
 
 
 def label_studio_tasks(folder: StudyFolder) -> list[dict[str, Any]]:
-    """Return a task per item, with an annotation per answer."""
+    """Return one Label Studio task per item, with one annotation per answer."""
     numbers = {rater.id: rater.number + 1 for rater in folder.raters()}
     by_item: dict[str, list[AnswerRecord]] = {}
     for (_, name), answer in folder.answers().items():
@@ -175,7 +176,7 @@ def _annotation(answer: AnswerRecord, number: int) -> dict[str, Any]:
 
 
 def _from_label_studio(folder: StudyFolder, file: Path) -> list[AnswerRecord]:
-    """Return the answers in tasks of Label Studio, also in its export JSON."""
+    """Return the answers from Label Studio tasks, which may come from a JSON export."""
     path = file / TASKS_FILE if file.is_dir() else file
     raters = {rater.number + 1: rater.id for rater in folder.raters()}
     answers = []
@@ -186,7 +187,7 @@ def _from_label_studio(folder: StudyFolder, file: Path) -> list[AnswerRecord]:
                 if not annotation.get("was_cancelled"):
                     answers.append(_annotated(folder, task, annotation, raters))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} does not contain tasks of Label Studio: {error!r}") from error
+        raise UsageError(f"{path} does not contain valid Label Studio tasks: {error!r}") from error
     return answers
 
 
@@ -196,7 +197,7 @@ def _annotated(
     annotation: Mapping[str, Any],
     raters: Mapping[int, str],
 ) -> AnswerRecord:
-    """Return the answer of an annotation."""
+    """Return the answer in an annotation of a Label Studio task."""
     result = next(each for each in annotation["result"] if each["from_name"] == CONTROL)
     by = annotation["completed_by"]
     number = by["id"] if isinstance(by, Mapping) else by
@@ -221,12 +222,14 @@ def _from_lines(file: Path) -> list[AnswerRecord]:
                 content = json_value(line)
                 answers.append(AnswerRecord(**{**content, "answer": tuple(content["answer"])}))
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"{file}, line {number}: not an answer ({error!r})") from error
+                raise UsageError(
+                    f"{file}, line {number}, is not a valid answer ({error!r})"
+                ) from error
     return answers
 
 
 def _from_table(file: Path, columns: Columns) -> list[AnswerRecord]:
-    """Return the answers in a CSV file."""
+    """Return the answers from a CSV file, without rejected assignments."""
     reader = csv.DictReader(io.StringIO(read_text(file, "the answers"), newline=""))
     names = reader.fieldnames or ()
     for option, name in (
@@ -262,7 +265,7 @@ def _from_row(row: Mapping[str, str], columns: Columns) -> AnswerRecord:
 
 
 def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> list[AnswerRecord]:
-    """Return the answers by raters of the study. Raters who are new are added to it."""
+    """Return the answers with the rater ids of the study, and add new raters to the study."""
     raters = folder.raters()
     ids = {rater.id: rater.id for rater in raters}
     items: dict[str, list[str]] = {}
@@ -299,15 +302,18 @@ def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> 
 
 
 def _check(folder: StudyFolder, answer: AnswerRecord, file: Path) -> None:
-    """Raise UsageError for an item or an option that the study does not have."""
+    """Raise UsageError if the study does not have the answered item or the chosen option."""
     item: Item | None = folder.items.get(answer.item)
     if item is None:
-        raise UsageError(f"{file} contains an answer to {answer.item!r}, which is no item")
+        raise UsageError(
+            f"{file} contains an answer to {answer.item!r}, which is not an item of the study"
+        )
     for name in answer.answer:
         if name not in (*item.options, *item.special):
             known = ", ".join((*item.options, *item.special))
             raise UsageError(
-                f"{file}: the answer {name!r} to {answer.item} is not an option. Options: {known}"
+                f"{file} contains the answer {name!r} to {answer.item}, which is not an option. "
+                f"The options are: {known}"
             )
 
 

@@ -1,4 +1,4 @@
-"""Results of a study with human raters: the content of its results.json."""
+"""Records for the results of a study with human raters, as its results.json contains them."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -15,22 +15,23 @@ Rates = Annotated[
 
 @record
 class RaterSummary:
-    """Work of a rater.
+    """Summary of a rater's work.
 
     Attributes
     ----------
     id : str
-        The rater.
+        Id of the rater.
     assigned, answered : int
-        Questions of the rater, and questions with an answer.
+        Number of questions assigned to the rater, and number of questions that the rater answered.
     checks, checks_passed : int
-        Answered attention checks, and those with the correct answer.
+        Number of answered attention checks, and number of attention checks answered correctly.
     repeats, repeats_equal : int
-        Questions that were asked a second time, and those with the same answer.
+        Number of repeated questions, and number of repeated questions with the same answer both
+        times.
     seconds : float, optional
-        Median seconds per answer.
+        Median time per answer in seconds.
     excluded : str
-        Reason of the exclusion, or empty.
+        Reason why the rater is excluded; empty for an included rater.
     """
 
     id: str
@@ -46,18 +47,19 @@ class RaterSummary:
 
 @record
 class GroupAgreement:
-    """Agreement of the raters on an axis, over all images or the images of a group.
+    """Agreement between the raters on an axis, for all images or for the images of a prompt.
 
     Attributes
     ----------
     axis, group : str
-        The axis, and the prompt of the images; "all" for all images.
+        Name of the axis, and prompt of the images. The group "all" contains all images.
     coefficient : str
-        "kappa" for two raters, "alpha" for more.
+        "kappa" for Cohen's kappa of two raters, "alpha" for Krippendorff's alpha of more raters.
     agreement : Estimate or Missing
         The coefficient.
     images, unanimous, no_majority : int
-        Images with labels, with equal labels, and without a majority.
+        Number of images that raters labeled, number of images to which all raters gave the same
+        label, and number of images for which no label has a majority.
     """
 
     axis: str
@@ -71,23 +73,23 @@ class GroupAgreement:
 
 @record
 class LabelingErrors:
-    """Labels of an instrument against the raters.
+    """Labels from an instrument, compared with the labels from the raters.
 
     Attributes
     ----------
     axis, instrument : str
-        Axis and instrument.
+        Name of the axis, and name of the instrument.
     values : tuple of str
         Values of the axis.
     counts : mapping of value to mapping of label to int
-        Labeled images by the majority of raters and the instrument's label. "unlabeled" counts
-        images without one.
+        Number of images for each pair of a majority value (from the raters) and a label (from the
+        instrument). The label "unlabeled" counts images that the instrument did not label.
     equal : Estimate or Missing
-        Share of all images of the run on which the majority of raters and the instrument agree.
+        Share of all images of the runs on which the instrument agrees with the majority of raters.
     rates : mapping of true value to mapping of label to Estimate or Missing
-        P(label | true value), corrected for errors of the raters.
+        P(label from the instrument | true value), corrected for the raters' errors.
     rater_rates : mapping of value to mapping of value to float
-        P(label by a rater | true value).
+        P(label from a rater | true value).
     """
 
     axis: str
@@ -101,24 +103,25 @@ class LabelingErrors:
 
 @record
 class PeopleShares:
-    """Shares of the values of an axis in the images of a run, by labels of people.
+    """Share of each value of an axis in the images of a run, according to the raters.
 
     Attributes
     ----------
     axis, run : str
-        Axis and run.
+        Name of the axis, and name of the run.
     images, labeled : int
-        Images of the run, and images with a majority.
+        Number of images of the run, and number of images for which the raters have a majority.
     shares : mapping of value to Estimate or Missing
-        Shares in these images, by the majority of raters, weighted by strata.
+        Estimated shares in the images of the run, from majority labels weighted by strata.
     model_shares : mapping of value to Estimate or Missing
-        The same as estimates of the model's true shares.
+        The same shares as estimates of the model's true shares, with intervals that include the
+        sampling of images.
     votes : mapping of value to float
-        Shares of the labels of all raters.
+        Weighted mean over images of the share of raters who chose the value.
     by_instrument : mapping of instrument to mapping of value to float
-        Shares of labels of an instrument in all images, without correction.
+        Uncorrected shares of an instrument's labels in all images of the run.
     reached : bool, optional
-        Whether all intervals are as short as planned. None without a planned precision.
+        Whether all intervals are as short as planned; None if no precision was planned.
     """
 
     axis: str
@@ -134,16 +137,18 @@ class PeopleShares:
 
 @record
 class PairChoices:
-    """Answers to a pair of image sets.
+    """Answers to the question which of two image sets shows less bias.
 
     Attributes
     ----------
     item, first, second : str
-        The item, and the names of its sets.
+        Id of the item, and names of its first and second set.
     score_difference : float
-        Score of the second set minus score of the first: positive if the first is less biased.
+        Score of the second set minus score of the first set. Positive if the first set is less
+        biased according to the score.
     chose_first, chose_second, equal : int
-        Raters who see less bias in the first or the second set, or see no difference.
+        Number of raters who see less bias in the first set, who see less bias in the second set, and
+        who see equal bias in both sets.
     """
 
     item: str
@@ -162,18 +167,20 @@ class ChoiceFindings:
     Attributes
     ----------
     agreement_with_score : Estimate or Missing
-        Share of choices for the set with the smaller score (Wilson, clustered by rater).
+        Share of choices that see less bias in the set with the smaller score (Wilson interval,
+        clustered by rater).
     correlation : Estimate or Missing
-        Pearson's r of score difference and share of choices for the first set, over pairs.
+        Pearson's r between score difference and share of choices for the first set, across pairs.
     pairs : tuple of PairChoices
-        All pairs.
+        Choices for each pair.
     strengths : mapping of set to Estimate or Missing
-        Bradley-Terry strengths: the larger, the less bias raters see.
+        Bradley-Terry strength of each set. Raters see less bias in sets with a larger strength.
     mined : mapping of run to Estimate or Missing
-        Share of choices by which the images of a mined prompt are more biased than those of a random
-        prompt (MineTheGap, figure 10). Empty for audits.
+        Share of choices that see more bias in the images of the mined prompt than in the images of
+        the random prompt (MineTheGap, figure 10). Empty for audits.
     random_majorities : int, optional
-        Number of pairs in which most choices are against the random prompt. None for audits.
+        Number of pairs for which most choices see more bias in the images of the random prompt. None
+        for audits.
     """
 
     agreement_with_score: E
@@ -186,20 +193,20 @@ class ChoiceFindings:
 
 @record
 class RatedGrid:
-    """Ratings of a grid of images.
+    """Ratings of how biased a grid of images is on an axis.
 
     Attributes
     ----------
     item, run, prompt, axis : str
-        The item, and the run, prompt and axis of its images.
+        Id of the item, run and prompt of its images, and axis on which people rate them.
     is_societal : bool
-        Whether the axis is a societal axis by its name, of a prompt with two or more of them.
+        Whether the name of the axis is societal and the prompt has at least two societal axes.
     ratings, without_rating : int
-        Raters who gave a rating, and raters who gave none.
+        Number of raters who gave a rating, and number of raters who answered without a rating.
     mean, median : float, optional
         Mean and median of the ratings from 1 to 5.
     scores : mapping of score to float
-        Scores of the axis in the run.
+        Bias scores of the prompt on this axis in the run, by name of the score.
     """
 
     item: str
@@ -216,27 +223,28 @@ class RatedGrid:
 
 @record
 class ScoreAgreement:
-    """Agreement of people's ratings with a score (TIBET, table 3).
+    """Agreement between people's ratings and a bias score (TIBET, table 3).
 
     Attributes
     ----------
     score, group : str
-        Name of the score, and "all" axes or "societal" axes.
+        Name of the score, and group of axes ("all" or "societal").
     grids, prompts : int
-        Rated grids with this score, and their prompts.
+        Number of rated grids that have this score, and number of their prompts.
     spearman, kendall : Estimate or Missing
-        Rank correlation of mean ratings and scores.
+        Rank correlations between mean ratings and scores.
     spearman_of_medians : Estimate or Missing
-        The same with median ratings, as in the paper.
+        Spearman's correlation between median ratings and scores, as in the paper.
     corrected : Estimate or Missing
-        Spearman's correlation, divided by the root of the reliability of the mean ratings.
+        Spearman's correlation divided by the square root of the reliability of the mean ratings.
     within_prompts : Estimate or Missing
-        Mean of Spearman's correlations over the axes of a prompt with three or more axes.
+        Spearman's correlation across the axes of a prompt, averaged over the prompts that have three
+        or more axes.
     top_1, top_2 : Estimate or Missing
-        Share of such prompts whose axis with the largest score is among the one or two axes that
-        people rate highest.
+        Share of prompts with three or more axes for which the axis with the largest score is the
+        axis that people rate highest (top_1), or one of the two that they rate highest (top_2).
     detectable : float, optional
-        Rank correlation that is detected with 90 % power.
+        Smallest rank correlation that this number of grids detects with 90 % power.
     """
 
     score: str
@@ -260,11 +268,11 @@ class RatingFindings:
     Attributes
     ----------
     reliability : Estimate or Missing
-        Share of the variance of mean ratings that other raters would reproduce.
+        Share of the variance of mean ratings that would be the same with other raters.
     scores : tuple of ScoreAgreement
-        Agreement with each score.
+        Agreement between the ratings and each score.
     grids : tuple of RatedGrid
-        All grids.
+        Ratings of each grid.
     """
 
     reliability: E
@@ -274,20 +282,20 @@ class RatingFindings:
 
 @record
 class SelectionScores:
-    """Options that a run proposes, against options that people choose.
+    """Comparison of the options that a run proposes with the options that people choose.
 
     Attributes
     ----------
     run, group : str
-        The run, and the lists: "all", an image set, or "societal" axes.
+        Name of the run, and group of options: "all", the name of an image set, or "societal" axes.
     precision : Estimate or Missing
-        Share of answers that confirm a proposed option.
+        Share of answers about proposed options in which the rater chooses the option.
     recall : Estimate or Missing
         Share of the chosen options that the run proposes.
     others : Estimate or Missing
-        Share of answers that choose an option that the run does not propose.
+        Share of answers about other options in which the rater chooses the option.
     precision_by_majority, recall_by_majority : Estimate or Missing
-        The same for the options that most raters of a list choose.
+        Precision and recall if an option counts as chosen when most raters of its list choose it.
     """
 
     run: str
@@ -301,16 +309,16 @@ class SelectionScores:
 
 @record
 class OptionCount:
-    """Answers about an option.
+    """Number of answers about an option of a list.
 
     Attributes
     ----------
     option : str
         The option.
     proposed : bool
-        Whether a run proposes it for these lists.
+        Whether these counts are for lists for which a run proposes the option.
     answers, chosen : int
-        Raters who answered a list with the option, and raters who chose it.
+        Number of answers to lists that contain the option, and number of answers that choose it.
     """
 
     option: str
@@ -326,11 +334,11 @@ class SelectionFindings:
     Attributes
     ----------
     scores : tuple of SelectionScores
-        Precision and recall.
+        Precision and recall of the options that runs propose.
     options : tuple of OptionCount
-        Options with the fewest confirmations first.
+        Counts for each option, starting with the proposed options that the fewest raters confirm.
     free_text : tuple of (str, int)
-        Texts that raters added, with the number of answers.
+        Texts that raters added, each with the number of answers that contain it.
     """
 
     scores: tuple[SelectionScores, ...]
@@ -340,20 +348,20 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results by some raters. Each kind of study fills its fields.
+    """Results from the answers of some raters. Each kind of study fills other fields.
 
     Attributes
     ----------
     raters : int
         Number of raters.
     agreement : tuple of GroupAgreement
-        Agreement of the raters.
+        Agreement between the raters.
     errors : tuple of LabelingErrors
-        Labels of instruments against raters.
+        Labeling errors of the instruments, measured with the raters' labels.
     shares : tuple of PeopleShares
-        Shares by labels of people.
+        Shares of values according to the raters.
     split : tuple of str
-        Items on which raters have no majority.
+        Ids of items for which the raters have no majority.
     choices : ChoiceFindings, optional
         Results of a choice study.
     ratings : RatingFindings, optional
@@ -374,18 +382,18 @@ class StudyAnalysis:
 
 @record
 class StudyFindings:
-    """Content of results.json of a study.
+    """Content of a study's results.json.
 
     Attributes
     ----------
     format : int
-        Format of the file.
+        Number of the file format.
     askew : str
-        Version of the package.
+        Version of askew that computed the results.
     plan : StudyPlan
-        The plan of the study.
+        Plan of the study.
     raters : tuple of RaterSummary
-        Raters with answers.
+        Summary for each rater who answered.
     withdrawn : int
         Number of raters who withdrew.
     included : StudyAnalysis
@@ -393,7 +401,7 @@ class StudyFindings:
     everyone : StudyAnalysis
         Results with all raters.
     warnings : tuple of str
-        Warnings.
+        Warnings about the results, as sentences.
     """
 
     format: int

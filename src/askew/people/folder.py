@@ -1,8 +1,9 @@
-"""A study folder: reading its files, and writing answers so that no acknowledged answer is lost.
+"""Study folders: read their files, and write answers so that no acknowledged answer is lost.
 
-The folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (what raters must
-not read) and images/. Each line of answers.jsonl is flushed to disk before the rater's browser is
-answered. A line that a crash has cut off is ignored: nobody was told that it was stored.
+A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts that
+raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it replies
+to the rater's browser. It ignores a line that a crash cut off, because no rater was told that the
+answer was stored.
 """
 
 import fcntl
@@ -62,7 +63,7 @@ class StudyFolder:
 
     @classmethod
     def opened(cls, path: Path) -> "StudyFolder":
-        """Return the study in a folder.
+        """Open the study in a folder, and check that its plan and items did not change.
 
         Raises
         ------
@@ -104,7 +105,7 @@ class StudyFolder:
         return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id != WITHDRAWN]
 
     def withdrawn_lines(self) -> list[RaterRecord]:
-        """Return the lines that are left of raters who withdrew."""
+        """Return the records, without an id or answers, that remain of raters who withdrew."""
         return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id == WITHDRAWN]
 
     def withdrawn(self) -> int:
@@ -112,11 +113,11 @@ class StudyFolder:
         return len(self.withdrawn_lines())
 
     def all_answers(self) -> list[AnswerRecord]:
-        """Return all answers of all versions, in the order in which they were given."""
+        """Return all answers to all versions of the study, in the order in which raters gave them."""
         return list(self._lines(AnswerRecord, ANSWERS_FILE, cut_end=True))
 
     def answers(self) -> dict[tuple[str, str], AnswerRecord]:
-        """Return the last answer of each rater to each item of this version."""
+        """Return the last answer of each rater to each item in this version of the study."""
         version = self.plan.version
         last = {}
         for answer in self.all_answers():
@@ -125,7 +126,7 @@ class StudyFolder:
         return last
 
     def image(self, digest: str) -> Path:
-        """Return the path of an image of the study by its SHA-256."""
+        """Return the path of the study image that has this SHA-256."""
         return self.path / IMAGES / f"{digest}.png"
 
     def check_frozen(self) -> None:
@@ -137,12 +138,12 @@ class StudyFolder:
             if sha256(read_bytes(self.path / name, follow=False)) != digest:
                 raise UsageError(
                     f"{self.path / name} changed after the first answer. Restore it, or set "
-                    f"version = {frozen['version'] + 1} in {STUDY_FILE}: the answers so far then "
-                    "no longer count"
+                    f"version = {frozen['version'] + 1} in {STUDY_FILE}. With a new version, the "
+                    "answers so far no longer count"
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums of the plan and the items at the first answer; empty without one."""
+        """Return the checksums of plan and items at the first answer; empty before any answer."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}
@@ -154,7 +155,7 @@ class StudyFolder:
         Raises
         ------
         RunError
-            If it cannot be written.
+            If the answer cannot be written.
         """
         with self.locked():
             frozen = self._frozen()
@@ -195,7 +196,7 @@ class StudyFolder:
             self.write_raters(agreed)
 
     def withdraw(self, rater: str) -> None:
-        """Delete a rater and all answers of the rater. A line without an id is left."""
+        """Delete a rater and all of the rater's answers, and leave a record without an id."""
         with self.locked():
             answers = [answer for answer in self.all_answers() if answer.rater != rater]
             self._write_lines(ANSWERS_FILE, answers)
@@ -221,14 +222,14 @@ class StudyFolder:
         self._write_lines(FRAME_FILE, frame)
 
     def write_answers(self, answers: Iterable[AnswerRecord]) -> None:
-        """Write answers.jsonl, as for an import."""
+        """Replace all answers in answers.jsonl, for example after an import."""
         with self.locked():
             self._write_lines(ANSWERS_FILE, answers)
             self._freeze()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclude other processes that write to the study."""
+        """Keep other processes from writing to the study inside the `with` block."""
         file = os.open(self.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -250,7 +251,7 @@ class StudyFolder:
         name
             Name of the file. A file that does not exist has no records.
         cut_end
-            Ignore lines that are not complete JSON.
+            Whether to ignore lines that are not complete JSON.
         """
         path = self.path / name
         if not path.exists():
@@ -267,13 +268,13 @@ class StudyFolder:
 
 
 def line_of(record: object) -> bytes:
-    """Return a record as a line of JSON, without fields that have their default."""
+    """Return a record as one line of JSON, without the fields that have their default value."""
     text: bytes = _adapter(type(record)).dump_json(record, exclude_defaults=True)
     return text
 
 
 def token_hash(token: str) -> str:
-    """Return the hash by which a rater's secret is stored."""
+    """Return the hash that the study stores instead of a rater's secret."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -1,30 +1,30 @@
-"""Image sets that people compare in pairs."""
+"""Records for image sets that people compare in pairs."""
 
 from dataclasses import dataclass
 
 IMAGES_PER_SET = 15
-"""Images of a set that raters see, as in MineTheGap."""
+"""Largest number of images that raters see of a set, as in MineTheGap."""
 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Images of a prompt with their score.
+    """Images of a prompt, with a bias score.
 
     Attributes
     ----------
     name
-        Name of the set: prompt, and run if there are several.
+        Name of the set: its prompt and its run.
     prompt
-        The prompt.
+        Prompt of the images.
     source
-        Position of the run.
+        Position of the run in the study.
     images
         Ids of the images.
     score
-        Score that grows with the bias: the largest deviation from the reference over the axes, or
-        minus the loss of a search.
+        Bias score, larger for more bias. For an audit, the largest deviation from the reference
+        over all axes; for a search, minus the loss.
     is_mined
-        Whether a search selected the prompt.
+        Whether `askew mine` selected the prompt.
     """
 
     name: str

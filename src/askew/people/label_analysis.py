@@ -1,4 +1,4 @@
-"""Results of a labeling study: labeling errors of instruments, and shares of values."""
+"""Results of a labeling study: the instruments' labeling errors, and the shares of values."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ from askew.types import Estimate, Missing, grouped
 UNLABELED = "unlabeled"
 DRAWS_OF_ERRORS = 400
 LARGEST_LIST = 60
-"""Largest number of items without a majority that the results list."""
+"""The results list at most this many items for which raters have no majority."""
 
 
 def label_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Return the results of a label study by some raters."""
+    """Compute the results of a labeling study from the answers of the raters in `study`."""
     views = [AxisView(study, axis) for axis in study.folder.plan.axes]
     agreement: list[GroupAgreement] = []
     errors: list[LabelingErrors] = []
@@ -51,12 +51,12 @@ def label_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 @dataclass(frozen=True)
 class AxisView:
-    """Items of an axis with the facts about their images.
+    """Answered items about an axis, with the facts about their images.
 
     Attributes
     ----------
     study
-        The answers.
+        The study with its answers.
     axis
         The axis.
     """
@@ -66,18 +66,18 @@ class AxisView:
 
     @cached_property
     def items(self) -> list[Item]:
-        """Items of the axis with at least one answer."""
+        """Items about the axis that have at least one answer."""
         mine = [item for item in self.study.items if item.axis == self.axis.name]
         return [item for item in mine if self.study.of_item(item.id)]
 
     @cached_property
     def entries(self) -> Mapping[str, FrameEntry]:
-        """Facts about images by id."""
+        """Facts about each image, by image id."""
         return {entry.id: entry for entry in self.study.folder.frame}
 
     @cached_property
     def instruments(self) -> list[str]:
-        """Instruments that labeled the axis."""
+        """Names of the instruments that labeled images on the axis."""
         names = (
             name for entry in self.entries.values() for name in entry.labels.get(self.axis.name, ())
         )
@@ -88,47 +88,47 @@ class AxisView:
         return self.entries[item.images[0]]
 
     def stratum(self, entry: FrameEntry) -> tuple[int, str]:
-        """Return the stratum of an image."""
+        """Return the stratum of an image: its run and the labels from all instruments."""
         return entry.source, entry.strata.get(self.axis.name, "")
 
     @cached_property
     def sizes(self) -> Counter[tuple[int, str]]:
-        """Number of images of each stratum."""
+        """Number of images in each stratum."""
         return Counter(map(self.stratum, self.study.folder.frame))
 
     @cached_property
     def labeled(self) -> Counter[tuple[int, str]]:
-        """Number of images of each stratum with an answer."""
+        """Number of images in each stratum that raters labeled."""
         return Counter(self.stratum(self.entry(item)) for item in self.items)
 
     def weight(self, item: Item) -> float:
-        """Return the number of images for which the image of an item stands."""
+        """Return how many images of its stratum the labeled image of an item represents."""
         stratum = self.stratum(self.entry(item))
         return self.sizes[stratum] / self.labeled[stratum]
 
     def label(self, item: Item, instrument: str) -> str:
-        """Return the label of an instrument; "unlabeled" without one."""
+        """Return the label that an instrument gave to the image, or "unlabeled"."""
         label = self.entry(item).labels.get(self.axis.name, {}).get(instrument, "")
         return label if label in self.axis.values else UNLABELED
 
     def majority(self, item: Item) -> str | None:
-        """Return the value of the majority; None without a majority for a value."""
+        """Return the value that most raters chose; None if no value has a majority."""
         label = self.study.majority(item.id)
         return None if isinstance(label, Missing) else label
 
     def stratified(
         self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
     ) -> StratifiedLabels:
-        """Return counts by stratum of a category of each item.
+        """Count the items of each category in each stratum.
 
         Parameters
         ----------
         source
-            Number of a run; None for all runs.
+            Position of the run whose items are counted; None for all runs.
         columns
             The categories.
         cells
-            Category of each item by id; other categories count as missing.
+            Category of each item, by item id. Any value that is not in `columns` counts as missing.
         """
         strata = [key for key in sorted(self.sizes) if source in (None, key[0])]
         counts = np.zeros((len(strata), len(columns) + 1))
@@ -143,13 +143,13 @@ class AxisView:
 
 
 def is_split(study: StudyAnswers, item: Item) -> bool:
-    """Check whether the raters of an item have no majority."""
+    """Check whether no answer to an item has a majority among its raters."""
     label = study.majority(item.id)
     return isinstance(label, Missing) and label.reason == "no_majority"
 
 
 def group_agreement(view: AxisView) -> list[GroupAgreement]:
-    """Return the agreement on all images, and on the images of each prompt if there are several."""
+    """Return the agreement for all images and, if there are several prompts, for each prompt."""
     groups = grouped(view.items, lambda item: view.entry(item).prompt)
     entries = [_agreement(view, ALL, view.items)]
     if len(groups) > 1:
@@ -170,7 +170,7 @@ def _agreement(view: AxisView, group: str, items: list[Item]) -> GroupAgreement:
 
 
 def _errors(view: AxisView, instrument: str) -> LabelingErrors:
-    """Return the errors of an instrument on an axis."""
+    """Return an instrument's labeling errors on an axis."""
     values = view.axis.values
     columns = (*values, UNLABELED)
     counts: dict[str, dict[str, int]] = {value: dict.fromkeys(columns, 0) for value in values}
@@ -202,13 +202,13 @@ def _errors(view: AxisView, instrument: str) -> LabelingErrors:
 def _rates(
     view: AxisView, instrument: str
 ) -> tuple[dict[str, dict[str, Estimate | Missing]], dict[str, dict[str, float]]]:
-    """Return the rates of an instrument and of the raters, by true value."""
+    """Return how often the instrument and the raters give each label, by true value."""
     values = view.axis.values
     columns = (*values, UNLABELED)
     strata = sorted(view.sizes)
     codes = view.study.codes([item.id for item in view.items], view.axis.values)
     if not (codes >= 0).any():
-        missing = Missing("not_asked", "no image has a label by a rater")
+        missing = Missing("not_asked", "no image has a label from a rater")
         return {value: dict.fromkeys(columns, missing) for value in values}, {}
     data = RatedLabels.of(
         votes_of(codes, len(values)),
@@ -232,7 +232,7 @@ def _rates(
 
 
 def _shares(view: AxisView, source: int) -> PeopleShares:
-    """Return the shares in the images of a run."""
+    """Return the share of each value in the images of a run, according to the raters."""
     plan = view.study.folder.plan
     values = view.axis.values
     majorities: dict[str, object] = {item.id: view.majority(item) for item in view.items}
@@ -269,7 +269,10 @@ def _stratified_shares(
 
 
 def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
-    """Return the weighted mean of the distributions of labels; empty without labels."""
+    """Return the share of raters for each value, averaged over images; empty without labels.
+
+    Images are weighted by the size of their stratum.
+    """
     sums: Counter[str] = Counter()
     total = 0.0
     for item in items:
@@ -285,7 +288,7 @@ def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
 def _by_instrument(
     view: AxisView, images: Sequence[FrameEntry], instrument: str
 ) -> dict[str, float]:
-    """Return the shares of an instrument's labels in all images; empty without labels."""
+    """Return the share of each value in an instrument's labels; empty without labels."""
     labels = Counter(entry.labels.get(view.axis.name, {}).get(instrument) for entry in images)
     total = sum(labels[value] for value in view.axis.values)
     return {value: labels[value] / total for value in view.axis.values} if total else {}
