@@ -1,16 +1,18 @@
-"""Agreement of raters: Krippendorff's alpha and Cohen's kappa, with bootstrap intervals.
+"""Agreement between raters: Krippendorff's alpha and Cohen's kappa, with bootstrap intervals.
 
-Ratings are an array (raters, items) of whole numbers: the index of the value, or -1 where a rater
-gave no value. Both coefficients are 1 - D_o / D_e: the disagreement of raters about the same item,
-divided by the disagreement expected by chance. The weight of a disagreement of two values is
+Ratings are an array (raters, items) of whole numbers. Each number is the index of a value, or -1
+where a rater gave no value. Both coefficients are 1 - D_o / D_e. D_o is the observed disagreement
+between raters about the same item, and D_e is the disagreement expected by chance. The weight of a
+disagreement between two values depends on the scale:
 
-- nominal: 1 if the values differ (`nominal_weights`),
-- ordinal, alpha: the squared number of ratings between two values (Krippendorff 2011, section C),
-- ordinal, kappa: the squared difference of the positions of two values.
+- Nominal: 1 if the values differ, 0 if they are equal (`nominal_weights`).
+- Ordinal, for alpha: the squared number of ratings between the two values (Krippendorff 2011,
+  section C).
+- Ordinal, for kappa: the squared difference between the positions of the two values.
 
-A resample draws items, raters or both with replacement. A rater who is drawn twice is not compared
-with himself: pairs of ratings are formed between different raters only. With two raters, resamples of
-raters are of no use, since half of them contain a single rater.
+A resample draws items, raters or both with replacement. A rater who is drawn twice is never compared
+with themselves, because only ratings from different raters form pairs. With only two raters, askew does
+not resample raters, since half of the resamples would contain a single rater.
 
 All functions raise NotEnoughData if no item has two ratings, or if all ratings are equal, and
 ValueError for invalid arrays.
@@ -30,13 +32,13 @@ from askew.stats.intervals import LEAST_IMAGES, Floats, percentile_interval, tai
 from askew.types import Estimate, Scale
 
 Resampled = Literal["items", "raters", "items and raters"]
-"""Units that a bootstrap draws."""
+"""Units that a bootstrap resamples."""
 
 LEAST_RATERS = 3
-"""Smallest number of raters that are resampled."""
+"""Smallest number of raters for which askew resamples raters."""
 
 BATCH_CELLS = 2**23
-"""Largest number of cells of the counts of a batch of resamples."""
+"""Largest number of table cells in one batch of resamples, which limits memory use."""
 
 
 def krippendorff_alpha(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
@@ -45,16 +47,17 @@ def krippendorff_alpha(ratings: ArrayLike, values: int, scale: Scale = "nominal"
     Parameters
     ----------
     ratings : array, (raters, items)
-        Index of the value, or -1.
+        Index of the value that each rater gave to each item; -1 for no rating.
     values
         Number of values.
     scale
-        Scale of the values. Ordinal values are in their order.
+        Scale of the values. The indices of ordinal values follow the order of the scale.
 
     Returns
     -------
     float
-        1 for perfect agreement, 0 for agreement by chance, negative for less agreement.
+        1 for perfect agreement, 0 for the agreement expected by chance, and negative for less
+        agreement than expected by chance.
     """
     answered = _answered(ratings, values)
     ones = np.ones((1, answered.shape[0]))
@@ -76,15 +79,15 @@ def alpha_estimate(
 ) -> Estimate:
     """Estimate Krippendorff's alpha with a bootstrap interval.
 
-    An interval over items is about other items of the same raters. An interval over items and
-    raters is about other items and other raters, and is conservative (Owen 2007). Without any
-    disagreement the low end is 1 minus the upper Wilson bound of the share of items with chance
-    agreement only.
+    If only items are resampled, the interval applies to other items rated by the same raters. If
+    items and raters are resampled, it applies to other items and other raters, and is conservative
+    (Owen 2007). If the raters never disagree, alpha is 1 in all resamples. The low end is then 1
+    minus the upper Wilson bound for a share that was observed in none of the items.
 
     Parameters
     ----------
     ratings : array, (raters, items)
-        Index of the value, or -1.
+        Index of the value that each rater gave to each item; -1 for no rating.
     values
         Number of values.
     scale
@@ -92,7 +95,7 @@ def alpha_estimate(
     rng
         Random generator for the resamples.
     over
-        Resampled units. Fewer than three raters are not resampled.
+        Units that are resampled. Raters are only resampled if there are at least three.
     draws
         Number of resamples.
     level
@@ -101,8 +104,9 @@ def alpha_estimate(
     Returns
     -------
     Estimate
-        Without an interval if there are fewer than three items, or only raters may be resampled and
-        there are fewer than three. `n` counts items with two or more ratings.
+        Alpha with its interval. The interval is missing if fewer than three items have two or more
+        ratings, or if only raters may be resampled and there are fewer than three raters. `n` is
+        the number of items with two or more ratings.
     """
     answered = _answered(ratings, values)
     alpha = krippendorff_alpha(ratings, values, scale)
@@ -123,12 +127,16 @@ def alpha_estimate(
 
 
 def cohen_kappa(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
-    """Return the kappa of two raters (Cohen 1960; 1968 with squared weights if ordinal).
+    """Return Cohen's kappa for two raters.
+
+    For nominal values it is the kappa of Cohen (1960). For ordinal values it is the weighted kappa
+    of Cohen (1968), with squared weights.
 
     Parameters
     ----------
     ratings : array, (2, items)
-        Index of the value, or -1. An item that only one rater rated is left out.
+        Index of the value that each rater gave to each item; -1 for no rating. Items that only one
+        rater rated are left out.
     values
         Number of values.
     scale
@@ -149,12 +157,12 @@ def kappa_estimate(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the kappa of two raters with a bootstrap interval over items.
+    """Estimate Cohen's kappa for two raters, with an interval from a bootstrap over items.
 
     Parameters
     ----------
     ratings : array, (2, items)
-        Index of the value, or -1.
+        Index of the value that each rater gave to each item; -1 for no rating.
     values
         Number of values.
     scale
@@ -177,12 +185,12 @@ def kappa_estimate(
 
 
 def nominal_weights(values: int) -> Floats:
-    """Return weights of disagreements (values, values): 1 for different values, else 0."""
+    """Return the weights of disagreements (values, values): 1 for different values, 0 otherwise."""
     return np.asarray(1.0 - np.eye(values))
 
 
 def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
-    """Return (raters, items, values): true where a rater gave the value."""
+    """Return a mask (raters, items, values) that is True where a rater gave the value."""
     codes = np.asarray(ratings)
     if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError("ratings must be whole numbers in an array (raters, items)")
@@ -192,9 +200,10 @@ def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
 
 
 def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floats) -> Floats:
-    """Return weighted coincidences of values (draws, values, values).
+    """Count how often each two values are given to the same item: (draws, values, values).
 
-    An item with ratings of weight m counts m, divided equally over its pairs of different raters.
+    The counts are weighted. An item whose ratings have total weight m adds m to the counts, divided
+    equally among its pairs of different raters.
 
     Parameters
     ----------
@@ -218,7 +227,7 @@ def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floa
 
 
 def _alphas(pairs: Floats, scale: Scale) -> Floats:
-    """Return the alpha of each table of coincidences; NaN where no two values occur."""
+    """Return alpha for each table of coincidences; NaN where all ratings are equal."""
     ratings = pairs.sum(axis=2)
     total = ratings.sum(axis=1)
     weights = _alpha_weights(ratings, scale)
@@ -230,7 +239,7 @@ def _alphas(pairs: Floats, scale: Scale) -> Floats:
 
 
 def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
-    """Return the weights of disagreements (draws, values, values)."""
+    """Return the weights of the disagreements between values (draws, values, values)."""
     draws, values = ratings.shape
     if scale == "nominal":
         return np.broadcast_to(nominal_weights(values), (draws, values, values))
@@ -239,7 +248,7 @@ def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
 
 
 def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Return the counts of both raters' values (values, values)."""
+    """Count the items for each pair of values: first rater's value × second rater's value."""
     answered = _answered(ratings, values)
     if len(answered) != 2:
         raise ValueError(f"kappa compares two raters, not {len(answered)}")
@@ -250,7 +259,7 @@ def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
 
 
 def _kappas(tables: NDArray[np.int64], scale: Scale) -> Floats:
-    """Return the kappa of each table (draws, values, values); NaN where no two values occur."""
+    """Return kappa for each table (draws, values, values); NaN where all ratings are equal."""
     values = tables.shape[1]
     weights = nominal_weights(values)
     if scale == "ordinal":
@@ -266,7 +275,7 @@ def _kappas(tables: NDArray[np.int64], scale: Scale) -> Floats:
 
 
 def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> None:
-    """Raise NotEnoughData for a coefficient that is not a number."""
+    """Raise NotEnoughData if no item has two labels, or if the coefficient is NaN."""
     if not pairs.any():
         raise NotEnoughData("no item has labels by two raters")
     if np.isnan(coefficient):
@@ -274,7 +283,7 @@ def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> Non
 
 
 def _resampled_units(over: Resampled, raters: int) -> str:
-    """Return the units that can be resampled in words; empty if there are none."""
+    """Return the name of the units that can be resampled; empty if there are none."""
     if raters >= LEAST_RATERS or over == "items":
         return over
     return "items" if over == "items and raters" else ""
@@ -288,7 +297,7 @@ def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Flo
 
 
 def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
-    """Return an estimate with the interval of its resamples."""
+    """Add the interval from the resamples to an estimate."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return estimate
@@ -300,6 +309,6 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 
 def _low_end_of_agreement(items: int, level: float) -> float:
-    """Return 1 minus the upper Wilson bound of a share that was observed in 0 of `items`."""
+    """Return 1 minus the upper Wilson bound for a share that was observed in 0 of `items` items."""
     square = float(scipy.stats.norm.isf(tail(level))) ** 2
     return items / (items + square)

@@ -1,9 +1,13 @@
-"""Association scores of TIBET: similarity of the baseline set to counterfactual sets, and spread.
+"""Association scores from TIBET: how similar baseline and counterfactual sets are, and their spread.
 
-`corrupt` simulates errors of the instrument that answers questions (TIBET, section 5.3, Fig. 5c).
-Intervals and p-values are in `association_intervals`. Functions raise NotEnoughData for
-a set without an image or a concept and for fewer than two counterfactual sets. They raise
-ValueError for negative or infinite numbers, and for shapes that do not match.
+A concept association score (CAS) measures how similar the baseline images of a prompt are to the
+images of a counterfactual prompt, which states a value of an axis. MAD measures how much the CAS of
+the values of an axis differ. `corrupt` simulates errors of the instrument that answers questions
+(TIBET, section 5.3, Fig. 5c). `association_intervals` computes intervals and p-values.
+
+Functions raise NotEnoughData for a set without an image or a concept and for fewer than two
+counterfactual sets. They raise ValueError for negative or infinite numbers, and for shapes that do
+not match.
 """
 
 import math
@@ -30,14 +34,15 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
     Parameters
     ----------
     initial, counterfactual : array, (..., concepts)
-        Frequencies of the same concepts, divided by the number of images. Leading axes broadcast.
+        Mean number of occurrences of each concept per image, in the same order in both sets.
+        Leading axes broadcast.
     variant
         "code" first scales each histogram to sum 1, as the paper's public code does.
 
     Returns
     -------
     array, (...)
-        In [0, 1]; 1 if the histograms are equal.
+        CAS, in [0, 1]; 1 if the histograms are equal.
     """
     w = _histogram(initial, variant)
     v = _histogram(counterfactual, variant)
@@ -49,14 +54,14 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
 
 
 def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
-    """Compute the mean cosine of all pairs of images of two sets (TIBET, Eq. 4), in [-1, 1].
+    """Compute the mean cosine between the images of two sets (TIBET, Eq. 4), in [-1, 1].
 
-    The mean over all pairs is the dot product of the two mean unit vectors.
+    The mean over all pairs of images is the dot product of the two mean unit vectors.
 
     Parameters
     ----------
     initial, counterfactual : array, (images, dimensions)
-        Embeddings, none of length zero.
+        Embeddings of the images. No embedding may have length zero.
     """
     return float(unit_vectors(initial).mean(axis=0) @ unit_vectors(counterfactual).mean(axis=0))
 
@@ -64,22 +69,22 @@ def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
 def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute the normalized mean absolute deviation of K association scores (TIBET, Eq. 6-7).
 
-    sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)| and MAD_K = 2 (K - 1) / K**2, the MAD of one
-    1 and K - 1 zeros.
+    The result is sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)|. MAD_K = 2 (K - 1) / K**2 is the
+    MAD of K scores of which one is 1 and all others are 0.
 
     Parameters
     ----------
     scores : array, (..., K)
         Association scores, K >= 2.
     variant
-        "code" first scales the K scores to sum 1. Negative scores count as 0, and K zeros as
+        "code" first scales the K scores to sum 1. Negative scores count as 0, and K zeros count as
         equal scores.
 
     Returns
     -------
     array, (...)
-        0 if all scores are equal, at most `mad_max(K)`, which exceeds 1 for K > 3. In [0, 1] for
-        the variant "code".
+        The spread. It is 0 if all scores are equal and at most `mad_max(K)`, which exceeds 1 for
+        K > 3. With the variant "code" it is in [0, 1].
     """
     s = _scores(scores, variant)
     deviation = np.abs(s - s.mean(axis=-1, keepdims=True)).mean(axis=-1)
@@ -89,9 +94,9 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute sqrt(W1 / W1 of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
 
-    W1 is between the K scores scaled to sum 1 and K times 1/K. This equals `mad` with the variant
-    "code". The order of the counterfactuals does not matter. Unlike MAD, it also changes when all
-    scores decrease by the same amount.
+    W1 is the Wasserstein distance between the K scores, scaled to sum 1, and K scores of 1/K. The
+    result equals `mad` with the variant "code". The order of the counterfactuals does not matter.
+    Unlike MAD, this spread also changes when all scores decrease by the same amount.
 
     Parameters
     ----------
@@ -103,7 +108,7 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     Returns
     -------
     array, (...)
-        In [0, 1].
+        The spread, in [0, 1].
     """
     return mad(scores, "code")
 
@@ -111,36 +116,36 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute sqrt(SD / SD of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
 
-    SD is the population's standard deviation.
+    SD is the population standard deviation: it divides by K, not by K - 1.
 
     Parameters
     ----------
     scores : array, (..., K)
         Association scores, K >= 2.
     variant
-        As for `mad`.
+        As in `mad`.
 
     Returns
     -------
     array, (...)
-        Range as for `mad`, but at most the root of `mad_max(K)`.
+        The spread. It is 0 if all scores are equal and at most the square root of `mad_max(K)`.
     """
     s = _scores(scores, variant)
     return _normalized_root(s.std(axis=-1), math.sqrt(s.shape[-1] - 1) / s.shape[-1])
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
-    """Return the largest `mad` of K scores in [0, 1].
+    """Return the largest possible `mad` of K scores in [0, 1].
 
-    In this case, half of the scores are 1 and half are 0. With the variant "code", a single score
-    is above 0.
+    MAD is largest if half of the scores are 1 and half are 0. With the variant "code", it is largest
+    if only one score is above 0.
 
     Parameters
     ----------
     k
         Number of scores, at least 2.
     variant
-        As for `mad`.
+        As in `mad`.
     """
     return 1.0 if variant_of(variant) == "code" else math.sqrt((k // 2) * ((k + 1) // 2) / (k - 1))
 
@@ -151,24 +156,25 @@ SPREADS: Mapping[str, Spread] = {
     "wasserstein": wasserstein,
     "standard_deviation": standard_deviation,
 }
-"""MAD and its alternatives, (..., K) scores to (...)."""
+"""Functions that compute MAD and its alternatives: they map scores (..., K) to spreads (...)."""
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
     """Match concepts one to one by the cosine of their text embeddings (TIBET, section 5.4).
 
-    The paper does not give a formula for this baseline. Here the matching maximizes the sum of
-    m * cosine, where m is the smaller of the two frequencies. The score is this sum divided by
-    sum_i w_i + sum_j v_j - sum of the matched m. Like CAS, it is 1 for equal sets of concepts.
+    The paper uses this score as a baseline, but does not give its formula. Here the matching
+    maximizes the sum of m * cosine, where m is the smaller frequency of the two matched concepts. The
+    score is this sum divided by sum_i w_i + sum_j v_j - sum of the matched m. Like CAS, it is 1 for
+    equal sets of concepts.
 
     Parameters
     ----------
     initial : array, (C0,)
-        Frequencies w of concepts.
+        Frequencies w of the concepts in the baseline set.
     counterfactual : array, (C1,)
-        Frequencies v of concepts.
+        Frequencies v of the concepts in the counterfactual set.
     cosine : array, (C0, C1)
-        Cosines of text embeddings. Negative cosines count as 0.
+        Cosines between the text embeddings of the concepts. Negative cosines count as 0.
     """
     w = _histogram(initial, "paper")
     v = _histogram(counterfactual, "paper")
@@ -194,7 +200,7 @@ def unit_vectors(embeddings: ArrayLike) -> Floats:
 
 
 def variant_of(name: str) -> Variant:
-    """Check that a name is a known variant."""
+    """Check that a name is a known variant, and return it."""
     UnknownName.unless_known("variant", name, get_args(Variant))
     return cast(Variant, name)
 
@@ -216,7 +222,7 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
 
 
 def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
-    """Compute Eq. 7; a spread of the size of rounding errors becomes 0, because its root would be larger."""
+    """Normalize a spread and take its square root (Eq. 7). A spread that is only rounding becomes 0."""
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 
@@ -224,14 +230,15 @@ def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
 def corrupt(
     answers: ArrayLike, vocabulary_sizes: ArrayLike, rate: ArrayLike, *, rng: np.random.Generator
 ) -> Codes:
-    """Replace each answer with probability `rate` by another answer, chosen uniformly.
+    """Replace each answer, with probability `rate`, by a different answer chosen uniformly.
 
     Parameters
     ----------
     answers : array, (..., questions)
-        Codes of answers; for question j from 0 to vocabulary_sizes[j] - 1.
+        Codes of the answers. For question j, they are from 0 to vocabulary_sizes[j] - 1.
     vocabulary_sizes : array, (questions,)
-        Numbers of possible answers. A question with a single answer is not changed.
+        Number of possible answers to each question. If only one answer is possible, it is never
+        replaced.
     rate : float or array, (questions,)
         Probability of a replacement, in [0, 1].
     rng
@@ -240,6 +247,7 @@ def corrupt(
     Returns
     -------
     array, (..., questions)
+        Codes of the answers after the replacements.
     """
     codes = np.asarray(answers, dtype=np.int64)
     sizes = np.asarray(vocabulary_sizes, dtype=np.int64)

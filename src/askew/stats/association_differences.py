@@ -1,8 +1,8 @@
-"""Differences of association scores between two models.
+"""Differences in association scores between two models.
 
-With few images, plug-in scores are too low (CAS) or too high (MAD), by different amounts in the two
-models. The values are therefore differences of median-unbiased scores. Intervals and p-values are
-as in `differences`.
+With few images, the plug-in CAS is too low and the plug-in MAD is too high, by different amounts in
+the two models. The values are therefore differences between median-unbiased scores. Intervals and
+p-values are computed as in `differences`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,19 +24,19 @@ ALTERNATIVES = ("wasserstein", "standard_deviation")
 """Names of the alternatives to MAD."""
 
 Scores = Callable[[Sequence[Floats]], Floats]
-"""Function of the means (..., columns) of all sets of a model to its scores (..., scores)."""
+"""Function that maps the means (..., columns) of all sets of a model to its scores (..., scores)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssociationDifferences:
-    """Differences of the association scores of an axis, the first model minus the second.
+    """Differences in the association scores of one axis, first model minus second model.
 
     Attributes
     ----------
     cas : tuple of Estimate
-        Differences of CAS of every counterfactual.
+        Difference in CAS for each counterfactual.
     mad, wasserstein, standard_deviation : Estimate
-        Differences of MAD and of its alternatives (TIBET, appendix 9.4).
+        Differences in MAD and in its alternatives (TIBET, appendix 9.4).
     """
 
     cas: tuple[Estimate, ...]
@@ -45,13 +45,13 @@ class AssociationDifferences:
     standard_deviation: Estimate
 
     def with_missing(self, missing: Sequence[int]) -> Self:
-        """Return the differences with the numbers of images that were left out.
+        """Return a copy that records how many images were left out.
 
         Parameters
         ----------
         missing
-            Images of both models that were left out, of the baseline set, then of each
-            counterfactual set.
+            Number of images, from both models together, that were left out of the baseline set, then
+            of each counterfactual set.
         """
         cas_differences = [
             replace(estimate, missing=missing[0] + count)
@@ -67,7 +67,7 @@ class AssociationDifferences:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """Settings of the scores and their intervals, see `association_differences`."""
+    """Settings for the scores and their intervals. See `association_differences`."""
 
     draws: int
     level: float
@@ -84,23 +84,24 @@ def association_differences(
     variant: Variant = "paper",
     embedded: bool = False,
 ) -> AssociationDifferences:
-    """Estimate differences of every counterfactual's CAS, of MAD and of its alternatives.
+    """Estimate how two models differ in the CAS of each counterfactual, MAD and its alternatives.
 
     Parameters
     ----------
     sets
-        The baseline set of both models, then K counterfactual sets, as counts of concepts (images,
-        concepts), or as unit vectors (images, dimensions).
+        The baseline sets of both models, then their K counterfactual sets. Each set contains counts
+        of concepts (images, concepts) or unit vectors (images, dimensions).
     rng
         Random generator for all draws.
     draws
-        Number of draws.
+        Number of bootstrap samples and of random swaps per round of the test.
     level
         Confidence level of the intervals, in (0, 1).
     variant
         As in `association.cas` and `association.mad`.
     embedded
-        Take the sets as unit vectors and compare CAS^CLIP (TIBET, Eq. 4 and Fig. 11).
+        True if the sets contain unit vectors. askew then compares CAS^CLIP instead of CAS (TIBET,
+        Eq. 4 and Fig. 11).
 
     Raises
     ------
@@ -137,9 +138,10 @@ def _differences(
     spreads: Sequence[str],
     rng: Generator,
 ) -> list[Estimate]:
-    """Return the differences of every CAS, then of spreads.
+    """Return the difference in CAS for each counterfactual, then the differences in the spreads.
 
-    `resampled` has the means of all sets in bootstrap samples. `rng` draws the exchanges.
+    `resampled` contains the means of all sets in bootstrap samples. `rng` draws which pairs of images
+    swap models in the test.
     """
     scores = partial(_cas_and_spreads, settings=settings, spreads=spreads)
     p = _exchange_p(sets, scores, settings.draws, rng)
@@ -153,12 +155,12 @@ def _differences(
 
 
 def _estimates(scores: Associations, spreads: Sequence[str]) -> list[Estimate]:
-    """Return CAS of every counterfactual, then the named spreads."""
+    """Return the CAS of each counterfactual, then the named spreads."""
     return [*scores.cas, *(getattr(scores, name) for name in spreads)]
 
 
 def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> Associations:
-    """Compute the scores of one model, whose baseline set comes first."""
+    """Compute the scores of one model from its sets, of which the baseline set is the first."""
     return associations(
         sets[0],
         sets[1:],
@@ -173,7 +175,7 @@ def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> A
 def _cas_and_spreads(
     means: Sequence[Floats], *, settings: _Settings, spreads: Sequence[str]
 ) -> Floats:
-    """Compute CAS of every counterfactual, and spreads of these: (..., K + spreads)."""
+    """Compute the CAS of each counterfactual, then the spreads of these CAS: (..., K + spreads)."""
     initial = means[0]
     if settings.embedded:
         scores = [np.einsum("...d,...d->...", initial, other) for other in means[1:]]
@@ -185,7 +187,7 @@ def _cas_and_spreads(
 
 
 def _of_models(scores: Scores, means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the scores of both models, from the means of all sets."""
+    """Compute the scores of both models from the means of all their sets."""
     first, second = (scores(of_model) for of_model in zip(*means, strict=True))
     return first, second
 
@@ -193,7 +195,7 @@ def _of_models(scores: Scores, means: Sequence[tuple[Floats, Floats]]) -> tuple[
 def _difference(
     first: Estimate, second: Estimate, correlation: float, p: float, *, is_cas: bool = False
 ) -> Estimate:
-    """Return a score of the first model minus that of the second."""
+    """Return the score of the first model minus the score of the second model."""
     difference = Estimate(
         value=first.mark - second.mark,
         n=(first.n or 0) + (second.n or 0),
@@ -215,7 +217,7 @@ def _difference(
 
 
 def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Generator) -> Floats:
-    """Return the two-sided p of every difference by exchanging the images of pairs."""
+    """Test each difference by swapping images between the models, and return the two-sided p."""
 
     def differences(means: Sequence[tuple[Floats, Floats]]) -> Floats:
         first, second = _of_models(scores, means)
@@ -232,10 +234,10 @@ def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Gen
 def _joined_ends(
     first: Estimate, second: Estimate, correlation: float, *, is_cas: bool
 ) -> tuple[float, float]:
-    """Interval of the difference of two scores.
+    """Return the ends of the interval for the difference between two scores.
 
-    A CAS of 1 is possible. It corresponds to the distance 0 from 1, the bound that `joined`
-    respects.
+    `joined` expects quantities whose lower bound is 0. So a CAS, which may reach its upper bound 1,
+    is replaced by its distance from 1.
     """
     if not is_cas:
         low, _, high = joined(ends(first), ends(second), (first.mark, second.mark), correlation)

@@ -1,12 +1,18 @@
-"""Intervals, nulls and p-values of all association scores of one axis, from one set of draws.
+"""Intervals, nulls and p-values for all association scores of one axis, from one set of draws.
 
-CAS = (S - D) / (S + D) decreases more slowly for larger D, and D is too large with few images. So
-plug-in scores are too low and too close together. With C a score and C* its debiased value, a
-difference in concepts that clearly differ is ((1 + C*) / (1 + C))**2 = c times as large in the
-population (the ratio of the slopes). If the difference is spread over many concepts, their noise
-hides more of it, in simulations up to c**3 more. So scores and errors are stretched by three powers
-of c, for the low end, the debiased value, and the high end of intervals. Coverage:
-docs/reference/calibration.md. The null is in `fair_null`.
+CAS = (S - D) / (S + D), where S is the sum of two histograms and D their L1 distance. CAS falls more
+slowly for larger D, and with few images the observed D is too large. So plug-in scores are too low and
+too close together.
+
+Let C be a plug-in score and C* its debiased value. A difference between scores that is due to clearly
+different concepts is c = ((1 + C*) / (1 + C))**2 times as large in the population as in plug-in scores.
+This c is the ratio of the slopes of CAS. If the difference is spread over many concepts, their noise
+hides more of it, by a further factor of up to c**3 in simulations. So askew multiplies scores and
+errors by a power of c. The power is smallest for the low end of an interval, larger for the debiased
+value, and largest for the high end.
+
+docs/reference/calibration.md reports how often the intervals cover the true value. `fair_null`
+computes the null.
 """
 
 import math
@@ -49,7 +55,7 @@ LOW_POWER = 1.0
 MARK_POWER = 1.5
 HIGH_POWER = 4.25
 WIDER = 1.06
-"""Factor for standard errors of the bootstrap, which are too small if sets differ in everything."""
+"""Factor for bootstrap standard errors, which are too small if the sets differ in all concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +65,19 @@ class Associations:
     Attributes
     ----------
     cas : tuple of Estimate
-        CAS of every counterfactual, in the order given.
+        CAS of each counterfactual, in the order given.
     cas_contrast : tuple of Estimate
-        CAS of every counterfactual minus the mean of the others, in [-1, 1] (TIBET, section 5.2,
-        figure 4).
+        CAS of each counterfactual minus the mean CAS of all other counterfactuals, in [-1, 1]
+        (TIBET, section 5.2, figure 4).
     mad : Estimate
-        Spread of the scores. For two values, MAD is the root of the absolute value of their
-        contrast (paper), and so is its interval.
+        MAD, the spread of the scores. For two counterfactuals and the variant "paper", MAD is the
+        square root of the absolute value of their contrast. Its interval is computed from the
+        interval of the contrast in the same way.
     wasserstein, standard_deviation : Estimate
         Alternatives to MAD.
     apart : tuple of float
-        Possible error of the debiased CAS of each counterfactual, since two sets may differ in all
-        concepts or in few concepts.
+        Possible error of the debiased CAS of each counterfactual. It is unknown whether two sets
+        differ in all concepts or only in a few.
     """
 
     cas: tuple[Estimate, ...]
@@ -83,40 +90,40 @@ class Associations:
 
 @dataclass(frozen=True, slots=True)
 class NoisyScores:
-    """Scores with draws of their joint error.
+    """Scores, with simulated draws of their joint error.
 
     Attributes
     ----------
     scores : array, (K,)
         The scores.
     errors : array, (draws, K)
-        Draws of their error, centered at 0.
+        Simulated errors of the scores, with mean 0.
     """
 
     scores: Floats
     errors: Floats
 
     def stretched(self, factor: float) -> "NoisyScores":
-        """Return the scores and their errors, all multiplied by a factor."""
+        """Multiply the scores and their errors by a factor."""
         return NoisyScores(scores=self.scores * factor, errors=self.errors * factor)
 
 
 @dataclass(frozen=True, slots=True)
 class AssociationParts:
-    """CAS of one axis, with the data for its intervals and its spread.
+    """CAS of one axis, with the data from which contrasts and spreads are estimated.
 
     Attributes
     ----------
     scores : array, (K,)
         Plug-in CAS of the counterfactuals.
     intervals : tuple of CasInterval
-        Their intervals.
+        Intervals of the CAS.
     interval_name : str
-        Method of these intervals.
+        Name of the method that computed the intervals.
     for_low, for_mark, for_high : NoisyScores
-        Scores, stretched for low ends, debiased values and high ends.
+        Stretched scores, from which low ends, debiased values and high ends are computed.
     null : array, (draws, K)
-        CAS under the null.
+        CAS in samples from the null distribution.
     """
 
     scores: Floats
@@ -130,12 +137,12 @@ class AssociationParts:
 
 @dataclass(frozen=True, slots=True)
 class ImageCounts:
-    """Numbers of images of the baseline set, then of the counterfactual sets.
+    """Numbers of images in the baseline set and in the K counterfactual sets.
 
     Attributes
     ----------
     answered, missing : tuple of int, (K + 1)
-        Images with an answer, and images without.
+        Numbers of images with an answer and without an answer. The baseline set is first.
     """
 
     answered: tuple[int, ...]
@@ -153,19 +160,21 @@ def associations(
     missing: Sequence[int] = (),
     embedded: bool = False,
 ) -> Associations:
-    """Compute CAS of every counterfactual, and MAD with its alternatives.
+    """Estimate the CAS of each counterfactual, and MAD with its alternatives.
 
-    TIBET, Eq. 1-3, 6-7, appendix 9.4. Values are the plug-in scores. Intervals are for the
-    population scores: of CAS by test inversion (`concept_shift`), of MAD by test inversion on
-    stretched scores. With few images, the plug-in CAS is far too low, and may be outside its
-    interval. With fewer than three images in a set, there are no intervals. CAS has no null.
+    The scores are those of TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). Values are the plug-in
+    scores, and intervals are for the population scores. The interval of CAS comes from test
+    inversion (`concept_shift`), the interval of MAD from test inversion on stretched scores. With
+    few images, the plug-in CAS is far too low and may lie outside its interval. If a set has fewer
+    than three images, there are no intervals. CAS has no null.
 
     Parameters
     ----------
     initial : array, (images, concepts) or (images, dimensions)
-        Counts of concepts in every image, or embeddings without vectors of length zero.
+        Baseline set: counts of concepts in each image, or embeddings of the images. No embedding
+        may have length zero.
     counterfactuals : sequence of array
-        K >= 2 counterfactual sets, with the columns of `initial`.
+        K >= 2 counterfactual sets, with the same columns as `initial`.
     rng
         Random generator for all draws.
     draws
@@ -175,11 +184,11 @@ def associations(
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional
-        Images of each set without an answer, which are only recorded.
+        Number of images without an answer in each set. The estimates only record it.
     embedded
-        Take the sets as embeddings and compute CAS^CLIP (Eq. 4). The mean cosine is a product of
-        two means, so its plug-in value is unbiased. Its interval is normal, with the standard error
-        from a bootstrap of both sets.
+        True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine is
+        a product of two means, so its plug-in value is unbiased. Its interval is normal, with the
+        standard error from a bootstrap of both sets.
 
     Raises
     ------
@@ -216,7 +225,7 @@ def associations(
 def _checked_sets(
     initial: ArrayLike, counterfactuals: Sequence[ArrayLike], content: str
 ) -> list[Floats]:
-    """Return all sets as arrays with the same columns, the baseline set first."""
+    """Check that all sets have the same columns, and return them with the baseline set first."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
             "the spread of an axis needs at least 2 counterfactual sets; "
@@ -232,7 +241,7 @@ def _checked_sets(
 
 
 def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts:
-    """Count the images of every set; no image is missing if `missing` is empty."""
+    """Count the images of each set. If `missing` is empty, no images are missing."""
     counts = tuple(missing) if len(missing) else (0,) * len(sets)
     if len(counts) != len(sets):
         raise ValueError(f"missing counts of {len(counts)} sets were given for {len(sets)} sets")
@@ -242,7 +251,7 @@ def _image_counts(sets: Sequence[Floats], missing: Sequence[int]) -> ImageCounts
 def _parts_of_counts(
     sets: Sequence[Floats], variant: Variant, *, draws: int, level: float, rng: Generator
 ) -> AssociationParts:
-    """Compute CAS from counts of concepts."""
+    """Compute CAS and its intervals from counts of concepts."""
     if any(np.any(images < 0) for images in sets):
         raise ValueError("counts of concepts cannot be negative")
     histograms = [images.mean(axis=0) for images in sets]
@@ -267,16 +276,19 @@ def _parts_of_counts(
 
 
 def _scaled_rows(images: Floats) -> Floats:
-    """Return rows (images, concepts) whose mean is their histogram scaled to sum 1.
+    """Scale rows (images, concepts) so that their mean is their histogram scaled to sum 1.
 
-    To first order, they vary like this histogram.
+    To first order, the mean of the rows has the same sampling error as the scaled histogram.
     """
     scaled = images / images.sum(axis=1).mean()
     return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
 
 
 def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[ConceptShift]:
-    """Compare the baseline set with every counterfactual set, with the same errors each time."""
+    """Compare the baseline set with each counterfactual set.
+
+    All comparisons use the same bootstrap errors of the baseline set.
+    """
     initial = sets[0]
     initial_errors = bootstrap_errors(initial, draws, rng)
     shifts = []
@@ -287,7 +299,10 @@ def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[
 
 
 def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
-    """CAS of histograms under the null, (draws, concepts) and (K, draws, concepts): (draws, K)."""
+    """Compute the CAS (draws, K) of histograms under the null.
+
+    `initial` has the shape (draws, concepts), and `counterfactuals` (K, draws, concepts).
+    """
     # rows of the variant "code" may lead below 0
     w = np.maximum(initial, 0)
     v = np.maximum(counterfactuals, 0)
@@ -297,7 +312,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Draws (draws, K) of the joint error of the plug-in scores, widened for few images."""
+    """Simulate the joint error (draws, K) of the plug-in scores, widened for few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))
@@ -305,7 +320,10 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return c, the ratio of a difference of population scores to a difference of plug-in scores; at least 1."""
+    """Return c, at least 1.
+
+    c is the ratio of a difference between population scores to a difference between plug-in scores.
+    """
     marks = np.array([min(max(end.debiased, end.low), end.high) for end in intervals])
     return max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
 
@@ -313,7 +331,7 @@ def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
 def _parts_of_embeddings(
     sets: Sequence[Floats], draws: int, level: float, rng: Generator
 ) -> AssociationParts:
-    """Compute CAS^CLIP from embeddings."""
+    """Compute CAS^CLIP and its intervals from embeddings."""
     units = [unit_vectors(images) for images in sets]
     initial = units[0]
     others = units[1:]
@@ -335,7 +353,7 @@ def _parts_of_embeddings(
 
 
 def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ...]:
-    """Return normal intervals of mean cosines, within [-1, 1]."""
+    """Return normal intervals for mean cosines, limited to [-1, 1]."""
     reaches = float(scipy.stats.norm.isf(tail(level))) * noisy.errors.std(axis=0)
     intervals = []
     for score, reach in zip(noisy.scores.tolist(), reaches.tolist(), strict=True):
@@ -348,7 +366,7 @@ def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ..
 def _cas_estimates(
     parts: AssociationParts, counts: ImageCounts, level: float
 ) -> tuple[Estimate, ...]:
-    """CAS of every counterfactual with its interval."""
+    """Return the CAS of each counterfactual with its interval."""
     estimates = []
     for k, (score, interval) in enumerate(zip(parts.scores, parts.intervals, strict=True), start=1):
         estimate = Estimate(
@@ -369,7 +387,7 @@ def _cas_estimates(
 def _contrast(
     parts: AssociationParts, weights: Floats, counts: ImageCounts, level: float
 ) -> Estimate:
-    """Estimate the contrast of the scores with these weights (K,)."""
+    """Estimate the sum of the scores, weighted by `weights` (K,)."""
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()
@@ -429,13 +447,13 @@ def _spread(
 
 
 def _root_of_size(contrast: Estimate) -> tuple[float, float]:
-    """Interval of the root of the absolute value of a contrast."""
+    """Return the ends of the interval for the square root of a contrast's absolute value."""
     low, high = ends(contrast)
     return math.sqrt(max(low, -high, 0.0)), math.sqrt(max(-low, high))
 
 
 def _spread_max(measure: str, k: int, variant: Variant) -> float:
-    """Return the largest spread of K scores in [0, 1]."""
+    """Return the largest possible spread of K scores in [0, 1]."""
     if measure == "wasserstein":
         return 1.0
     maximum = mad_max(k, variant)

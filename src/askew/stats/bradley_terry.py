@@ -1,8 +1,8 @@
 """Strengths of things that people compare in pairs (Bradley and Terry 1952).
 
 Thing i is preferred to thing j with probability p_i / (p_i + p_j). A tie counts as half a preference
-for each. The likelihood is maximized by the algorithm of Hunter (2004). Strengths are the logarithms
-of p, with mean 0.
+for each of the two things. askew maximizes the likelihood with the algorithm of Hunter (2004). The
+strengths are the logarithms of p, shifted so that their mean is 0.
 """
 
 import numpy as np
@@ -17,16 +17,19 @@ ITERATIONS = 500
 TOLERANCE = 1e-9
 
 PSEUDO_COUNT = 0.1
-"""Preferences added to each compared pair, so that a thing that always wins has a finite strength."""
+"""Number of preferences added in each direction to each compared pair.
+
+It keeps the strength of a thing that always wins finite.
+"""
 
 
 def strengths(wins: ArrayLike) -> Floats:
-    """Return the strengths of things (things,), for one or many tables of preferences.
+    """Estimate the strengths (..., things) of things from one or more tables of preferences.
 
     Parameters
     ----------
     wins : array, (..., things, things)
-        Number of preferences for the row's thing over the column's thing.
+        Number of times that the thing of the row was preferred to the thing of the column.
     """
     counts = np.asarray(wins, dtype=float)
     compared = counts + np.swapaxes(counts, -1, -2)
@@ -51,12 +54,12 @@ def strengths(wins: ArrayLike) -> Floats:
 def strength_estimates(
     wins: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, ...]:
-    """Estimate strengths with bootstrap intervals over raters.
+    """Estimate the strengths of things, with intervals from a bootstrap over raters.
 
     Parameters
     ----------
     wins : array, (raters, things, things)
-        Preferences of each rater.
+        Preferences of each rater, as in `strengths`.
     rng
         Random generator for the resamples.
     draws

@@ -1,9 +1,10 @@
 """Decisions between pairs of classes and their bias (Saravanan et al. 2023, section 3).
 
-Decisions are (images, pairs): 1 for the pair's first class, 0 for its second, NaN where both fit
-equally well. Several decisions about one image are not independent draws. Intervals are therefore
-Wilson's, with the number of independent decisions that would vary as much over images. The plain
-bootstrap fails near 0 and 1. Functions raise NotEnoughData if there is no decision about a group.
+Decisions are an array (images, pairs): 1 for the first class of the pair, 0 for the second class, and
+NaN where both classes fit equally well. Several decisions about one image are not independent draws.
+So the intervals are Wilson intervals for an effective number of decisions. This is the number of
+independent decisions whose share would vary as much as the observed share. An ordinary bootstrap fails
+for shares near 0 and 1. Functions raise NotEnoughData if there are no decisions about a group.
 """
 
 from collections.abc import Sequence
@@ -23,23 +24,26 @@ from askew.stats.shares import share_intervals
 from askew.types import Estimate
 
 UNDECIDED = 0.5
-"""The association of a classifier that does not depend on the group."""
+"""Association of a classifier whose decisions do not depend on the group."""
 
 
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """Decide for the class of each pair with the smaller mean error over common samples.
+    """Choose the class with the smaller mean error, for each image and each pair of classes.
+
+    The mean is over the samples on which both classes were evaluated.
 
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Errors, NaN where a class was not evaluated.
+        Error of each class on each sample; NaN where the class was not evaluated.
     pairs
         Positions of the two classes of each pair.
 
     Returns
     -------
     array, (images, pairs)
-        1 for the first class, 0 for the second, NaN for equal errors or no common sample.
+        1 for the first class, 0 for the second class, NaN if the mean errors are equal or the two
+        classes have no common sample.
     """
     e = _checked(errors)
     decisions = np.zeros((len(e), len(pairs)))
@@ -55,14 +59,16 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Errors, NaN where the evaluation of a class was stopped early. These classes are ignored.
+        Error of each class on each sample; NaN where the evaluation of the class stopped early. Such
+        a class is ignored for the image.
     true
         Position of the true class.
 
     Returns
     -------
     array, (images, 1)
-        1, 0, or NaN where several classes, the true class included, have the smallest error.
+        1 if the true class has the smallest error, 0 if not, and NaN if another class has the same
+        smallest error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
@@ -76,17 +82,17 @@ def association(
 ) -> Estimate:
     """Estimate S(D, A, B), the share of decisions for a class of A (Saravanan et al., Eq. 2).
 
-    It is in [0, 1], and its null is 1/2. p is two-sided, from random exchanges of the classes in
-    each image.
+    S is in [0, 1], and its null is 1/2. p is two-sided. It comes from random swaps of A and B in all
+    decisions about an image.
 
     Parameters
     ----------
     decisions : array, (images, pairs)
-        1, 0 or NaN for each pair of A x B.
+        1, 0 or NaN for each pair of a class of A and a class of B.
     rng
-        Random generator for the permutations.
+        Random generator for the swaps.
     draws
-        Number of permutations.
+        Number of samples with random swaps.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -103,11 +109,11 @@ def differential(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the difference of the associations of two groups (Saravanan et al., Eq. 3).
+    """Estimate the difference between the associations of two groups (Saravanan et al., Eq. 3).
 
     S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null is 0. The interval
-    combines the intervals of both associations (MOVER). p is two-sided, from random assignments of
-    images to the groups.
+    combines the intervals of both associations (MOVER). p is two-sided and comes from random
+    assignments of images to the groups.
 
     Parameters
     ----------
@@ -132,10 +138,10 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change of a rate of decisions, in [-1, 1], on the same images.
+    """Estimate the change in a rate of decisions about the same images, in [-1, 1].
 
-    Only decisions that are known before and after count. The null is 0. p is two-sided, by random
-    signs of the mean change of each image.
+    A decision counts only if it is known both before and after. The null is 0. p is two-sided and
+    comes from random signs for the mean change of each image.
 
     Parameters
     ----------
@@ -160,16 +166,16 @@ def differential_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change of the difference of two associations (Saravanan et al., Eq. 3).
+    """Estimate the change in the difference between two associations (Saravanan et al., Eq. 3).
 
-    It is the change of the first group minus the change of the second group, in [-2, 2], and its
-    null is 0. The interval combines the intervals of both changes (MOVER). p is two-sided, from
-    random assignments of the images, with their mean changes, to the groups.
+    The estimate is the change in the first group minus the change in the second group. It is in
+    [-2, 2], and its null is 0. The interval combines the intervals of both changes (MOVER). p is
+    two-sided and comes from random assignments of images, with their mean changes, to the groups.
 
     Parameters
     ----------
     first, second : tuple of array, (images, pairs)
-        Decisions about the images of each group, after and before.
+        Decisions about the images of each group: the decisions after, then the decisions before.
     rng
         Random generator for the assignments.
     draws
@@ -194,7 +200,7 @@ def differential_change(
 
 
 def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both arrays, NaN where a decision is missing in either of them."""
+    """Return both arrays, with NaN wherever the decision is missing in either array."""
     x = np.asarray(after, dtype=float)
     y = np.asarray(before, dtype=float)
     missing = np.isnan(x) | np.isnan(y)
@@ -202,13 +208,13 @@ def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]
 
 
 def image_means(decisions: ArrayLike) -> Floats:
-    """Return the mean over known decisions of each image with a known decision, (images,)."""
+    """Return the mean decision about each image, (images,), without images that have no decision."""
     means = _mean(np.asarray(decisions, dtype=float))
     return np.asarray(means[~np.isnan(means)])
 
 
 def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
-    """Return the mean change of each image with a known change, (images,)."""
+    """Return the mean change for each image, (images,), without images that have no known change."""
     return image_means(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
 
 
@@ -220,7 +226,7 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
     Parameters
     ----------
     decisions : array, (images,)
-        1, 0 or NaN.
+        Decisions about the group's images: 1, 0 or NaN.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -233,25 +239,25 @@ def pair_share(decisions: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _checked(errors: ArrayLike) -> Floats:
-    return array_of(errors, "an array of errors", "(pictures, classes, samples)", finite=False)
+    return array_of(errors, "an array of errors", "(images, classes, samples)", finite=False)
 
 
 def _mean(gaps: Floats) -> Floats:
-    """Return the means of rows over known numbers, NaN for a row without known numbers."""
+    """Return the mean of the known numbers in each row; NaN for a row without known numbers."""
     counts = (~np.isnan(gaps)).sum(axis=1)
     sums = np.nansum(gaps, axis=1)
     return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))
 
 
 def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
-    """Test the difference of two means, two-sided, by assigning images to the groups at random.
+    """Test the difference between two means by assigning images to the groups at random.
 
     Parameters
     ----------
     first : array, (n,)
-        Numbers of the first group's images.
+        A number for each image of the first group.
     second : array, (m,)
-        Numbers of the second group's images.
+        A number for each image of the second group.
     rng
         Random generator for the assignments.
     draws
@@ -260,7 +266,7 @@ def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int)
     Returns
     -------
     float
-        p.
+        The two-sided p.
     """
     pooled = np.concatenate([np.sort(first), np.sort(second)])
     weights = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])

@@ -1,10 +1,11 @@
-"""Rates and means over images that come in clusters, such as several edits of one input image.
+"""Rates and means for images that come in clusters, such as several edits of one input image.
 
-Images of a cluster are not independent draws.
+Images in the same cluster are not independent draws.
 
-Arrays have the shape (clusters, members). A member without an answer is NaN. Rows are independent
-of each other. If two arrays are compared, their rows form pairs. All functions raise NotEnoughData without
-answers, or without a pair of rows for a comparison, and ValueError for invalid arrays.
+Arrays have the shape (clusters, members). A member without an answer is NaN. Different rows are
+independent. In a comparison of two arrays, row i of one array and row i of the other form a pair. All
+functions raise NotEnoughData if there are no answers, or no pair of rows to compare. They raise
+ValueError for invalid arrays.
 """
 
 from dataclasses import replace
@@ -35,15 +36,16 @@ BATCH_OF_DRAWS = 1000
 def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of members in which an event happened, in [0, 1].
 
-    Interval: Wilson's with the effective number of members. This is their number divided by the
-    design effect (variance of the share relative to independent members). It is limited to 1 and
-    the size of a cluster, and reduced for few clusters (t for z). If all members of each cluster
-    agree, each cluster counts once.
+    The interval is Wilson's, for the effective number of members. This is the number of members
+    divided by the design effect. The design effect is the variance of the share, divided by its
+    variance for independent members. It is limited to the range from 1 to the size of the largest
+    cluster. With few clusters, the effective number is reduced further, because t replaces z. If all
+    members of each cluster agree, each cluster counts once.
 
     Parameters
     ----------
     happened : array, (clusters, members)
-        0, 1 or NaN.
+        1 if the event happened in the member, 0 if not, NaN without an answer.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -66,7 +68,7 @@ def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective_members(x: Floats, share: float, level: float) -> float:
-    """Return the number of independent members whose share would have an interval of equal length."""
+    """Return how many independent members would give an interval of the same length."""
     answered = x[_has_answer(x)]
     counts = (~np.isnan(answered)).sum(axis=1)
     sums = np.nansum(answered, axis=1)
@@ -88,18 +90,18 @@ def clustered_rate_difference(
 ) -> Estimate:
     """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
-    Interval: both shares' intervals combined (MOVER; Newcombe 1998), with the correlation of paired
-    clusters. p: two-sided, from random swaps of the two
-    members of each pair.
+    The interval combines the intervals of both shares (MOVER; Newcombe 1998) and allows for the
+    correlation between paired clusters. p is two-sided and comes from random swaps of the two clusters
+    in each pair.
 
     Parameters
     ----------
     first, second : array, (clusters, members)
-        0, 1 or NaN.
+        0, 1 or NaN, as in `clustered_rate`.
     rng
         Random generator for the swaps.
     draws
-        Number of random swaps.
+        Number of samples with random swaps.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -112,9 +114,9 @@ def clustered_rate_difference(
 
 
 def cluster_correlation(x: Floats, y: Floats) -> float:
-    """Return the correlation of two arrays of cluster means, reduced if it is positive.
+    """Return the correlation between two arrays of cluster means, reduced if it is positive.
 
-    The part that is expected by chance would make an interval too narrow.
+    A positive correlation that is due to chance would make an interval too narrow.
     """
     if len(x) < 3 or x.std() == 0 or y.std() == 0:
         return 0.0
@@ -130,13 +132,13 @@ def rate_gap(
     Parameters
     ----------
     first, second : array, (clusters, members)
-        0, 1 or NaN.
+        0, 1 or NaN, as in `clustered_rate`.
     level
         Confidence level of the interval, in (0, 1).
     name
         Name of the interval's method.
     correlation
-        Correlation of both shares' errors.
+        Correlation between the sampling errors of the two shares.
     """
     a = clustered_rate(first, level=level)
     b = clustered_rate(second, level=level)
@@ -156,28 +158,29 @@ def rate_gap(
 def rate_above_floor(
     happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """Estimate a rate, with the rate of the measurement process as its null.
+    """Estimate the rate of an event, with its rate without an intervention (the floor) as the null.
 
-    `corrected` is (rate - floor) / (1 - floor). p: one-sided, by random exchanges of the rate and
-    the floor of clusters.
+    The floor is the rate that the measurement process itself causes. `corrected` is
+    (rate - floor) / (1 - floor). p is one-sided and comes from random swaps of the rate and the floor
+    within clusters.
 
     Parameters
     ----------
     happened : array, (clusters, members)
-        0, 1 or NaN.
+        0, 1 or NaN, as in `clustered_rate`.
     floor : array, (clusters, members or 1)
-        The same for the same clusters, without an intervention.
+        The same values for the same clusters without an intervention.
     rng
         Random generator for the swaps.
     draws
-        Number of random swaps.
+        Number of samples with random swaps.
     level
         Confidence level of the intervals, in (0, 1).
 
     Returns
     -------
     tuple of Estimate
-        The rate and the floor.
+        The rate, and the floor.
     """
     x = _checked(happened)
     y = _checked(floor)
@@ -196,9 +199,10 @@ def clustered_mean(
     level: float = 0.95,
     null: float | None = None,
 ) -> Estimate:
-    """Estimate the mean over clusters of the means of their members.
+    """Estimate the mean of the cluster means.
 
-    The interval is by bootstrap over clusters. Fewer than three clusters have no interval.
+    The interval comes from a bootstrap over clusters. With fewer than three clusters there is no
+    interval.
 
     Parameters
     ----------
@@ -211,7 +215,8 @@ def clustered_mean(
     level
         Confidence level of the interval, in (0, 1).
     null
-        Mean under the null. p is two-sided, by random signs of the clusters' distances from it.
+        Mean under the null; None for no test. p is two-sided. It comes from random signs for the
+        differences between the cluster means and this null.
     """
     x = _checked(values)
     rows = _means(x)
@@ -236,9 +241,10 @@ def clustered_mean(
 def clustered_mean_difference(
     first: ArrayLike, second: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate the mean of `first` minus the mean of `second`, over pairs of clusters with values.
+    """Estimate the mean of `first` minus the mean of `second`.
 
-    p: by sign flips. Parameters as in `clustered_rate_difference`, with any numbers.
+    Only pairs in which both clusters have values count. p comes from random signs for the differences.
+    The parameters are as in `clustered_rate_difference`, except that the values may be any numbers.
     """
     x_means, y_means = _paired(_checked(first), _checked(second))
     differences = (x_means - y_means)[:, None]
@@ -262,7 +268,7 @@ def _means(x: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the cluster means of both arrays for the rows in which both have a value."""
+    """Return the cluster means of both arrays, for the rows in which both arrays have a value."""
     rows = min(len(x), len(y))
     x = x[:rows]
     y = y[:rows]
@@ -275,9 +281,10 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """Return p of the mean of differences whose signs are random under the null.
+    """Test whether the mean of differences is 0, by random signs, and return p.
 
-    It is (1 + draws at least as far from 0) / (1 + draws).
+    p = (1 + exceedances) / (1 + draws). Exceedances are draws whose mean is at least as far from 0 as
+    the observed mean.
 
     Parameters
     ----------
@@ -288,7 +295,7 @@ def sign_flip_p(
     draws
         Number of draws.
     one_sided
-        Count only means that are at least as large.
+        Count only draws whose mean is at least as large as the observed mean.
     """
     differences = differences[np.lexsort((differences, np.abs(differences)))]
     observed = float(differences.sum())

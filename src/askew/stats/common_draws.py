@@ -1,8 +1,8 @@
-"""Samples of any population, from tables of random numbers that are drawn only once.
+"""Samples from any population, based on tables of random numbers that are drawn only once.
 
-A table is about 50 times as fast as multinomial draws. An image shows the first value whose
-cumulative share exceeds its uniform number, so it is enough to know how many of these numbers are
-below the points of a grid.
+Looking up a table is about 50 times as fast as multinomial draws. Each image has a uniform random
+number, and it shows the first value whose cumulative share exceeds this number. So a table only needs
+to contain how many of these numbers are below each point of a grid.
 """
 
 import math
@@ -15,15 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Larger numbers of images are rounded to 2 %, which changes standard errors by 1 %."""
+"""Largest number of images that is not rounded.
+
+Larger numbers are rounded in steps of 2 %, which changes standard errors by less than 1 %.
+"""
 MOST_PICTURES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class CommonDraws:
-    """Samples of up to `MOST_PICTURES` images, from any population.
+    """Samples of up to `MOST_PICTURES` images from any population.
 
-    Samples of the same stream use the same random numbers; samples of different streams are
+    Samples of the same stream use the same random numbers. Samples of different streams are
     independent.
 
     Attributes
@@ -38,7 +41,7 @@ class CommonDraws:
     draws: int
 
     def counts(self, populations: ArrayLike, pictures: int, stream: int = 0) -> NDArray[np.int64]:
-        """Return counts of samples from populations.
+        """Draw samples from populations and count the images that show each value.
 
         Parameters
         ----------
@@ -52,6 +55,7 @@ class CommonDraws:
         Returns
         -------
         array, (..., draws, K)
+            Number of images that show each value.
         """
         table = _table(self.seed, self.draws, pictures, stream)
         below = table[_grid_points(populations)].astype(np.int64)
@@ -60,7 +64,7 @@ class CommonDraws:
     def counts_of_each(
         self, populations: ArrayLike, pictures: int, stream: int = 0
     ) -> NDArray[np.int64]:
-        """Return counts (..., draws, K), with a separate population (..., draws, K) for each draw."""
+        """Return counts (..., draws, K) of samples, each from a separate population (..., draws, K)."""
         table = _table(self.seed, self.draws, pictures, stream)
         draws = np.arange(self.draws)[:, None]
         below = table[_grid_points(populations), draws].astype(np.int64)
@@ -68,7 +72,7 @@ class CommonDraws:
 
 
 def rounded_pictures(pictures: float) -> int:
-    """Return the nearest number of images, at least 1, for which there is a table."""
+    """Round a number of images to the nearest number for which there is a table, at least 1."""
     if pictures <= EXACT_PICTURES:
         return max(1, round(pictures))
     step = math.log(1.02)
@@ -76,14 +80,14 @@ def rounded_pictures(pictures: float) -> int:
 
 
 def _grid_points(populations: ArrayLike) -> NDArray[np.int64]:
-    """Cumulative shares as points of the grid, without the last one: (..., K) to (..., K - 1)."""
+    """Round the cumulative shares, except the last, to grid points: (..., K) to (..., K - 1)."""
     cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
     return np.asarray(np.clip(np.rint(cumulative * GRID), 0, GRID), dtype=np.int64)
 
 
 @lru_cache(maxsize=24)
 def _table(seed: int, draws: int, pictures: int, stream: int) -> NDArray[np.uint16]:
-    """Count uniform numbers below each point of the grid: (GRID + 1, draws)."""
+    """Count the uniform numbers below each point of the grid: (GRID + 1, draws)."""
     uniform = np.random.default_rng([seed, pictures, stream]).random((pictures, draws))
     cells = np.ceil(uniform * GRID).astype(np.int64) * draws + np.arange(draws)
     counts = np.bincount(cells.ravel(), minlength=(GRID + 1) * draws)
