@@ -1,1 +1,1 @@
-"""Images, answers and vectors on disk."""
+"""Storage of images, answers and vectors on disk."""

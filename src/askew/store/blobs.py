@@ -1,4 +1,4 @@
-"""Image files of a store, by the hash of their content."""
+"""Image files of a store, named by the hash of their content."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ class Blobs(Protocol):
     """Storage for files that never change. The name of a file is its SHA-256 with a suffix."""
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Write files by name. After the call, each file is complete, also after a power failure.
+        """Write files, given by name. After the call returns, the files survive a power failure.
 
         Raises
         ------
@@ -26,19 +26,19 @@ class Blobs(Protocol):
         Raises
         ------
         OSError
-            If the file does not exist, or cannot be read.
+            If the file does not exist or cannot be read.
         """
 
     def local_copy(self, name: str) -> Path:
-        """Return the path of the file on this machine.
+        """Return the path of a file on this machine.
 
-        An implementation for a network fetches the file first. The path does not exist if there is
-        no such file.
+        An implementation that stores files elsewhere downloads the file first. If there is no file
+        with this name, nothing exists at the path.
         """
 
 
 class LocalBlobs:
-    """Files in a folder of this machine, as ab/ab12….png.
+    """Files in a folder of this machine, with paths such as ab/ab12….png.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LocalBlobs:
         self._incoming = incoming
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Write files by name."""
+        """Write files, given by name."""
         files = {self.local_copy(name): data for name, data in blobs.items()}
         write_whole(files, self._incoming)
 

@@ -1,10 +1,11 @@
 """Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, Azure.
 
 The address names the bucket and a prefix. Credentials come from the environment or the machine, as
-for other tools of the provider, and are never part of the address. Copies of a bucket in other
-processes open the address on their own.
+with the provider's other tools, and are never part of the address. A `Bucket` that is sent to
+another process opens the address again there.
 
-Servers fail for moments. Every request is repeated until the server answers, for three minutes.
+Servers sometimes fail briefly. askew repeats each request until the server answers, for at most
+three minutes.
 """
 
 import os
@@ -22,46 +23,46 @@ T = TypeVar("T")
 
 SCHEMES = ("s3", "gs", "az", "memory")
 PATIENCE = 180.0
-"""Seconds after which a server that does not answer is given up."""
+"""Seconds after which askew gives up on a server that does not answer."""
 
 TIMEOUT = 120.0
-"""Longest time of one request in seconds. A pack of 64 large images has about 100 MB."""
+"""Time limit for one request in seconds. A pack of 64 large images takes about 100 MB."""
 
 LONGEST_PAUSE = 5.0
-"""Longest pause in seconds before a request is repeated."""
+"""Longest pause before a retry, in seconds."""
 
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
-"""Environment variables with credentials, by scheme."""
+"""Environment variables for the credentials, by scheme of the address."""
 
 OVERWRITES = (
-    "the server replaces files that exist, although askew asks it not to. Do not run the same job "
+    "the server replaces existing files, although askew asks it not to. Do not run the same job "
     "twice at once"
 )
 
 _MEMORIES: dict[str, Any] = {}
-"""Stores in memory by address, which live as long as the process."""
+"""In-memory stores, by address. They exist until the process ends."""
 
 
 class Bucket:
-    """Packs in a bucket.
+    """Packs in a bucket of object storage.
 
     Parameters
     ----------
     address
         The address, such as s3://bucket/prefix.
     patience
-        Seconds after which a server that does not answer is given up.
+        Seconds after which askew gives up on a server that does not answer.
     timeout
-        Longest time of one request in seconds.
+        Time limit for one request in seconds.
 
     Attributes
     ----------
     note
-        A sentence about the server for the user; empty for none.
+        A message to the user about the server; empty if there is none.
 
     Raises
     ------
@@ -80,7 +81,7 @@ class Bucket:
         self._store = _opened(self._scheme, address, timeout)
 
     def __reduce__(self) -> tuple[type["Bucket"], tuple[str, float, float]]:
-        """Return the address only, since the open store contains credentials."""
+        """Pickle only the address and the limits, since the open store contains credentials."""
         return Bucket, (self.address, self._patience, self._timeout)
 
     def __repr__(self) -> str:
@@ -96,7 +97,7 @@ class Bucket:
         return self._patiently(listed)
 
     def put(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist. Return False, and write nothing, if it exists."""
+        """Write a new file, and return True. If the file exists, return False and write nothing."""
         if not self._is_probed:
             self._probe()
         if self.note and self._exists(path):
@@ -116,7 +117,7 @@ class Bucket:
         return self._patiently(content)
 
     def set_aside(self, path: str) -> None:
-        """Move a damaged file to the folder `damaged`, so that it counts as absent."""
+        """Move a damaged file to the folder `damaged`, so that it counts as missing."""
         import obstore
 
         aside = f"{ASIDE}/{path.rpartition('/')[2]}"
@@ -129,7 +130,7 @@ class Bucket:
         self._patiently(move)
 
     def _probe(self) -> None:
-        """Find out whether the server refuses to replace a file, which some servers ignore."""
+        """Check whether the server obeys a request not to replace an existing file."""
         import obstore
 
         path = f"probes/{secrets.token_hex(8)}"
@@ -141,7 +142,7 @@ class Bucket:
             obstore.delete(self._store, path)
 
     def _created(self, path: str, data: bytes) -> bool:
-        """Write a file, and return False if the server reports that it exists."""
+        """Write a file. Return False if the server reports that the file exists."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -168,12 +169,12 @@ class Bucket:
         return self._patiently(head)
 
     def _patiently(self, request: Callable[[], T]) -> T:
-        """Return the result of a request, which is repeated while the server fails.
+        """Repeat a request until the server answers, and return the result.
 
         Raises
         ------
         StoreError
-            If the server refuses the request, or fails for the complete time.
+            If the server refuses the request, or keeps failing until the patience ends.
         """
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
@@ -201,7 +202,7 @@ class Bucket:
     def _refusal(self) -> str:
         names = CREDENTIALS.get(self._scheme, "the credentials")
         return (
-            f"{self.address} refuses access. Set credentials that may read and write it in the "
+            f"{self.address} refuses access. Set credentials with read and write access in the "
             f"environment variables {names}"
         )
 
@@ -222,7 +223,7 @@ def _checked_scheme(address: str) -> str:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in SCHEMES[:3])
         raise UsageError(
-            f"the address {scheme}://… of --packs is unknown. Known: {known} or a folder"
+            f"--packs does not support addresses with {scheme}://. Use {known} or a folder"
         )
     if any(mark in rest for mark in "@?#"):
         raise UsageError(
@@ -233,7 +234,7 @@ def _checked_scheme(address: str) -> str:
 
 
 def _opened(scheme: str, address: str, timeout: float) -> Any:
-    """Return an open store of obstore, with the credentials of the environment."""
+    """Open a store of the package obstore with credentials from the environment."""
     from obstore.exceptions import BaseError
     from obstore.store import MemoryStore, from_url
 
@@ -245,7 +246,7 @@ def _opened(scheme: str, address: str, timeout: float) -> Any:
             "connect_timeout": timedelta(seconds=min(timeout, 10.0)),
             "allow_http": os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"),
         },
-        # this module repeats requests, also answers that are cut off
+        # this module repeats requests, including requests with incomplete answers
         "retry_config": {"max_retries": 0, "retry_timeout": timedelta(seconds=timeout)},
     }
     if scheme == "s3":

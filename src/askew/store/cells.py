@@ -1,8 +1,8 @@
-"""Compact cells of an index: digests as bytes, and numbers in place of repeated texts.
+"""Compact cells of an index: digests are stored as bytes, and repeated texts as numbers.
 
-An index has a row per image, question and run. Fingerprints, questions and prompts repeat in most
-of them, so they are stored once, in the table `names`. The checksum of a row covers its texts, so a
-damaged name is found like a damaged row.
+An index has rows for each image, each answer and each run. Fingerprints, questions and prompts
+repeat in most rows, so each text is stored once, in the table `names`. The checksum of a row covers
+its texts, so askew detects a damaged name in the same way as a damaged row.
 """
 
 import re
@@ -20,7 +20,7 @@ DIGESTS = {
     "files": ("digest",),
     "vectors": ("picture",),
 }
-"""Columns of hexadecimal digests, by table. They are stored as bytes."""
+"""Columns that contain hexadecimal digests, by table. askew stores the digests as bytes."""
 
 REPEATED = {
     "pictures": ("prompt", "model"),
@@ -30,7 +30,7 @@ REPEATED = {
     "files": (),
     "vectors": ("embedder",),
 }
-"""Columns of texts that repeat, by table. They are stored as numbers."""
+"""Columns whose texts repeat, by table. askew stores the texts as numbers."""
 
 NAMES = "CREATE TABLE names (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
 
@@ -38,7 +38,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_BYTES = 32
 
 MOST_REMEMBERED = 100_000
-"""Number of names from which the remembered names are forgotten."""
+"""Largest number of remembered names. Above it, all of them are forgotten."""
 
 NAMES_AT_ONCE = 500
 
@@ -48,7 +48,7 @@ _REPEATED_PLACES = {table: column_places(table, names) for table, names in REPEA
 
 
 class Cells:
-    """Conversion of rows to the cells of an index, and back.
+    """Converter between rows and the cells of an index.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Cells:
         self._names: dict[int, str] = {}
 
     def stored(self, table: str, rows: Iterable[IndexRow]) -> list[list[object]]:
-        """Return rows as they are stored. Absent names are added, in the open transaction."""
+        """Return rows as they are stored. The open transaction adds names that are missing."""
         cells = [list(row) for row in rows]
         places = _REPEATED_PLACES[table]
         texts = {row[place] for row in cells for place in places}
@@ -76,7 +76,7 @@ class Cells:
         return cells
 
     def read(self, table: str, row: IndexRow) -> list[object]:
-        """Return a stored row with its texts; None in place of an unknown name."""
+        """Return a stored row with its texts. An unknown name becomes None."""
         cells = list(row)
         for place in _DIGEST_PLACES[table]:
             cell = cells[place]
@@ -88,7 +88,7 @@ class Cells:
         return cells
 
     def keys(self, table: str, column: str, values: Iterable[str]) -> list[object]:
-        """Return the cells of a column that stand for these values, without unknown names."""
+        """Return the cells that represent values in a column. Unknown names are left out."""
         if column in DIGESTS[table]:
             return [_digest_cell(value) for value in values]
         if column in REPEATED[table]:
@@ -96,12 +96,12 @@ class Cells:
         return list(values)
 
     def forget(self) -> None:
-        """Forget the remembered names, because a transaction was undone."""
+        """Forget the remembered names, as is necessary after a transaction is rolled back."""
         self._numbers.clear()
         self._names.clear()
 
     def _added_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number of each text, which a new text gets."""
+        """Return the number of each text. A new text gets a number."""
         wanted = sorted(texts)
         numbers = self._known_numbers(wanted)
         absent = [(text,) for text in wanted if text not in numbers]
@@ -111,7 +111,7 @@ class Cells:
         return numbers
 
     def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of texts that have a number."""
+        """Return the numbers of the texts that already have a number."""
         wanted = list(dict.fromkeys(texts))
         for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
             marks = ", ".join("?" * len(part))
@@ -121,7 +121,7 @@ class Cells:
         return {text: self._numbers[text] for text in wanted if text in self._numbers}
 
     def _name(self, number: int) -> str | None:
-        """Return the text with a number; None if there is none."""
+        """Return the text that a number represents; None if the number is unknown."""
         if number not in self._names:
             query = "SELECT name FROM names WHERE number = ?"
             row = self._connection.execute(query, (number,)).fetchone()
@@ -135,13 +135,13 @@ class Cells:
         self._names[number] = name
 
     def trim(self) -> None:
-        """Forget the remembered names if they are many."""
+        """Forget the remembered names if there are too many."""
         if len(self._names) > MOST_REMEMBERED:
             self.forget()
 
 
 def _digest_cell(value: object) -> object:
-    """Return the bytes of a hexadecimal digest; other values as they are."""
+    """Return the bytes of a hexadecimal digest, or any other value unchanged."""
     if isinstance(value, str) and DIGEST.fullmatch(value):
         return bytes.fromhex(value)
     return value

@@ -29,17 +29,17 @@ class Completions:
         Raises
         ------
         StoreError
-            If it cannot be written.
+            If the record cannot be written.
         """
         self.put_completions({key: record})
 
     def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Store several records by their keys, which takes less time than one after another.
+        """Store several records, given by key. This is faster than storing them one by one.
 
         Raises
         ------
         StoreError
-            If they cannot be written.
+            If the records cannot be written.
         """
         contents = {}
         with faults(self._where):
@@ -56,7 +56,7 @@ class Completions:
 
 
 def damaged_completions(store: Path) -> Iterator[Path]:
-    """Yield the damaged files of answers in a store. They count as absent."""
+    """Yield the damaged answer files in a store. askew treats their answers as missing."""
     folders = store / "completions"
     for folder in sorted(folders.iterdir()) if folders.is_dir() else ():
         for file in regular_files(folder):
@@ -65,7 +65,7 @@ def damaged_completions(store: Path) -> Iterator[Path]:
 
 
 def _record_in(file: Path) -> Mapping[str, Any] | None:
-    """Return the record in a file; None if it is absent or damaged."""
+    """Return the record in a file; None if the file is missing or damaged."""
     try:
         record = json_value(read_bytes(file, follow=False))
     except (OSError, ValueError):

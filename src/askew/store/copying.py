@@ -1,4 +1,4 @@
-"""Copying a store into another folder, which may contain a store already."""
+"""Copying a store into another folder, which may already contain a store."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum
 from askew.store.store import RETRIED, Store, is_store
 
 FILES_OF_MODELS = ("completions", "iti-gen")
-"""Folders of files that are neither images nor in the index."""
+"""Folders whose files are neither images nor listed in the index."""
 
 KEYS = {
     "pictures": ("key", 1),
@@ -25,28 +25,28 @@ KEYS = {
     "vectors": ("picture", 2),
     "files": ("path", 1),
 }
-"""By table, the column by which rows are looked up, and the number of columns of the primary key."""
+"""The column that selects rows, and the number of columns of the primary key, by table."""
 
 COLUMN_NUMBERS = {"picture": 1}
-"""Numbers of columns that are not the first."""
+"""Positions of the columns in `KEYS` that are not the first column of their table."""
 
 ROWS_AT_ONCE = 1000
 
 
 @dataclass(slots=True)
 class CopyReport:
-    """Numbers of what was copied.
+    """Counts of copied files and rows.
 
     Attributes
     ----------
     files, existing
-        Numbers of files that were copied, and that existed already.
+        Number of copied files, and number of files that existed already.
     size
         Size of the copied files in bytes.
     rows
-        Number of rows of the index that were copied.
+        Number of copied rows of the index.
     damaged
-        Images that were not copied because their SHA-256 differs.
+        Image files that were not copied because their SHA-256 differs from their name.
     """
 
     files: int = 0
@@ -57,17 +57,17 @@ class CopyReport:
 
 
 def copy_store(source: Path, target: Path) -> CopyReport:
-    """Copy everything of a store that the target lacks, with the times of its files.
+    """Copy everything that a target lacks from a store, and keep the times of the files.
 
-    Images are copied before the rows about them, so an interrupted copy is a valid store, and the
-    same call continues.
+    Images are copied before the rows about them. An interrupted copy is therefore a valid store,
+    and the same call continues it.
 
     Parameters
     ----------
     source
-        The store to copy. No other process may write it meanwhile.
+        The store to copy. No other process may write to it during the copy.
     target
-        The folder of the copy. Content that it has already stays as it is.
+        The folder of the copy. Content that the folder already has is not changed.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _copy_files(
     report: CopyReport,
     is_valid: Callable[[Path], bool] = lambda path: True,
 ) -> None:
-    """Copy the files of all subfolders that are absent, or differ in size or time."""
+    """Copy the files in all subfolders, unless the target has them with equal size and time."""
     for folder in sorted(source.iterdir()) if source.is_dir() else ():
         for file in entries.regular_files(folder):
             copied = target / folder.name / file.name
@@ -116,7 +116,7 @@ def _copy_files(
 
 
 def _is_same(file: Path, copied: Path) -> bool:
-    """Check whether a copy exists and has the size and the time of its file."""
+    """Check whether a copy exists and has the same size and time as its file."""
     try:
         old = file.stat()
         new = os.lstat(copied)
@@ -126,7 +126,7 @@ def _is_same(file: Path, copied: Path) -> bool:
 
 
 def _copy_file(file: Path, copied: Path) -> None:
-    """Copy a file with its time, so that the copy is complete or absent."""
+    """Copy a file and its times, so that the copy is either complete or does not exist."""
     copied.parent.mkdir(parents=True, exist_ok=True)
     part = copied.parent / f".{file.name}.part"
     try:
@@ -142,7 +142,7 @@ def _copy_file(file: Path, copied: Path) -> None:
 
 
 def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
-    """Copy the rows of the index that the target lacks, with the facts of the journal about them."""
+    """Copy index rows that the target lacks, with the facts that the journal has about them."""
     damaged = {path.stem for path in report.damaged}
     left = set[int]()
     for table in JOURNALED:
@@ -172,7 +172,7 @@ def _batches(rows: Iterator[IndexRow]) -> Iterator[list[IndexRow]]:
 
 
 def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[str, object]) -> int:
-    """Add rows to a store, except rows whose primary key it has, and return their number."""
+    """Add rows whose primary key is new to a store, and return the number of added rows."""
     if not rows:
         return 0
     column, width = KEYS[table]
@@ -190,6 +190,6 @@ def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[st
 
 
 def _is_retried(table: str, row: IndexRow) -> bool:
-    """Check whether a row is the reason of a missing item that the next run requests again."""
+    """Check whether a row describes a missing item that the next run requests again."""
     place = {"pictures": 3, "answers": 4}.get(table)
     return place is not None and row[place] == RETRIED

@@ -1,6 +1,6 @@
-"""Entries of folders that may come from another person: links and special files are refused.
+"""Reading folders that may come from another person. askew refuses links and special files.
 
-A link could lead to files of the user, and reading a named pipe never ends.
+A link could lead to the user's private files, and reading a named pipe may never end.
 """
 
 import errno
@@ -13,24 +13,24 @@ from pathlib import Path
 from askew.errors import StoreError
 
 FOLDERS = ("pictures", "quarantine", "incoming", "completions", "iti-gen")
-"""Folders of a store."""
+"""Names of the folders of a store."""
 
 SORTED = ("pictures", "completions", "iti-gen")
-"""Folders that contain a folder for each beginning of a hash."""
+"""Folders with subfolders that are named by the first characters of a hash."""
 
 MOST_BYTES = 2**31
-"""Largest size of a file that is read into memory: 2 GB. A file without content can state any size."""
+"""Largest size of a file that askew reads into memory: 2 GB. A sparse file can have any size."""
 
 FILES = ("journal.jsonl", "turns.lock", "users.lock")
 DATABASES = ("index.sqlite", "vectors.sqlite")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""End of a rollback journal of SQLite that names another file, which SQLite would delete."""
+"""Last bytes of an SQLite rollback journal that names another file, which SQLite would delete."""
 
 
 def is_regular(path: Path) -> bool:
-    """Check whether a path is a file, and neither a link nor a special file."""
+    """Check whether a path is a regular file, not a link or a special file."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
     Raises
     ------
     OSError
-        If it cannot be read, is a special file, or is larger than `MOST_BYTES`.
+        If the file cannot be read, is a special file, or is larger than `MOST_BYTES`.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if not follow:
@@ -69,21 +69,21 @@ def read_bytes(path: Path, follow: bool = True) -> bytes:
 
 
 def regular_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that are neither links nor special files, by name.
+    """Yield the regular files in a folder, sorted by name. Links and special files are left out.
 
-    A folder that does not exist, or is a link, has none.
+    If the folder does not exist or is a link, nothing is yielded.
     """
     if not os.path.islink(folder) and folder.is_dir():
         yield from (file for file in sorted(folder.iterdir()) if is_regular(file))
 
 
 def check_store(folder: Path) -> None:
-    """Check that a store contains folders and files where askew writes them.
+    """Check that no folder or file to which askew writes in a store is a link or a special file.
 
     Raises
     ------
     StoreError
-        If one is a link or a special file, or a journal of SQLite names another file.
+        If a folder or file is a link or a special file, or an SQLite journal names another file.
     """
     for name in FOLDERS:
         check_folder(folder / name)
@@ -131,7 +131,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     StoreError
-        If it is a link.
+        If the folder is a link.
     """
     if os.path.islink(folder):
         raise StoreError(_refused(folder, "a folder"))

@@ -1,4 +1,4 @@
-"""Files that are either complete on disk or absent."""
+"""Writing files that are either complete on disk or do not exist, and reading files."""
 
 import errno
 import hashlib
@@ -19,10 +19,12 @@ from askew.store.foreign import json_value
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
 PROBE_BYTES = 2**16
-"""Size of a file that is written to learn why another file could not be written."""
+"""Size in bytes of the test file that shows why another file could not be written."""
 
 WRITERS = 8
-"""Number of files that are flushed together. This is two to four times faster than flushing one file after another.
+"""Number of files that are flushed to disk at once.
+
+This is two to four times faster than flushing one file after another.
 """
 
 
@@ -47,7 +49,7 @@ def write_file(path: Path, content: bytes) -> Path:
     Raises
     ------
     RunError
-        If it cannot be written.
+        If the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ def write_file(path: Path, content: bytes) -> Path:
 
 
 def explain_os_error(error: OSError) -> str:
-    """Return the cause of a failure to write, and the remedy, as the end of a sentence."""
+    """Return why a write failed, and the remedy, as the end of a sentence."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FULL
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
@@ -83,12 +85,12 @@ def write_fault(folder: Path) -> OSError | None:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the checksums in the SHA256SUMS of a folder, by the name of the file.
+    """Return the checksums from a folder's file SHA256SUMS, by file name.
 
     Raises
     ------
     OSError
-        If there is no such file, or it cannot be read.
+        If SHA256SUMS does not exist or cannot be read.
     ValueError
         If a line does not have the form that `write_sums` writes.
     """
@@ -103,7 +105,7 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
-    """Return the files of a folder that differ from its SHA256SUMS, by name, with the difference.
+    """Return descriptions of how files in a folder differ from its SHA256SUMS, by file name.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
 
 
 def _difference(path: Path, digest: str) -> str:
-    """Return how a file differs from its checksum, in words; empty if it does not differ."""
+    """Describe how a file differs from its checksum; empty if it does not differ."""
     try:
         if sha256(read_bytes(path, follow=False)) == digest:
             return ""
@@ -142,7 +144,7 @@ def _difference(path: Path, digest: str) -> str:
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> None:
-    """Write the SHA-256 of some files of a folder, in the form that `sha256sum --check` reads.
+    """Write the SHA-256 of files in a folder to SHA256SUMS, which `sha256sum --check` can read.
 
     Raises
     ------
@@ -157,7 +159,7 @@ def write_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def add_sums(folder: Path, names: Iterable[str]) -> None:
-    """Add the checksums of some files to the SHA256SUMS of a folder. Lines of other files stay.
+    """Add the checksums of files to a folder's SHA256SUMS. Lines about other files are kept.
 
     Raises
     ------
@@ -176,7 +178,7 @@ def add_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def replace_sum(path: Path) -> None:
-    """Replace the checksum of a file in the SHA256SUMS of its folder, if the folder has one.
+    """Update the checksum of a file in its folder's SHA256SUMS, if SHA256SUMS exists.
 
     Raises
     ------
@@ -197,15 +199,15 @@ def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files so that each has either its new or its old content, also after a power failure.
+    """Write files so that each has either its new or its old content, even after a power failure.
 
-    All files are written in the folder `incoming`, or beside the first file, flushed to disk, then
-    renamed.
+    askew first writes all files to the folder `incoming`, by default the folder of the first file,
+    and flushes them to disk. Then it renames them.
 
     Raises
     ------
     OSError
-        If a file cannot be written. No parts are left.
+        If a file cannot be written. No incomplete files remain.
     """
     if not files:
         return
@@ -245,7 +247,7 @@ def write_stream(path: Path, parts: Iterable[bytes]) -> None:
     Raises
     ------
     OSError
-        If it cannot be written. No incomplete file is left.
+        If the file cannot be written. No incomplete file remains.
     """
     incomplete = path.parent / f".{secrets.token_hex(8)}.part"
     try:
@@ -271,14 +273,14 @@ def read_text(
     title
         Noun for the file in an error message, such as "the plan".
     error
-        Type of the error.
+        Class of the exception to raise.
     follow
-        If False, links are refused, as in a run folder that may come from another person.
+        If False, links are refused, for example in a run folder from another person.
 
     Raises
     ------
     UsageError
-        If the file cannot be read. The message has the line of a byte that is not UTF-8.
+        If the file cannot be read. For a byte that is not UTF-8, the message names its line.
     """
     try:
         data = read_bytes(path, follow=follow)

@@ -1,7 +1,8 @@
-"""JSON and TOML from other people and programs, read within limits.
+"""Reading JSON and TOML from other people and programs, with limits on size and nesting.
 
-Python's parsers accept content that takes minutes to read or that later code cannot handle: nested
-lists beyond the recursion limit, integers that cannot be printed, and keys with thousands of parts.
+Python's parsers accept content that takes minutes to read or that later code cannot handle.
+Examples are lists nested beyond the recursion limit, integers that cannot be printed, and keys with
+thousands of parts.
 """
 
 import json
@@ -17,13 +18,13 @@ MOST_TOML = 2**26
 """Largest number of characters of a TOML document."""
 
 MOST_HEAD = 2**18
-"""Largest number of characters before the first table of a TOML document, if only these are read."""
+"""Largest number of characters before the first table of a TOML document in `toml_head`."""
 
 MOST_LEVELS = 100
-"""Largest number of lists and objects around a value."""
+"""Largest number of lists and objects that may be nested around a value."""
 
 MOST_DIGITS = 20
-"""Largest number of digits of an integer, which is enough for 64 bits."""
+"""Largest number of digits of an integer. Every 64-bit integer fits."""
 
 MOST_KEY_PARTS = 16
 """Largest number of parts of a TOML key. Python's parser takes quadratic time in this number."""
@@ -39,16 +40,16 @@ _PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?)"""
 _LONG_KEY = re.compile(
     rf"#[^\n]*+|{_TEXT}|(?P<long>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}})|{_PART}"
 )
-"""Comments, texts, and the keys and values between them. Keys with too many parts are `long`."""
+"""Pattern for comments, texts, keys and values. Keys with too many parts match the group `long`."""
 
 _BRACKET = re.compile(
     rf"#[^\n]*+|{_TEXT}|(?m:^[ \t]*+(?P<line>\[))|{_PART}|(?P<open>[\[{{])|(?P<close>[\]}}])"
 )
-"""Comments, texts, names, and the brackets between them. A bracket may begin a line."""
+"""Pattern for comments, texts, names and brackets. A bracket that begins a line matches `line`."""
 
 
 class LimitError(ValueError):
-    """Content beyond a limit. The message continues a sentence: "it nests more than …"."""
+    """Content exceeds a limit. The message continues a sentence, as in "it nests more than …"."""
 
 
 def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | None = None) -> Any:
@@ -59,12 +60,13 @@ def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | N
     content
         The document.
     refuse_constant
-        Function that raises ValueError for NaN, Infinity and -Infinity. By default they are read.
+        Function that raises ValueError for NaN, Infinity and -Infinity. By default, these values
+        are accepted.
 
     Raises
     ------
     ValueError
-        If the document is not JSON; a LimitError if it exceeds a limit.
+        If the document is not JSON, or, as a LimitError, if it exceeds a limit.
     """
     if len(content) > MOST_BYTES:
         raise LimitError(f"it is larger than {MOST_BYTES // 2**20} MB")
@@ -81,7 +83,7 @@ def toml_table(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the document is not TOML; a LimitError if it exceeds a limit.
+        If the document is not TOML, or, as a LimitError, if it exceeds a limit.
     """
     if len(text) > MOST_TOML:
         raise LimitError(f"it is longer than {MOST_TOML // 2**20} million characters")
@@ -97,7 +99,7 @@ def toml_head(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If they are not TOML; a LimitError if they exceed a limit.
+        If these keys are not TOML, or, as a LimitError, if they exceed a limit.
     """
     head = text[:MOST_HEAD]
     end = _start_of_tables(head)
@@ -107,7 +109,7 @@ def toml_head(text: str) -> dict[str, Any]:
 
 
 def _start_of_tables(text: str) -> int:
-    """Return the place of the first bracket that begins a table of a TOML document."""
+    """Return the position of the bracket that begins the first table of a TOML document."""
     depth = 0
     for match in _BRACKET.finditer(text):
         if match["line"] and depth == 0:
@@ -124,7 +126,7 @@ _TOO_LONG = f"it contains an integer of more than {MOST_DIGITS} digits"
 
 
 def _parsed(parse: Callable[[], Any]) -> Any:
-    """Return the content of a document after a check of its limits."""
+    """Parse a document, check that it is within the limits, and return its content."""
     try:
         content = parse()
     except RecursionError as error:
@@ -138,7 +140,7 @@ def _parsed(parse: Callable[[], Any]) -> Any:
 
 
 def check_limits(content: object) -> None:
-    """Raise LimitError if the content of a document nests too deep or has a long integer."""
+    """Raise LimitError if a document's content is nested too deeply or contains a long integer."""
     level: list[Any] = [[content]]
     for _ in range(MOST_LEVELS + 1):
         level = [child for node in level for child in _children(node)]
@@ -148,7 +150,7 @@ def check_limits(content: object) -> None:
 
 
 def _children(node: Any) -> list[object]:
-    """Return the lists and objects in a node. Raises LimitError if it contains a long integer."""
+    """Return the lists and objects in a node. Raise LimitError if it contains a long integer."""
     values = node.values() if isinstance(node, dict) else node
     for value in values:
         if isinstance(value, int) and abs(value) >= _FIRST_LONG_INTEGER:

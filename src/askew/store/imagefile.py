@@ -1,4 +1,4 @@
-"""Encoding images, opening them, and checks that image files are usable."""
+"""Encoding images, opening image files, and checking that image files are usable."""
 
 import io
 import os
@@ -16,21 +16,21 @@ from askew.store.files import shown
 from askew.types import Missing
 
 COMPRESSION = 1
-"""PNG compression level, which needs half the time of the usual 6 for files that are about 15 % larger."""
+"""PNG compression level. It takes half the time of the usual level 6, and files are 15 % larger."""
 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
-"""Formats of image files that are read, and the suffixes of their copies in a store."""
+"""Image formats that askew reads, with the suffix of each format in a store."""
 
 MOST_BYTES = 2**28
 MOST_PIXELS = 50_000_000
 LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
-"""Environment variable that changes the limit for the pixels of an image file."""
+"""Environment variable that sets the largest number of pixels of an image file."""
 
 SINGLE_COLOR = (
-    "the image shows a single color, as after a safety checker or numbers that are not finite (NaN; "
-    "try -M dtype=float32)"
+    "the image shows a single color. Possible causes are a safety checker, or numbers that are not "
+    "finite (NaN; try -M dtype=float32)"
 )
-"""Details of a blank image from a model."""
+"""Explanation of why an image from a model is blank."""
 
 LFS_POINTER = b"version https://git-lfs"
 """Beginning of the text that Git stores in place of a large file."""
@@ -40,7 +40,7 @@ NO_IMAGES: Mapping[bytes, str] = {
     b"<!doctype": "a web page, not an image; download the image again",
     b"<html": "a web page, not an image; download the image again",
 }
-"""Beginnings, in lower case, of files that are often found in place of an image."""
+"""Files that often take the place of an image: their beginnings in lower case, and their faults."""
 
 OTHER_FORMATS: Mapping[bytes, str] = {
     b"GIF8": "GIF",
@@ -62,10 +62,10 @@ BRANDS = {
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx"), "HEIC"),
     **dict.fromkeys((b"mif1", b"msf1"), "HEIF"),
 }
-"""Names of formats that have the word "ftyp" at byte 4 and this brand at byte 8."""
+"""Formats of files with the word "ftyp" at byte 4, by the brand at byte 8."""
 
 NOISE = 2
-"""Differences between pixels, of 255, that a decoder can cause in an image of one color."""
+"""Largest difference (of 255) that a decoder causes between pixels of a single-color image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class EncodedPicture:
 
 
 def encode(image: Image.Image) -> EncodedPicture | Missing:
-    """Return an image as RGB PNG without metadata; `Missing` for a blank image.
+    """Encode an image as an RGB PNG without metadata. Return `Missing` for a blank image.
 
     Equal pixels give equal bytes.
     """
@@ -91,12 +91,12 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
 
 def opened(path: str | Path) -> Image.Image:
-    """Return an image file of a store as upright RGB image with 8 bits per channel.
+    """Open an image file of a store as an upright RGB image with 8 bits per channel.
 
     Raises
     ------
     OSError
-        If it cannot be read, is a link, or has another format or too many pixels.
+        If the file cannot be read, is a link, has another format, or has too many pixels.
     """
     data = io.BytesIO(read_bytes(Path(path), follow=False))
     with Image.open(data, formats=tuple(SUFFIXES)) as file:
@@ -105,12 +105,12 @@ def opened(path: str | Path) -> Image.Image:
 
 
 def check_size(image: Image.Image) -> None:
-    """Check that the header of an image file states no more pixels than the limit.
+    """Check that the number of pixels in an image file's header is within the limit.
 
     Raises
     ------
     OSError
-        If it states more.
+        If the number exceeds the limit.
     """
     most = int(os.environ.get(LIMIT_VARIABLE) or MOST_PIXELS)
     pixels = image.width * image.height
@@ -138,7 +138,8 @@ def as_rgb(image: Image.Image) -> Image.Image:
 def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     """Check whether an image shows nothing.
 
-    Such an image has no pixels, a single color with decoder noise, or numbers that are not finite.
+    A blank image has no pixels, has a single color except for decoder noise, or contains numbers
+    that are not finite.
     """
     if isinstance(image, Image.Image) and image.mode != "F":
         if 0 in image.size:
@@ -183,7 +184,7 @@ def read(path: Path) -> EncodedPicture | Missing:
 
 
 def _decoded(path: Path) -> EncodedPicture | Missing:
-    """Return the bytes of an image file, or raise any exception."""
+    """Return the bytes of an image file. A damaged file can raise any exception."""
     formats = tuple(SUFFIXES)
     if path.stat().st_size > MOST_BYTES:
         raise ValueError(f"the file is larger than {MOST_BYTES // 2**20} MB")
@@ -203,7 +204,7 @@ def _decoded(path: Path) -> EncodedPicture | Missing:
 
 
 def _unidentified(path: Path) -> str:
-    """Return why a file cannot be an image that askew reads, by the beginning of the file."""
+    """Explain why askew cannot read a file as an image, judging by its first bytes."""
     with path.open("rb") as stream:
         start = stream.read(64)
     if not start:

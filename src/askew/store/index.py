@@ -1,8 +1,8 @@
-"""The index of a store: SQLite files whose rows carry checksums.
+"""The index of a store: SQLite files whose rows have checksums.
 
-The index also contains how much of the journal it includes. Its transactions reach the disk later
-than the journal. After a power failure, the next command that opens the store adds the rest of the
-journal to the index.
+The index also records how much of the journal it includes. A change reaches the disk first in the
+journal and later in the index. After a power failure, the next command that opens the store adds
+the rest of the journal to the index.
 """
 
 import errno
@@ -34,29 +34,32 @@ from askew.types import slices
 
 SCHEMA = 3
 OLDER_SCHEMA = 2
-"""Schema that askew reads and rewrites. All its cells are texts, and it contains the vectors."""
+"""Older schema, which askew reads and rewrites. Its cells are texts, and it includes vectors."""
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
 VECTOR_TABLES = ("vectors",)
-"""Tables of the two files of an index. Vectors take most of the space."""
+"""Tables in each of the two files of an index. Vectors take most of the space."""
 
 PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
-"""Bytes of a page by tables. Five vectors of 768 numbers fit into 16,384 bytes, one into 4,096."""
+"""Page sizes in bytes. Five vectors of 768 numbers fit into 16,384 bytes, but one into 4,096."""
 
 CHUNK = 500
-"""Largest number of keys of a query."""
+"""Largest number of keys in a query."""
 
 LISTED_ROWS = 20
 """Largest number of damaged rows that are listed for a table."""
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-"""Exceptions of a damaged index. sqlite3 cannot decode its own message if it quotes damaged text."""
+"""Exceptions that a damaged index causes.
+
+sqlite3 raises UnicodeDecodeError if its error message quotes damaged text.
+"""
 
 UNWRITTEN = ("readonly", "unable to open", "disk I/O")
-"""Parts of messages of SQLite that may mean a full disk."""
+"""Parts of SQLite messages that may mean that the disk is full."""
 
 JOURNAL_END = "journal"
-"""Name of the number of bytes of the journal that the index includes."""
+"""Name under which `meta` records how many bytes of the journal the index includes."""
 
 TABLE_DEFINITIONS = {
     table: f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
@@ -70,22 +73,22 @@ DEFINITIONS = {
     NAMES: "names",
     META: "meta",
 }
-"""Statements that create the tables, with their names.
+"""Statements that create the tables, with the names of the tables.
 
-An index with other tables, views or triggers counts as damaged, since these could run statements of
-another person.
+An index with other tables, views or triggers counts as damaged, since these could run statements
+that another person wrote.
 """
 
 OLDER_DEFINITIONS = {
     definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
 }
-"""Statements of an older index."""
+"""Statements that create the tables of an index with the older schema."""
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
 """Function that returns the initial rows of a new index, by table."""
 
 IsUsable = Callable[[str, IndexRow], bool]
-"""Function that decides whether a row that only the journal has enters the index."""
+"""Function that decides whether a row that only the journal has is added to the index."""
 
 
 class OlderIndex(StoreError):
@@ -102,20 +105,20 @@ class Index:
     timeout
         Seconds to wait for a process that is writing.
     journal
-        The journal of the same rows; None for an index without a journal.
+        The journal that records the same rows; None for an index without a journal.
     known
-        Function that returns the initial rows of a new index; by default those of the journal.
+        Function that returns the initial rows of a new index; by default the journal's rows.
     write
         If False, nothing on disk is changed.
     is_usable
-        Function that decides whether a row that only the journal has enters the index.
+        Function that decides whether a row that only the journal has is added to the index.
     tables
-        Tables of the file.
+        Tables that the file contains.
 
     Raises
     ------
     OlderIndex
-        If it must be rewritten first.
+        If an earlier version of askew wrote the index, so that it must be rewritten first.
     StoreError
         If the index cannot be used.
     """
@@ -148,15 +151,15 @@ class Index:
                 raise
 
     def _prepare(self, is_writable: bool, known: KnownRows | None) -> None:
-        """Create the tables that are absent."""
+        """Create the tables of a new index."""
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if is_writable and not self._has_schema():
             self._create(known)
 
     def _include_journal(self, is_writable: bool) -> None:
-        """Add the rows of the journal that the index does not include.
+        """Add the journal rows that the index lacks.
 
-        If nothing on disk may be changed, the index continues in memory.
+        If nothing on disk may be changed, they are added to a copy of the index in memory.
         """
         if self._journal is None or self._is_up_to_date(self._journal):
             return
@@ -178,7 +181,7 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Open a write transaction, or join the open one. It is carried out completely or not at all."""
+        """Open a write transaction or join the open one. Either all changes are written or none."""
         if self._connection.in_transaction:
             yield
             return
@@ -196,9 +199,9 @@ class Index:
         Parameters
         ----------
         table, rows
-            The rows and their table.
+            Name of the table, and the rows to write.
         replace
-            Replace rows with the same key; by default True.
+            If True, rows replace stored rows with the same key. If False, stored rows are kept.
         """
         action = "REPLACE" if replace else "IGNORE"
         statement = f"INSERT OR {action} INTO {table} VALUES ({_marks(len(COLUMNS[table]) + 1)})"
@@ -215,7 +218,7 @@ class Index:
     ) -> None:
         """Write rows into the index and the journal.
 
-        A transaction must be open. The transaction also keeps other processes from writing the
+        A transaction must be open. The transaction also keeps other processes from writing to the
         journal.
         """
         self._connect_journal()
@@ -223,7 +226,7 @@ class Index:
         self._append(table, rows, about)
 
     def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete rows with these keys from the index and the journal."""
+        """Delete rows with these keys from the index, and record the deletion in the journal."""
         removals = [(table, column, key) for key in keys]
         with self.transaction():
             self._connect_journal()
@@ -231,9 +234,10 @@ class Index:
             self._append(REMOVED, removals)
 
     def compact(self) -> None:
-        """Remove from the journal what is no longer in the index.
+        """Remove rows from the journal that are no longer in the index.
 
-        Removals reach the disk before the journal forgets them. No other process may write.
+        The index is flushed to disk before the journal changes. No other process may write to the
+        store at the same time.
         """
         if self._journal is None:
             return
@@ -246,7 +250,7 @@ class Index:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def unjournaled(self) -> int:
-        """Return the number of intact rows that the journal lacks."""
+        """Return the number of intact index rows that the journal lacks."""
         if self._journal is None:
             return 0
         left = self._sums()
@@ -256,7 +260,7 @@ class Index:
         return len(left)
 
     def _sums(self) -> set[int]:
-        """Return the checksums of all intact rows that belong into the journal."""
+        """Return the checksums of all intact rows that belong in the journal."""
         return {checksum(table, row) for table in JOURNALED for row in self.intact_rows(table)}
 
     def _connect_journal(self) -> None:
@@ -284,7 +288,7 @@ class Index:
         return self._journal_end() == journal.size()
 
     def _catch_up(self, journal: Journal, is_writable: bool) -> None:
-        """Add the rows of the journal that the index does not include."""
+        """Add the journal rows that the index lacks."""
         end = self._journal_end()
         is_prefix = end is not None and journal.has_line_at(end)
         if is_writable:
@@ -298,12 +302,12 @@ class Index:
     def usable(
         self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
     ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-        """Yield lines of a journal with the rows that may enter a new index."""
+        """Yield journal lines, keeping only the rows that may be added to a new index."""
         for table, rows in lines:
             yield table, [row for row in rows if self._is_usable(table, row)]
 
     def _replay(self, lines: Iterable[tuple[str, Sequence[IndexRow]]]) -> None:
-        """Repeat lines of a journal in the index."""
+        """Apply journal lines to the index."""
         for table, rows in lines:
             if table == REMOVED:
                 self._delete(rows)
@@ -311,7 +315,7 @@ class Index:
                 self.put(table, rows)
 
     def _compare(self, journal: Journal, is_writable: bool) -> None:
-        """Add what the journal has to the index, and what the index has to the journal."""
+        """Add journal rows that the index lacks, and add index rows that the journal lacks."""
         with closing(Index(None, self.timeout, journal)) as journaled:
             for table in JOURNALED:
                 rows = list(journaled.intact_rows(table))
@@ -331,7 +335,7 @@ class Index:
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
-        """Yield intact rows with one of the keys in a column, and `fixed` values in others."""
+        """Yield intact rows with one of the keys in a column and `fixed` values in others."""
         with faults(self.where, self.timeout):
             self._cells.trim()
             wanted = self._cells.keys(table, column, dict.fromkeys(keys))
@@ -354,7 +358,7 @@ class Index:
                 yield row[:-1]
 
     def latest_pictures(self, model: str, most: int) -> list[IndexRow]:
-        """Return the rows of the latest images of a model."""
+        """Return the rows of a model's newest images, newest first."""
         query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
         numbers = self._cells.keys("pictures", "model", [model])
         if not numbers:
@@ -363,7 +367,7 @@ class Index:
         return list(self._intact("pictures", rows))
 
     def newest_ids(self, run: str, count: int) -> list[str]:
-        """Return the ids of the images of a run (its plan hash) that were stored last."""
+        """Return the ids of the newest images of the run with this plan hash."""
         query = (
             "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
             "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
@@ -379,7 +383,7 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
-        """Yield each readable row, with a flag for intact rows."""
+        """Yield each readable row, and whether it is intact."""
         return _all_rows(self._connection, table, self._cells.read)
 
     def intact_rows(self, table: str) -> Iterator[IndexRow]:
@@ -393,7 +397,7 @@ class Index:
         return frozenset(_ids(self.select(query)))
 
     def known_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the ids among these that an image has. All rows must be intact."""
+        """Return the given ids that belong to images in the index. All rows must be intact."""
         known = set[str]()
         for part in slices(list(ids), CHUNK):
             query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"
@@ -406,7 +410,7 @@ class Index:
             self._delete((table, column, key) for key in keys)
 
     def faults(self) -> list[str]:
-        """Return the faults that SQLite reports, and damaged rows, in words."""
+        """Describe the faults that SQLite reports, and the damaged rows."""
         lines = self._integrity_errors()
         descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
         for table in self._tables:
@@ -454,7 +458,7 @@ class Index:
                 self._note_end(self._journal)
 
     def _use_wal(self) -> None:
-        """Switch to write-ahead logging. This function does not wait for other processes."""
+        """Switch to write-ahead logging. SQLite does not wait for other processes, so retry."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -476,7 +480,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     StoreError
         If another version of askew wrote it.
     sqlite3.DatabaseError
-        If it contains no version, or tables that askew does not create.
+        If the index contains no version, or contains tables that askew does not create.
     """
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     schema = row[0] if row else None
@@ -527,8 +531,8 @@ def salvaged(
     Raises
     ------
     StoreError
-        If another version of askew wrote the index. In this case none of its rows would seem
-        intact.
+        If another version of askew wrote the index. None of its rows would seem intact to this
+        version.
     """
     end = None
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
@@ -555,7 +559,7 @@ def _salvaged_rows(path: Path, tables: Iterable[str]) -> Iterator[tuple[str, lis
 def _all_rows(
     connection: sqlite3.Connection, table: str, read: Callable[[str, IndexRow], IndexRow]
 ) -> Iterator[tuple[IndexRow, bool]]:
-    """Yield each readable row, with a flag for intact rows.
+    """Yield each readable row, and whether it is intact.
 
     If a row cannot be read, the table is read from both ends.
     """
@@ -570,7 +574,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids of rows that contain only the bytes of an id."""
+    """Return the ids from rows that have a single cell: the id as bytes or as text."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
@@ -589,9 +593,10 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 
 
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
-    """Return a connection that writes nothing.
+    """Return a connection that does not change the index.
 
-    If nothing can be written, it is a connection to a copy of the index.
+    SQLite may be unable to open an index in a folder that it cannot write to. In this case, the
+    connection is to a copy of the index in memory.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
@@ -612,7 +617,7 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
 
 @contextmanager
 def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Open a write transaction. It is carried out completely or not at all."""
+    """Open a write transaction. Either all of its changes are written or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -624,7 +629,7 @@ def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
-    """Turn exceptions of SQLite and the file system into a StoreError about the store `where`."""
+    """Turn exceptions from SQLite and the file system into a StoreError about the store `where`."""
     try:
         yield
     except DAMAGE as error:
@@ -636,7 +641,7 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 
 
 def _explained(error: Exception, where: str, timeout: float) -> str:
-    """Return the cause of an exception of SQLite, and the remedy, as the end of a sentence."""
+    """Return the cause of an SQLite exception, and the remedy, as the end of a sentence."""
     text = str(error)
     path = where.removeprefix("the store ")
     if "locked" in text:
@@ -656,7 +661,7 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
 
 
 def _describe_writers(store: Path, timeout: float) -> str:
-    """Return which process writes into a store, and the remedy, as the end of a sentence."""
+    """Return which process is writing to a store, and the remedy, as the end of a sentence."""
     processes = set[int]()
     for file in store.glob("*.sqlite*"):
         processes.update(holders(file))

@@ -1,9 +1,9 @@
-"""The journal of a store: every change of the index except vectors, one line per batch.
+"""The journal of a store: every change to the index except to vectors, with one line per batch.
 
 A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
-texts repeat contain the place of the text in `texts`. Earlier versions wrote no `texts`. Lines of
-the table `removed` name rows that were deleted. A line starts with a line break, which ends a line that a
-power failure has cut off.
+texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. Lines
+with the table `removed` name deleted rows. Each line starts with a line break, so that it stays
+separate from a line that a power failure has cut off.
 """
 
 import json
@@ -28,14 +28,14 @@ REPEATED = {
     "planned": ("run",),
     "answers": ("instrument", "picture", "question"),
 }
-"""Columns of texts that repeat in the rows of a line, by table."""
+"""Columns whose texts repeat within a line, by table."""
 
 _PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Size of a line that askew never writes. From such a line on, the journal counts as damaged."""
+"""Size in bytes that no line reaches. From a longer line on, the journal counts as damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class JournalLine:
     Attributes
     ----------
     start, end
-        Place of the line in the file, in bytes, with the line break before it.
+        Positions of the line in the file, in bytes, including the line break before the line.
     text
         The line without its checksum; empty for a damaged line.
     table, rows, about
-        Its content; empty for a damaged line.
+        Table, rows, and facts about the rows; empty for a damaged line.
     is_intact
-        False for a line with a wrong checksum or content that askew does not write.
+        False if the checksum is wrong, or the line has content that askew does not write.
     is_complete
         False for a damaged line of which only the beginning was written.
     """
@@ -93,7 +93,7 @@ class Journal:
         Raises
         ------
         OSError
-            If they cannot be written. Then nothing is.
+            If the rows cannot be written. In this case, the file does not change.
         """
         if not rows:
             return
@@ -112,12 +112,12 @@ class Journal:
             os.close(file)
 
     def rows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the rows of every intact line with their table, the oldest first.
+        """Yield the table and the rows of each intact line, oldest first.
 
         Parameters
         ----------
         start, end
-            Part of the file, in bytes.
+            Positions in bytes between which lines are read; None reads to the end of the file.
         """
         for line in self.lines(start):
             if end is not None and line.start >= end:
@@ -130,15 +130,15 @@ class Journal:
         return sum(not line.is_intact for line in self.lines())
 
     def cut_incomplete_end(self, start: int = 0) -> None:
-        """Remove lines at the end of the file that a power failure has cut off.
+        """Remove incomplete lines at the end of the file, as a power failure leaves them.
 
-        No process has acknowledged the content of such a line. The caller must exclude other
-        writers.
+        No process has reported the content of an incomplete line as stored. The caller must exclude
+        other writers.
 
         Parameters
         ----------
         start
-            Place before which nothing is removed.
+            Position in bytes before which nothing is removed.
         """
         keep = start
         for line in self.lines(start):
@@ -148,7 +148,7 @@ class Journal:
             os.truncate(self.path, keep)
 
     def has_line_at(self, place: int) -> bool:
-        """Check whether a line starts at a place in the file, or the file ends there."""
+        """Check whether a line starts, or the file ends, at a position in bytes."""
         size = self.size()
         if place >= size:
             return place == size
@@ -162,12 +162,12 @@ class Journal:
         Parameters
         ----------
         current
-            Checksums of the rows to keep; by default all. A row is kept once.
+            Checksums of the rows to keep, each row once; None keeps all rows.
         """
         write_stream(self.path, self._current_lines(current))
 
     def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
-        """Yield the intact lines with the rows to keep, which are all rows by default."""
+        """Yield the intact lines with the rows to keep; None keeps all rows."""
         left = None if current is None else set(current)
         for line in self.lines():
             if not line.is_intact:
@@ -181,7 +181,7 @@ class Journal:
                     yield _line(line.table, rows, line.about or {})
 
     def lines(self, start: int = 0) -> Iterator[JournalLine]:
-        """Yield each line that is not empty, from a place in the file on."""
+        """Yield each nonempty line after a position in bytes."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             file.seek(start)
             end = start
@@ -197,7 +197,7 @@ class Journal:
 
 
 def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> bytes:
-    """Return a line of the journal."""
+    """Encode rows as a line of the journal."""
     texts: dict[object, int] = {}
     short_rows = [_shortened(table, row, texts) for row in rows]
     text = json.dumps([table, short_rows, list(texts), about], sort_keys=True)
@@ -205,7 +205,7 @@ def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> 
 
 
 def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
-    """Return a row with places in place of repeated texts, which are added to `texts`."""
+    """Replace repeated texts in a row with positions in `texts`, and add new texts to `texts`."""
     cells = list(row)
     for place in _PLACES.get(table, ()):
         cells[place] = texts.setdefault(cells[place], len(texts))
@@ -213,12 +213,12 @@ def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
 
 
 def _content(text: str) -> tuple[Any, Any, Any]:
-    """Return table, rows and facts of a line.
+    """Return the table, the rows, and the facts about the rows from a line.
 
     Raises
     ------
     ValueError, TypeError, IndexError
-        If askew does not write this.
+        If the line has content that askew does not write.
     """
     parts = json_value(text)
     if len(parts) == 3:
@@ -234,7 +234,7 @@ def _content(text: str) -> tuple[Any, Any, Any]:
 
 
 def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
-    """Return a line of the journal with its content, if it is intact."""
+    """Parse a line of the journal. A damaged line is returned without its content."""
     line = raw.decode("utf-8", "replace").strip()
     digest, _, text = line.partition(" ")
     is_complete = text.endswith("}]") and "\0" not in text

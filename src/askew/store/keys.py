@@ -1,4 +1,4 @@
-"""Identities of wanted images and questions, and seeds: hashes that never change."""
+"""Hashes that identify images and questions, and seeds. They never change between versions."""
 
 import json
 from collections.abc import Mapping
@@ -9,22 +9,22 @@ from askew.store.files import sha256
 from askew.types import Question
 
 SEEDS = 2**63 - 1
-"""The largest seed. Every random generator and SQLite can hold seeds from 1 to this number."""
+"""The largest seed. SQLite and all random generators accept seeds from 1 to this number."""
 
 
 def picture_key(
     model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int
 ) -> str:
-    """Return the identity of a wanted image, as 64 hexadecimal digits.
+    """Return the identity of an image that a run needs, as 64 hexadecimal digits.
 
     Parameters
     ----------
     model_name
         Name of the model with its provider.
     revision, prompt, seed
-        Of the image.
+        Revision of the model, and the prompt and the seed of the image.
     settings
-        Settings that change the image.
+        Settings of the model that change the image.
 
     Raises
     ------
@@ -54,20 +54,20 @@ def slot_key(
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
     """Return the seed of image `k` of a prompt, from 1 to 2**63 - 1.
 
-    It is the same for all models and settings, so that their images are paired by noise.
+    The seed is the same for all models and settings, so that paired images share their noise.
     """
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 
 def question_hash(question: Question) -> str:
-    """Return the identity of a question: text, options in order, and axis."""
+    """Return the identity of a question: the hash of its text, its ordered options and its axis."""
     return _digest("question", question.text, list(question.options), question.axis)
 
 
 def derived_seed(run_seed: int, *names: str) -> int:
     """Return a seed for the random draws of one computation, from 1 to 2**63 - 1.
 
-    Seeds of different names are independent.
+    Seeds for different names are independent.
     """
     return 1 + int(_digest("draws", run_seed, *names), 16) % SEEDS
 

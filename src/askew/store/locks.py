@@ -1,4 +1,4 @@
-"""Lock of a store: commands that write share it, and housekeeping takes it exclusively."""
+"""Locks of a store. Commands that write share a lock, and housekeeping takes it exclusively."""
 
 import errno
 import os
@@ -20,27 +20,27 @@ except ModuleNotFoundError:  # not on Windows
 
 FILE = "users.lock"
 FLOCK = "hhqqi4x"
-"""Fields of a lock in Linux: kind, origin, first byte, number of bytes, process."""
+"""Format of a lock on Linux: kind, origin, first byte, number of bytes, process."""
 
 PAUSE = 0.05
 """Seconds between two attempts."""
 
 
 def opened(path: Path) -> int:
-    """Open or create a file of locks, and return its number. A link is not followed."""
+    """Open or create a lock file, and return its descriptor. A link is not followed."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     return os.open(path, flags, 0o666)
 
 
 def holder(file: int, place: int) -> int | None:
-    """Return the number of the process that locks one byte of a file; None if it is unknown.
+    """Return the id of the process that has locked a byte of a file; None if it is unknown.
 
     Parameters
     ----------
     file
-        Number of the open file.
+        Descriptor of the open file.
     place
-        The byte.
+        Position of the byte.
     """
     if not fcntl or sys.platform != "linux":  # other systems order these fields differently
         return None
@@ -54,17 +54,17 @@ def holder(file: int, place: int) -> int | None:
 
 
 def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
-    """Return the numbers of the other processes that lock a file.
+    """Return the ids of the other processes that have locked a file.
 
-    They are read from the list of the system, because opening and closing the file would release
-    the locks that SQLite holds on it. The list is empty on systems other than Linux.
+    The ids come from the system's list of locks, because opening and closing the file would release
+    the locks that SQLite has on it. On systems other than Linux, the result is empty.
 
     Parameters
     ----------
     path
         The file.
     only_exclusive
-        Leave out locks that several processes can share.
+        If True, leave out locks that several processes can share.
     """
     kinds = ("WRITE",) if only_exclusive else ("WRITE", "READ")
     try:
@@ -82,14 +82,14 @@ def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
 
 
 def remedy(process: int, effect: str) -> str:
-    """Return what a person can do about a process that blocks others, as the end of a sentence.
+    """Return the remedy for a process that blocks other processes, as the end of a sentence.
 
     Parameters
     ----------
     process
-        Number of the process.
+        Id of the process.
     effect
-        Consequence of the remedy.
+        What follows after the process is continued or ended, as the last clause of the sentence.
     """
     if is_stopped(process):
         return (
@@ -100,7 +100,7 @@ def remedy(process: int, effect: str) -> str:
 
 
 def is_stopped(process: int) -> bool:
-    """Check whether a process is stopped by a signal, such as that of Ctrl-Z."""
+    """Check whether a process is stopped by a signal, for example after Ctrl-Z."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(errors="replace")
     except OSError:
@@ -110,16 +110,16 @@ def is_stopped(process: int) -> bool:
 
 @dataclass(slots=True)
 class SharedFile:
-    """A file of locks that all users of this process share.
+    """An open lock file that all `PartLocks` objects for it in this process share.
 
     Attributes
     ----------
     number
-        Number of the open file.
+        Descriptor of the open file.
     users
-        Number of users.
+        Number of `PartLocks` objects that use the file.
     taken
-        Bytes that this process has locked.
+        Positions of the bytes that this process has locked.
     """
 
     number: int
@@ -128,27 +128,27 @@ class SharedFile:
 
 
 _SHARED: dict[tuple[int, int] | None, SharedFile] = {}
-"""Open files of locks by device and inode."""
+"""Open lock files, by device and inode."""
 
 _GUARD = threading.Lock()
 
 
 class PartLocks:
-    """Locks of parts of the work on a store: single bytes of one file.
+    """Locks for parts of the work on a store. Each part locks a single byte of one lock file.
 
-    The system keeps such locks by process: it releases all of them when the process closes any
-    descriptor of the file, and gives a process the same lock twice. All users of a process thus
-    share one open file and the list of its locks.
+    The operating system assigns these locks to processes. It releases all of them when the process
+    closes any descriptor of the file, and it grants a process the same lock twice. All `PartLocks`
+    objects of a process therefore share one open file and the list of its locked bytes.
 
     Parameters
     ----------
     path
-        The file.
+        The lock file.
 
     Raises
     ------
     OSError
-        If the file cannot be written.
+        If the lock file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -158,7 +158,7 @@ class PartLocks:
             self._file.users += 1
 
     def take(self, place: int) -> bool:
-        """Lock a byte, and return whether no other user of this or another process has it."""
+        """Try to lock a byte. Return False if another object or process has locked it."""
         with _GUARD:
             if place in self._file.taken:
                 return False
@@ -181,13 +181,13 @@ class PartLocks:
                 fcntl.lockf(self._file.number, fcntl.LOCK_UN, 1, place)
 
     def holder(self, place: int) -> int | None:
-        """Return the number of the process that locks a byte; None if it is unknown."""
+        """Return the id of the process that has locked a byte; None if it is unknown."""
         if place in self._file.taken:
             return os.getpid()
         return holder(self._file.number, place)
 
     def close(self) -> None:
-        """Release the locks of this object; the last user of the file closes it."""
+        """Release the locks of this object. The last object that uses the file closes it."""
         with _GUARD:
             for place in [*self._own]:
                 self._release(place)
@@ -199,7 +199,7 @@ class PartLocks:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file; None if it does not exist."""
+    """Return the device and the inode of a file; None if it does not exist."""
     try:
         state = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:
@@ -208,13 +208,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _shared(number: int) -> SharedFile:
-    """Return an open file as the file that all users of this process share."""
+    """Register an open lock file, which all its users in this process then share."""
     state = os.fstat(number)
     return _SHARED.setdefault((state.st_dev, state.st_ino), SharedFile(number))
 
 
 def _lock(number: int, place: int) -> bool:
-    """Lock one byte of an open file, and return False if another process has it."""
+    """Try to lock a byte of an open file. Return False if another process has locked it."""
     if not fcntl:
         return True
     try:
@@ -234,16 +234,16 @@ class StoreLock:
     folder
         The store, which must exist.
     exclusive
-        Exclude all processes that write.
+        If True, exclude all other processes that write.
     timeout
-        Seconds to wait for an exclusive lock to end.
+        Seconds to wait until another process releases its lock.
 
     Raises
     ------
     StoreError
         If another process uses the store.
     OSError
-        If the file cannot be written.
+        If the lock file cannot be written.
     """
 
     def __init__(self, folder: Path, exclusive: bool = False, timeout: float = 0.0) -> None:
@@ -271,7 +271,7 @@ class StoreLock:
         self.close()
 
     def _try(self, exclusive: bool) -> bool:
-        """Take the lock, and return False if another process has it."""
+        """Try to take the lock. Return False if another process has it."""
         if not fcntl:
             return True
         kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
@@ -291,6 +291,6 @@ def _in_use(folder: Path, exclusive: bool) -> str:
             "stop it, then repeat this command"
         )
     return (
-        f"askew store gc, runs rm or check --rebuild{by_process} works on the store {folder}. Try "
-        "again when it has ended"
+        f"askew store gc, runs rm or check --rebuild{by_process} is using the store {folder}. Try "
+        "again when this command has ended"
     )

@@ -1,4 +1,4 @@
-"""Taking packs into a store."""
+"""Importing packs into a store."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -16,12 +16,12 @@ READERS = 8
 
 @dataclass(slots=True)
 class MergeReport:
-    """Numbers of packs that were taken into a store.
+    """The result of importing packs into a store.
 
     Attributes
     ----------
     taken
-        Number of packs whose content the store has now.
+        Number of imported packs.
     absent
         Paths of packs that do not exist.
     damaged
@@ -34,12 +34,12 @@ class MergeReport:
 
 
 def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport:
-    """Take packs into a store. What the store has already stays as it is.
+    """Import packs into a store. Content that the store already has is not changed.
 
     Parameters
     ----------
     packs
-        The place of the packs.
+        Folder or bucket of the packs.
     paths
         Paths of the packs.
     store
@@ -64,9 +64,9 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
 
 
 def merge_all(packs: PackStorage, store: Store) -> MergeReport:
-    """Take all packs into a store, and move damaged packs away.
+    """Import all packs into a store, and move damaged packs to the folder `damaged`.
 
-    Packs that a run wants and that do not exist are reported as absent.
+    Packs that a run needs but that do not exist are reported as absent.
     """
     existing = packs.paths()
     report = merge(packs, existing, store)
@@ -84,7 +84,7 @@ def merge_all(packs: PackStorage, store: Store) -> MergeReport:
 
 
 def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | DamagedPack | None:
-    """Return the pack at a path, the fault of a damaged pack, or None for an absent pack."""
+    """Return the pack at a path, the fault of a damaged pack, or None if there is no pack."""
     fault = None
     for _ in range(ATTEMPTS):
         data = packs.get(path)
@@ -100,7 +100,7 @@ def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | Damage
 def _read_ahead(
     packs: PackStorage, paths: Iterable[str]
 ) -> Iterator[tuple[str, ImagePack | ReadingPack | DamagedPack | None]]:
-    """Yield packs in order, and read the next ones meanwhile."""
+    """Yield paths and packs in order, and read the following packs in the background."""
     in_flight = deque[tuple[str, Future[ImagePack | ReadingPack | DamagedPack | None]]]()
     with ThreadPoolExecutor(READERS, thread_name_prefix="packs") as pool:
         for path in paths:
@@ -113,7 +113,7 @@ def _read_ahead(
 
 
 def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
-    """Take a pack into a store."""
+    """Import a pack into a store."""
     if isinstance(pack, ImagePack):
         take_images(pack, store)
     else:
@@ -121,7 +121,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store the images of a pack, unless the store has them."""
+    """Store the images of a pack that the store lacks."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -130,7 +130,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors of a pack, unless the store has them."""
+    """Store the answers and vectors of a pack that the store lacks."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

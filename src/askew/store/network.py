@@ -17,7 +17,7 @@ NETWORK = re.compile(
 
 
 def network_mount(folder: Path) -> tuple[str, str] | None:
-    """Return the type and the place of the network file system of a folder; None if it is local.
+    """Return type and mount point of a folder's network file system; None for a local folder.
 
     The folder need not exist.
     """
@@ -41,7 +41,7 @@ def check_local(store: Path) -> None:
     Raises
     ------
     StoreError
-        If it is.
+        If the store is on a network file system.
     """
     mount = network_mount(store)
     if mount is None:
@@ -55,7 +55,7 @@ def check_local(store: Path) -> None:
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Return the place and the type in a line of the table, in which octal numbers mark spaces."""
+    """Return mount point and type from a line of the table. Spaces are escaped in octal."""
     fields = line.split(" ")
     if len(fields) < 3:
         return "", ""

@@ -1,4 +1,4 @@
-"""Opening the place of packs by its address."""
+"""Opening a folder or bucket of packs by its address."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from askew.store.pack_storage import PackStorage
 
 
 def opened_packs(address: str) -> PackStorage:
-    """Return the place of packs with this address: a folder, or a bucket such as s3://bucket/prefix.
+    """Open the folder or bucket of packs at an address, such as s3://bucket/prefix.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Packs in a folder that several machines see."""
+"""Packs in a folder that several machines share."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ from askew.store.pack_storage import ASIDE, SLICES
 
 
 class PackFolder:
-    """Packs in a folder of a disk that all machines see.
+    """Packs in a folder that all machines can read and write.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class PackFolder:
             yield from (f"{relative}/{name}" for name in names if not name.startswith("."))
 
     def put(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist. Return False, and write nothing, if it exists."""
+        """Write a new file, and return True. If the file exists, return False and write nothing."""
         file = self.folder / path
         part = file.parent / f".{secrets.token_hex(8)}.part"
         with self._faults():
@@ -65,7 +65,7 @@ class PackFolder:
                 return None
 
     def set_aside(self, path: str) -> None:
-        """Move a damaged file to the folder `damaged`, so that it counts as absent."""
+        """Move a damaged file to the folder `damaged`, so that it counts as missing."""
         file = self.folder / path
         with self._faults(), suppress(FileNotFoundError):
             aside = self.folder / ASIDE / file.name
@@ -74,7 +74,7 @@ class PackFolder:
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Turn exceptions of the file system into a StoreError."""
+        """Turn exceptions from the file system into a StoreError."""
         try:
             yield
         except OSError as error:
@@ -84,7 +84,7 @@ class PackFolder:
 
 
 def _named(part: Path, file: Path) -> bool:
-    """Give a complete file its name, and return False if another process was faster."""
+    """Give a complete file its final name. Return False if another process was faster."""
     try:
         os.link(part, file)
     except FileExistsError:

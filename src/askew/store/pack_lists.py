@@ -1,4 +1,4 @@
-"""Lists of the packs that runs want, from which a merge knows which packs are absent."""
+"""Lists of the packs that runs need. A merge uses the lists to find missing packs."""
 
 import json
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ ATTEMPTS = 4
 
 
 def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:
-    """Write the list of the packs of one round of a plan, unless it exists."""
+    """Write the list of the packs that a round of a plan needs, unless the list exists."""
     content = {"plan": plan_hash, "round": number, "packs": list(paths)}
     text = json.dumps({**content, "sha256": digest_of(content)}, indent=0)
     packs.put(f"{PLANS}/{plan_hash}-{number}.json", text.encode("ascii"))
 
 
 def read_list(packs: PackStorage, path: str) -> list[str] | None:
-    """Return the paths in a list; None for a damaged list."""
+    """Return the paths of the packs in a list; None for a damaged list."""
     for _ in range(ATTEMPTS):
         try:
             content = json_value(packs.get(path) or b"{}")

@@ -1,26 +1,26 @@
-"""The protocol of a place where packs are kept, and the names of its folders."""
+"""Protocol for a place that stores packs, and the names of its folders."""
 
 from typing import Protocol
 
 SLICES = "slices"
-"""Folder of packs."""
+"""Folder that contains the packs."""
 
 PLANS = "plans"
-"""Folder of lists of the packs that runs want."""
+"""Folder with lists of the packs that runs need."""
 
 ASIDE = "damaged"
-"""Folder of damaged packs that were moved away."""
+"""Folder to which damaged packs are moved."""
 
 
 class PackStorage(Protocol):
-    """A place of files that never change, which several machines can write at once.
+    """A place for files that never change. Several machines can write to it at once.
 
     Attributes
     ----------
     address
         The address of the place, without credentials.
     note
-        A sentence about the place for the user; empty for none.
+        A message to the user about the place; empty if there is none.
     """
 
     address: str
@@ -36,12 +36,12 @@ class PackStorage(Protocol):
         """
 
     def put(self, path: str, data: bytes) -> bool:
-        """Write a file that does not exist. Return False, and write nothing, if it exists.
+        """Write a new file, and return True. If the file exists, return False and write nothing.
 
         Raises
         ------
         StoreError
-            If it cannot be written.
+            If the file cannot be written.
         """
 
     def get(self, path: str) -> bytes | None:
@@ -50,14 +50,14 @@ class PackStorage(Protocol):
         Raises
         ------
         StoreError
-            If it cannot be read.
+            If the file cannot be read.
         """
 
     def set_aside(self, path: str) -> None:
-        """Move a damaged file to the folder `damaged`, so that it counts as absent.
+        """Move a damaged file to the folder `damaged`, so that it counts as missing.
 
         Raises
         ------
         StoreError
-            If it cannot be moved.
+            If the file cannot be moved.
         """

@@ -1,13 +1,13 @@
-"""Packs: the results of one slice of a run, each as one file that never changes.
+"""Packs. A pack is a file that contains the results of one slice of a run and never changes.
 
-The name of a pack is a digest of what was asked for. Machines that make the same slice write the
-same pack, so they need neither locks nor a common index.
+The name of a pack is a digest of what its slice requests. Machines that compute the same slice
+write the same pack, so they need neither locks nor a common index.
 
-A pack is a tar file, which any tool opens:
-    SHA256SUMS      checksums of the other files, as `sha256sum --check` reads them
-    manifest.json   facts, and the place and size of each further file
+A pack is an ordinary tar file with these members:
+    SHA256SUMS      checksums of the other files, which `sha256sum --check` can read
+    manifest.json   facts, and the position and size of each other file
     ID.png …        images, named by their SHA-256
-    vectors.f4      rows of 32-bit numbers
+    vectors.f4      vectors as 32-bit floating-point numbers
 """
 
 import io
@@ -36,32 +36,32 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 VECTORS = "vectors.f4"
 BLOCK = 512
-"""Size of a block of a tar file. Each file begins with a block of facts about it."""
+"""Size in bytes of a tar block. A block with facts about the file precedes each file."""
 
 Kind = Literal["images", "readings"]
 Vector = NDArray[np.float32]
 
 
 class DamagedPack(ValueError):
-    """A pack that is not the pack that was written. The message is the end of a sentence."""
+    """Error for a pack that has changed or is incomplete. The message is the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePack:
-    """Images of one slice, with everything that was found out while they were made.
+    """Images of one slice, with the facts and vectors that were collected during generation.
 
     Attributes
     ----------
     requests
         The requests.
     outcomes
-        An image, or the reason why there is none, for each request.
+        For each request, an image, or the reason why the image is missing.
     provenance
-        Environment in which the images were made.
+        Environment in which the images were generated.
     reports
         Facts that a server reported, by the key of the image.
     seen
-        Rows that were measured while the images were made, by image id, then by fingerprint.
+        Vectors that were measured during generation, by image id, then by fingerprint.
     """
 
     requests: Sequence[PictureRequest]
@@ -71,19 +71,19 @@ class ImagePack:
     seen: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
 
     def rows_seen(self) -> list[Mapping[str, Vector]]:
-        """Return the rows that were measured while the images were made, by request."""
+        """Return, for each request, the vectors that were measured during generation."""
         names = [sha256(o.data) if isinstance(o, EncodedPicture) else "" for o in self.outcomes]
         return [self.seen.get(name, {}) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingPack:
-    """Answers and vectors about the images of one slice.
+    """Answers about the images of one slice, and vectors of these images.
 
     Attributes
     ----------
     answers
-        Rows of the table of answers.
+        Rows of the table `answers`.
     questions
         Texts of the questions, by their hash.
     vectors
@@ -103,7 +103,7 @@ def image_pack_name(requests: Sequence[PictureRequest], sees: frozenset[str]) ->
     requests
         Requests of the slice, in order.
     sees
-        Fingerprints of the rows that are measured while the images are made.
+        Fingerprints of the vectors that are measured while the images are generated.
     """
     return digest_of(["images", [request.key for request in requests], sorted(sees)])
 
@@ -119,7 +119,7 @@ def kind_of(path: str) -> Kind:
 
 
 def packed_images(pack: ImagePack) -> bytes:
-    """Return a pack of images as bytes. They are equal for equal content."""
+    """Encode a pack of images. Equal content gives equal bytes."""
     files: dict[str, bytes] = {}
     rows = []
     for request, outcome in zip(pack.requests, pack.outcomes, strict=True):
@@ -146,7 +146,7 @@ def packed_images(pack: ImagePack) -> bytes:
 
 
 def packed_readings(pack: ReadingPack) -> bytes:
-    """Return a pack of readings as bytes. They are equal for equal content."""
+    """Encode a pack of readings. Equal content gives equal bytes."""
     content = {
         "answers": [list(row) for row in pack.answers],
         "questions": dict(pack.questions),
@@ -155,12 +155,12 @@ def packed_readings(pack: ReadingPack) -> bytes:
 
 
 def unpacked(data: bytes, kind: Kind) -> ImagePack | ReadingPack:
-    """Return a pack from its bytes.
+    """Decode the bytes of a pack.
 
     Raises
     ------
     DamagedPack
-        If it is incomplete or damaged, or askew would not have written it.
+        If the pack is incomplete or damaged, or has content that askew does not write.
     """
     with _refused_garbage():
         content, files = _unpacked(data, kind)
@@ -190,7 +190,7 @@ def _reading_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> Rea
 
 @contextmanager
 def _refused_garbage() -> Iterator[None]:
-    """Turn the exceptions of content that askew does not write into DamagedPack."""
+    """Turn exceptions that unexpected content raises into DamagedPack."""
     try:
         yield
     except DamagedPack:
@@ -207,7 +207,7 @@ def _packed(
     files: Mapping[str, bytes],
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> bytes:
-    """Return a tar file of the manifest and the other files, with their checksums first."""
+    """Return a tar file with the checksums, the manifest and the other files, in this order."""
     all_files = dict(files)
     listed_vectors, rows = _listed_vectors(vectors)
     if rows:
@@ -245,7 +245,7 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 def _listed_vectors(
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> tuple[list[list[object]], bytes]:
-    """Return a list of vectors (fingerprint, image id, place, length), and all their numbers."""
+    """Return a list of vectors (fingerprint, image id, position, length), and their numbers."""
     listed: list[list[object]] = []
     rows = []
     place = 0
@@ -258,7 +258,7 @@ def _listed_vectors(
 
 
 def _unpacked(data: bytes, kind: Kind) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the manifest and the other files of a pack, after a check of all checksums."""
+    """Check all checksums of a pack, and return its manifest and its other files."""
     files = dict(_members(data))
     if _tar(files) != data:
         raise DamagedPack("has changed: it contains bytes that askew does not write")
@@ -309,7 +309,7 @@ def _request(row: Mapping[str, Any], made_by: Mapping[str, Setting]) -> PictureR
 
 
 def _outcome(row: Mapping[str, Any], files: Mapping[str, bytes]) -> EncodedPicture | Missing:
-    """Return the image of a row of the manifest, or the reason why there is none."""
+    """Return the image that a manifest row names, or the reason why the image is missing."""
     fixed = (row["prompt"], row["seed"], row["model"], None)
     if "file" not in row:
         missing = Missing(row["reason"], row["detail"])

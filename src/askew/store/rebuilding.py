@@ -1,4 +1,4 @@
-"""Writing a new index of a store, from its journal and from the rows of its old index."""
+"""Writing a new index of a store from its journal and from the rows of its old index."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ VECTORS_FILE = "vectors.sqlite"
 
 
 def rebuild_index(path: Path, journal: Journal) -> list[str]:
-    """Rebuild the files of a store's index, and return the numbers of their rows in words.
+    """Rebuild the files of a store's index, and return the number of rows in each table, in words.
 
-    The journal takes the rows that only the index had before the new index replaces it. At no
-    moment does the store lack an index, so that an interruption loses nothing. The old files get a
-    second name in the quarantine.
+    Rows that only the old index has are added to the journal before the new index replaces the old
+    index. The store has an index at all times, so an interruption loses nothing. The old files are
+    kept in the folder `quarantine`.
     """
     vectors = _rebuilt(path / VECTORS_FILE, VECTOR_TABLES, lambda: known_vectors(path))
     rows = _rebuilt(
@@ -34,7 +34,7 @@ def rebuild_index(path: Path, journal: Journal) -> list[str]:
 def _rebuilt(
     file: Path, tables: tuple[str, ...], known: KnownRows, journal: Journal | None = None
 ) -> list[str]:
-    """Replace a file of an index by a new one with the known rows."""
+    """Replace a file of an index with a new file that contains the known rows."""
     new_file = file.with_name(f"{file.name}.new")
     for part in file.parent.glob(f"{new_file.name}*"):
         part.unlink()
@@ -50,7 +50,7 @@ def _rebuilt(
 
 
 def _keep_aside(file: Path, aside: Path) -> None:
-    """Give a file a second name, or copy it where the file system has no links."""
+    """Link a file to a second name, or copy the file if the file system has no hard links."""
     aside.parent.mkdir(exist_ok=True)
     aside.unlink(missing_ok=True)
     try:
@@ -60,7 +60,7 @@ def _keep_aside(file: Path, aside: Path) -> None:
 
 
 def known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-    """Yield the rows of a journal and an old or damaged index, the oldest first."""
+    """Yield the rows of a journal and of an old or damaged index, oldest first."""
     end, old_rows = salvaged(index, INDEX_TABLES) if index.exists() else (None, iter(()))
     yield from journal.rows(0, end)
     yield from old_rows
@@ -69,7 +69,7 @@ def known_rows(index: Path, journal: Journal) -> Iterator[tuple[str, Sequence[In
 
 
 def known_vectors(path: Path) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-    """Yield the intact vectors of a store. Earlier versions kept them in the index."""
+    """Yield the intact vectors of a store. Earlier versions stored them in the index file."""
     for name in (INDEX_FILE, VECTORS_FILE):
         file = path / name
         if file.exists():

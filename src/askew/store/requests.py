@@ -1,4 +1,4 @@
-"""Wanted images: images that a run needs, and their state in the index."""
+"""Images that a run needs, and their state in the index."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ class PictureRequest:
     Attributes
     ----------
     key
-        Identity of the image, see `askew.store.keys`.
+        Identity of the image. See `askew.store.keys`.
     prompt
         The prompt.
     seed
-        The seed; None for a file that exists already.
+        The seed; None for an existing file.
     model
         Name of the model or collection.
     source
-        Path of a file that exists already, else None.
+        Path of an existing file; None for an image that a model generates.
     made_by
         Revision and settings of the model.
     number
-        Number of the image among those of its prompt, from 0.
+        Number of the image among the images of its prompt, counted from 0.
     """
 
     key: str
@@ -53,11 +53,11 @@ class PlannedPicture:
     Attributes
     ----------
     key
-        Identity of the wanted image.
+        Identity of the image.
     id
         Id of the stored image; None if there is none.
     reason
-        Reason why the image is missing; None if it is stored, or has not been made yet.
+        Reason why the image is missing; None if it is stored or has not been generated yet.
     path
         File of the stored image; None if there is none.
     """

@@ -1,7 +1,7 @@
-"""Rows of a store's index: their columns, their checksums, and the values that they may have.
+"""Rows of a store's index: their columns, their checksums and their allowed values.
 
 A row may come from another person's store. A row that askew would not have written counts as
-damaged, even if its checksum is right. This keeps paths out of the names of files.
+damaged, even if its checksum is right. For example, this keeps file names from containing paths.
 """
 
 import re
@@ -25,14 +25,15 @@ TABLES = {
     "PRIMARY KEY (path)",
     "vectors": "embedder, picture, vector BLOB, sum, PRIMARY KEY (embedder, picture)",
 }
-"""Columns by table. `sum` is the checksum of the other columns. A row with a wrong checksum counts as absent.
+"""Columns by table.
 
-`cells.py` says which columns are stored as bytes or numbers.
+`sum` is the checksum of the other columns. A row with a wrong checksum counts as missing. For the
+columns that are stored as bytes or numbers, see `cells.py`.
 """
 
 
 def _column_names(columns: str) -> tuple[str, ...]:
-    """Return the names of the columns of a definition, without the checksum."""
+    """Return the column names in the definition of a table, without the checksum."""
     return tuple(column.split()[0] for column in columns.partition(", sum")[0].split(", "))
 
 
@@ -41,7 +42,7 @@ COLUMNS = {table: _column_names(columns) for table, columns in TABLES.items()}
 
 
 def column_places(table: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the places of columns in the rows of a table."""
+    """Return the positions of columns in the rows of a table."""
     return tuple(COLUMNS[table].index(name) for name in names)
 
 
@@ -49,7 +50,7 @@ JOURNALED = ("pictures", "planned", "answers", "reports")
 """Tables whose rows are also in the journal."""
 
 REMOVED = "removed"
-"""Name in the journal of rows [table, column, key], which name deleted rows."""
+"""Table name in the journal for rows [table, column, key], which describe deleted rows."""
 
 REMOVABLE = {
     ("pictures", "id"),
@@ -57,20 +58,20 @@ REMOVABLE = {
     ("vectors", "picture"),
     ("planned", "run"),
 }
-"""Tables and columns by which rows are deleted."""
+"""Pairs of a table and the column that selects rows to delete."""
 
 IMAGE_ID = re.compile(r"[0-9a-f]{64}")
 """Id of an image: its SHA-256."""
 
 MOST_REPORT = 100_000
-"""Largest number of characters of the facts that a server reported about an image."""
+"""Largest number of characters in the facts that a server reports about an image."""
 
 IMAGE_SUFFIXES = frozenset(SUFFIXES.values())
 REASONS = frozenset(MISSING_REASONS)
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
-    """Return 64 bits over the content of a row and the name of its table."""
+    """Return a 64-bit checksum of a row's content and the name of its table."""
     content = _ascii_content(table, row)
     if content is None:
         content = table.encode() + b"".join(map(_content, row))
@@ -78,7 +79,7 @@ def checksum(table: str, row: Sequence[object]) -> int:
 
 
 def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
-    """Return the content of a row, fast; None if it has bytes or characters beyond ASCII."""
+    """Return the content of a row quickly; None if it has bytes or non-ASCII characters."""
     text = table
     for value in row:
         if isinstance(value, bytes):
@@ -89,7 +90,7 @@ def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
 
 
 def _content(value: object) -> bytes:
-    """Return the content of a value after its length in bytes."""
+    """Return the content of a value, preceded by its length in bytes."""
     data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)
 
@@ -100,13 +101,13 @@ def is_image_id(value: object) -> bool:
 
 
 def is_intact(table: str, row: IndexRow) -> bool:
-    """Check a row as it is in the index: its last value is the checksum of the others."""
+    """Check a stored row. Its last value must be the checksum of the other values."""
     *content, row_sum = row
     return row_sum == checksum(table, content) and is_valid(table, content)
 
 
 def is_valid(table: str, row: IndexRow) -> bool:
-    """Check whether askew could have written a row of a table of the index or the journal."""
+    """Check whether askew could have written a row of the index or the journal."""
     try:
         return CHECKS[table](*row)
     except TypeError:  # another number of columns, or a value that cannot be compared
@@ -187,4 +188,4 @@ CHECKS: Mapping[str, Callable[..., bool]] = {
     "vectors": _is_vector,
     REMOVED: _is_removal,
 }
-"""Checks of a row, by table."""
+"""Functions that check the values of a row, by table."""

@@ -1,4 +1,4 @@
-"""States of long computations in a store, in files that begin with a checksum.
+"""Saved states of long computations, in files of a store that begin with a checksum.
 
 The checksum covers the name of the file and its content. A damaged file is moved to the folder
 `quarantine`, and the computation starts from the beginning.
@@ -17,12 +17,12 @@ FOLDERS = ("iti-gen",)
 """Folders of a store that contain states."""
 
 DIGITS = 64
-"""Hexadecimal digits of a checksum."""
+"""Number of hexadecimal digits in a checksum."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """The state of a computation.
+    """A file that contains the saved state of a computation.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class StateFile:
     path: Path
 
     def read(self) -> bytes | None:
-        """Return the state, and set a damaged file aside; None if there is no intact state."""
+        """Return the state; None if there is no intact state. Move a damaged file to quarantine."""
         content = self._intact_content()
         if content is None:
             self.set_aside()
@@ -45,7 +45,7 @@ class StateFile:
         Raises
         ------
         RunError
-            If it cannot be written.
+            If the file cannot be written.
         """
         write_file(self.path, f"{self._sum_of(content)}\n".encode("ascii") + content)
 

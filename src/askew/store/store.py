@@ -1,16 +1,16 @@
-"""Images, answers and vectors on disk, shared by sibling runs: an SQLite index and files.
+"""The store of images, answers and vectors on disk, which runs in the same folder share.
 
-Layout of the folder:
+A store is a folder with this layout:
     index.sqlite            facts about every image
     vectors.sqlite          vectors of images
     journal.jsonl           the same facts, except vectors, one line per batch
     users.lock              lock of the commands that use the store
     pictures/ab/ab12….png   image files, named by their SHA-256
-    quarantine/             damaged files that were moved aside
+    quarantine/             damaged files that were moved away
     incoming/               files that are being written
     turns.lock              locks of the work in progress
-    completions/ab/ab12….json   answers of language models, by request
-    iti-gen/ab12…           progress of token learning, by the data for learning the tokens
+    completions/ab/ab12….json   answers from language models, named by the hash of the request
+    iti-gen/ab12…           progress of token learning, named by the hash of the training data
 """
 
 import json
@@ -65,7 +65,7 @@ Answers = dict[tuple[str, str], Answer]
 Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds from which an incomplete file is assumed to belong to a killed process."""
+"""Age in seconds after which an incomplete file counts as left by a killed process."""
 
 
 def default_store(run_folder: Path) -> Path:
@@ -80,12 +80,12 @@ def is_store(folder: Path) -> bool:
 
 @contextmanager
 def opened_alone(path: Path) -> Iterator["Store"]:
-    """Open a store while no other process uses it.
+    """Open a store, and keep other processes from using it.
 
     Raises
     ------
     StoreError
-        If another process uses the store, or it cannot be used.
+        If another process uses the store, or the store cannot be used.
     """
     path = Path(path).absolute()
     with faults(f"the store {path}"):
@@ -95,29 +95,29 @@ def opened_alone(path: Path) -> Iterator["Store"]:
 
 
 class Store:
-    """The only writer of images, answers and vectors. Several processes can share a folder.
+    """Storage for images, answers and vectors. Several processes can share a folder.
 
-    Everything except vectors is written to the index and to a journal, so that each can be rebuilt
-    from the other.
+    Only this class writes to the folder. Everything except vectors is written to the index and to a
+    journal, so that either can be rebuilt from the other.
 
     Parameters
     ----------
     path
         The folder.
     create
-        If False, nothing is written, and a store that does not exist is read as empty.
+        If False, nothing is written, and a store that does not exist counts as empty.
     timeout
-        Seconds to wait for a process that is writing.
+        Seconds to wait for a process that is writing to the store.
     blobs
-        Storage of the image files; by default in the folder.
+        Storage for the image files; by default the subfolder `pictures`.
     lock
         Exclusive lock of the store that the caller holds. By default the store shares the lock with
-        other processes, unless it is read only.
+        other processes. With `create=False`, it takes no lock.
 
     Attributes
     ----------
     notes
-        Sentences about changes of the store when it was opened.
+        Messages about changes that were made to the store when it was opened.
 
     Raises
     ------
@@ -158,12 +158,12 @@ class Store:
             raise
 
     def _share(self, lock: locks.StoreLock | None) -> None:
-        """Share the lock of the store with other processes, unless the caller has it."""
+        """Share the lock of the store with other processes, unless the caller holds the lock."""
         with faults(self._where):
             self._lock = None if lock else locks.StoreLock(self.path, timeout=self._timeout)
 
     def _opened_index(self, lock: locks.StoreLock | None) -> Index:
-        """Return the index. An index of an earlier version is rewritten, or read into memory."""
+        """Open the index. An index from an earlier version is rewritten, or read into memory."""
         file = self.path / INDEX_FILE
         try:
             return self._index_in(file, INDEX_TABLES, self.journal)
@@ -193,7 +193,7 @@ class Store:
         return self._index_in(file, INDEX_TABLES, self.journal)
 
     def _index_in(self, file: Path, tables: tuple[str, ...], journal: Journal | None) -> Index:
-        """Return a file of the index; an empty index in memory if nothing is written or read."""
+        """Open a file of the index, or an empty index in memory if the file may not be created."""
         exists = self._is_writable or (file.exists() and file.stat().st_size > 0)
         return Index(
             file if exists else None,
@@ -206,7 +206,7 @@ class Store:
 
     @property
     def _vectors(self) -> Index:
-        """Index of vectors, which is opened when it is needed."""
+        """Index of vectors, which is opened when it is first needed."""
         if self._vector_index is None:
             file = self.path / VECTORS_FILE
             if self._is_writable or file.exists():
@@ -225,7 +225,7 @@ class Store:
         return self._vectors if table in VECTOR_TABLES else self.index
 
     def _prepare_folders(self) -> None:
-        """Create the folders, and remove incomplete files of killed processes."""
+        """Create the folders, and remove incomplete files that killed processes left."""
         with faults(self._where):
             for name in ("pictures", "quarantine", "incoming"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ class Store:
                         part.unlink()
 
     def _is_usable(self, table: str, row: IndexRow) -> bool:
-        """Check that the file of an image exists. Housekeeping of earlier versions left its row."""
+        """Check that an image's file exists. Earlier versions deleted files but not their rows."""
         if table != "pictures" or row[1] is None:
             return True
         return self._file(row[1], row[2]).exists()
@@ -263,10 +263,10 @@ class Store:
             self._lock = None
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
-        """Return stored images and final reasons for missing images, by key.
+        """Return stored images, and the final reasons for missing images, by key.
 
-        Images whose files are damaged are left out. Files whose modification time has not changed
-        are not read for this check.
+        Images whose files are damaged are left out. A file whose modification time has not changed
+        counts as intact and is not read.
         """
         intact = dict[str, bool]()
         outcomes: dict[str, Picture | Missing] = {}
@@ -290,28 +290,28 @@ class Store:
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Picture | Missing]:
-        """Store one outcome for each wanted image, and return the stored outcomes.
+        """Store one outcome for each requested image, and return the stored outcomes.
 
-        If another process has already stored an intact image, it is kept. A file of a collection
-        replaces earlier facts about it.
+        If another process has already stored an intact image, that image is kept. For a file of a
+        collection, new facts replace earlier facts.
 
         Parameters
         ----------
         wanted
             The requests.
         outcomes
-            Images, or the reasons why there is none.
+            For each request, the image, or the reason why the image is missing.
         provenance
-            Environment in which the images were made, for the journal.
+            Environment in which the images were generated, for the journal.
         seen
-            Rows that were measured while an image was made, by fingerprint.
+            For each image, the vectors that were measured during its generation, by fingerprint.
         """
         keys = [request.key for request in wanted]
         ids = [sha256(o.data) if isinstance(o, EncodedPicture) else None for o in outcomes]
         self._quarantine_damaged(keys)
         self._write_files(ids, outcomes)
         about = {**provenance, "made_by": dict(wanted[0].made_by) if wanted else {}}
-        # rows come before their images, which are not made again for rows
+        # vectors come first: an image that is already stored is not made again for its vectors
         self._put_seen(ids, seen)
         with self.index.transaction():
             known = self.pictures(request.key for request in wanted if request.source is None)
@@ -327,13 +327,13 @@ class Store:
                 stored.setdefault(key, outcome)
         if not stored.keys() >= {*keys}:
             raise StoreError(
-                f"{self._where} contains images that were just written and cannot be read. Check "
+                f"{self._where} contains images that were just written but cannot be read. Check "
                 f"the permissions of {self._folder}, then repeat the command to continue"
             )
         return [stored[key] for key in keys]
 
     def _quarantine_damaged(self, keys: Iterable[str]) -> None:
-        """Move damaged files of images with these keys away."""
+        """Move damaged files of the images with these keys to quarantine."""
         for row in self.index.rows("pictures", "key", keys):
             name, suffix = row[1:3]
             if name:
@@ -344,7 +344,7 @@ class Store:
     def _write_files(
         self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
     ) -> None:
-        """Write the image files that are absent or damaged."""
+        """Write the image files that are missing or damaged."""
         known = self.known_files(name for name in ids if name is not None)
         lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
@@ -375,7 +375,7 @@ class Store:
         )
 
     def _put_seen(self, ids: Sequence[str | None], seen: Sequence[Mapping[str, Vector]]) -> None:
-        """Store rows that were measured while images were made."""
+        """Store the vectors that were measured while images were generated."""
         by_fingerprint: dict[str, dict[str, Vector]] = {}
         for name, vectors in zip(ids, seen, strict=bool(seen)):
             for fingerprint, vector in vectors.items() if name else ():
@@ -386,7 +386,7 @@ class Store:
     def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
         """Store facts that a server reported about images, by the key of the image.
 
-        This is done before the images are stored. Empty reports, and reports about images that
+        Call this method before the images are stored. Empty reports, and reports about images that
         are already stored, are left out.
         """
         given = {key: report for key, report in reports.items() if report}
@@ -406,19 +406,19 @@ class Store:
         return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
-        """Return the remembered digests of files of a collection, by path."""
+        """Return the stored digests of a collection's files, by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
         return {row[0]: FileDigest(*row[1:]) for row in rows}
 
     def put_digests(self, digests: Mapping[str, FileDigest]) -> None:
-        """Remember digests of files by path, except paths that are not valid Unicode."""
+        """Store digests of files, given by path. Paths that are not valid Unicode are left out."""
         rows = [(path, *digest) for path, digest in digests.items() if _is_unicode(path)]
         if rows:
             with self.index.transaction():
                 self.index.put("files", rows)
 
     def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
-        """Import the image files that `source` names, in order."""
+        """Import the image file that each request names as its `source`."""
         outcomes = [read(request.source) for request in wanted if request.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
         return [
@@ -430,11 +430,11 @@ class Store:
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
-        """Lock the work with these names, and yield whether this store has the lock.
+        """Try to lock the work with these names, and yield whether this object has the lock.
 
-        A store may hold several locks at once. Another store of the same folder does not get them,
-        in this process or another. The system releases the locks of a process that ends. On a
-        system without locks, processes do not coordinate.
+        A `Store` may have several locks at once. No other `Store` of the same folder, in this
+        process or another, can take them meanwhile. The operating system releases the locks of a
+        process that ends. On a system without locks, processes do not coordinate.
         """
         place = _place_of(names)
         with faults(self._where):
@@ -452,7 +452,7 @@ class Store:
         return self._locks
 
     def holder(self, *names: str) -> int | None:
-        """Return the number of the process that holds the lock of `turn`; None if it is unknown."""
+        """Return the id of the process that has the lock of `turn`; None if it is unknown."""
         return None if self._locks is None else self._locks.holder(_place_of(names))
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
@@ -464,7 +464,7 @@ class Store:
             self.index.record("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
-        """Return every image that the run with this plan hash needs, by key."""
+        """Return every image that the run with this plan hash needs, sorted by key."""
         keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
         known = {row[0]: row[1:4] for row in self.index.rows("pictures", "key", keys)}
         planned = []
@@ -475,23 +475,23 @@ class Store:
         return planned
 
     def image_files(self) -> Iterator[Path]:
-        """Yield the image files of the store, also files that the index does not contain."""
+        """Yield the image files of the store, including files that the index does not list."""
         for folder in sorted(self._folder.glob("*")):
             yield from entries.regular_files(folder)
 
     def newest(self, run: str, count: int) -> list[str]:
-        """Return the ids of the images of the run with this plan hash that were stored last."""
+        """Return the ids of the newest images of the run with this plan hash."""
         return self.index.newest_ids(run, count)
 
     def latest_files(self, model: str, most: int) -> list[tuple[Path, int]]:
-        """Return files and modification times, in nanoseconds, of the latest images of a model.
+        """Return a model's newest image files, with their modification times in nanoseconds.
 
         Parameters
         ----------
         model
             Name of the model or editor.
         most
-            Greatest number of files. Files that are not on this computer are left out.
+            Largest number of files. Files that are not on this computer are left out.
         """
         rows = self.index.latest_pictures(model, most)
         files = [(self._file(row[1], row[2]), row[8]) for row in rows]
@@ -503,14 +503,14 @@ class Store:
         return {row[1]: self._file(row[1], row[2]) for row in rows}
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Return everything that can be deleted: ids of images that no run plans, and files.
+        """Return the ids of images that no run needs, and the files that can be deleted.
 
         The files include files in quarantine. The store is read row by row and folder by folder.
 
         Raises
         ------
         StoreError
-            If the store is damaged: an image that seems unneeded may be needed.
+            If the store is damaged, because an image that seems unneeded may then be needed.
         """
         aside = [*entries.regular_files(self.path / "quarantine")]
         if self.index_faults():
@@ -531,7 +531,7 @@ class Store:
         return ids, sorted([*deletable, *aside])
 
     def _journaled(self, ids: Set[str]) -> set[str]:
-        """Return the ids among these that an image in the journal has."""
+        """Return the given ids that belong to images in the journal."""
         journaled = set[str]()
         for table, rows in self.journal.rows() if ids else ():
             if table == "pictures":
@@ -539,11 +539,10 @@ class Store:
         return journaled
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete images with all their data, and then files, and shorten the journal.
+        """Delete images with all their data, then delete files, and shorten the journal.
 
-        Digests of files that are gone or have changed are deleted, too.
-
-        The caller must hold an exclusive lock of the store.
+        Digests of files that are gone or have changed are deleted, too. The caller must hold an
+        exclusive lock of the store.
 
         Raises
         ------
@@ -567,13 +566,13 @@ class Store:
         return [path for path, *state in rows if not _is_unchanged(path, FileDigest(*state))]
 
     def forget(self, run: str) -> None:
-        """Remove the plan of a run (its hash): the store no longer keeps the images for it."""
+        """Forget that the run with this plan hash needs its images. `free` may then delete them."""
         self.index.remove("planned", "run", [run])
 
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> Answers:
-        """Return final answers of one instrument (its fingerprint).
+        """Return the final answers from the instrument with this fingerprint.
 
         A stored answer that is not an option of its question is left out.
         """
@@ -596,7 +595,7 @@ class Store:
         questions: Sequence[Question],
         rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store rows of answers by image, and return the stored answers.
+        """Store a row of answers for each image, and return the stored answers.
 
         Final answers that are already stored are kept.
         """
@@ -619,7 +618,7 @@ class Store:
     def answer_rows(
         self, instrument: str, pictures: Iterable[str], questions: Iterable[str]
     ) -> list[IndexRow]:
-        """Return final answers as rows of the index, for questions with these hashes."""
+        """Return the final answers to questions with these hashes, as rows of the index."""
         asked = set(questions)
         rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
         return [row for row in rows if row[2] in asked and row[4] != RETRIED]
@@ -641,12 +640,12 @@ class Store:
             self.index.record("answers", new, {"questions": dict(texts)})
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
-        """Return vectors of one embedder (its fingerprint), by image id."""
+        """Return the vectors from the embedder with this fingerprint, by image id."""
         rows = self._vectors.rows("vectors", "picture", pictures, embedder=embedder)
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors by image id. Vectors that are already stored are kept."""
+        """Store vectors, given by image id. Vectors that are already stored are kept."""
         with self._vectors.transaction():
             known = self.vectors(embedder, vectors)
             rows = [
@@ -668,7 +667,7 @@ class Store:
         return descriptions
 
     def faults(self) -> list[str]:
-        """Return all damage to index, journal, known images, states and answers, in words."""
+        """Return all damage to the index, journal, images, states and answers, in words."""
         states = [
             f"{state.path} has changed: its checksum differs" for state in damaged_states(self.path)
         ]
@@ -679,7 +678,7 @@ class Store:
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
-        """Return the damage to some image files, in words."""
+        """Return the damage to image files, in words."""
         damaged = [path for path in sorted(set(files)) if not is_intact(path)]
         return [
             f"{path} has changed: its SHA-256 differs" if path.exists() else f"{path} is gone"
@@ -696,7 +695,7 @@ class Store:
         Returns
         -------
         list of str
-            Report of the changes, in words.
+            Descriptions of the changes.
         """
         path = Path(path).absolute()
         entries.check_store(path)
@@ -718,7 +717,7 @@ class Store:
         return [
             f"the index was rebuilt: {', '.join(counts)}",
             f"damaged images moved to quarantine: {damaged}",
-            f"images without a file, which the next run makes: {gone}",
+            f"images without a file, which the next run makes again: {gone}",
             f"damaged progress of token learning moved to quarantine: {len(states)}",
             f"damaged answers of language models moved to quarantine: {len(answers)}",
         ]
@@ -733,7 +732,7 @@ class Store:
     def _forget_gone(self) -> int:
         """Remove the rows of images without a file, and return the number of images.
 
-        If all files are gone, the folder is probably not mounted. Then no row is removed.
+        If all files are gone, the folder is probably not mounted. In this case, no row is removed.
         """
         known = self._known()
         gone = [file.stem for file in known if not file.exists()]
@@ -782,7 +781,7 @@ def _is_unchanged(path: str, digest: FileDigest) -> bool:
 
 
 def _place_of(names: Sequence[str]) -> int:
-    """Return the byte of the file of locks that stands for the work with these names."""
+    """Return the position in the lock file of the byte that stands for work with these names."""
     return int(digest_of(names)[:15], 16)
 
 
