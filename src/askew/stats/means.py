@@ -16,10 +16,10 @@ from askew.stats.intervals import LEAST_IMAGES, TOLERANCE, Floats, array_of, end
 from askew.types import Estimate
 
 MOST_ENUMERATED = 12
-"""Largest number of differences whose sign flips are all enumerated."""
+"""Largest number of differences for which all sign flips are enumerated."""
 
 SIGN_DRAWS = 10_000
-"""Number of drawn sign flips of more differences."""
+"""Number of random sign flips if there are more differences."""
 
 
 def student_mean(
@@ -36,15 +36,15 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        The numbers. A single number, and two equal numbers, have no interval and no p.
+        The numbers. For a single number or two equal numbers there is no interval and no p.
     level
         Confidence level of the interval, in (0, 1).
     interval
         Name of the interval's method.
     missing
-        Numbers that are missing, which are only recorded.
+        Number of missing numbers, which is only recorded.
     null
-        Mean under the null, tested two-sided.
+        Mean under the null, for a two-sided test.
     bounds
         Smallest and largest possible mean, at which the interval is cut.
 
@@ -53,7 +53,7 @@ def student_mean(
     NotEnoughData
         If there is no number.
     ValueError
-        If there is more than one axis, or a number is not finite.
+        If `numbers` has more than one axis, or a number is not finite.
     """
     x = array_of(numbers, "a mean", "(numbers)")
     if len(x) == 1 or (len(x) < LEAST_IMAGES and np.ptp(x) <= TOLERANCE):
@@ -85,24 +85,26 @@ def prompt_mean(
 ) -> Estimate:
     """Estimate the mean over prompts of numbers that are measured with errors.
 
-    The standard error is the standard error over prompts, or that of the errors within prompts if
-    it is larger: numbers of few prompts can agree by chance. The interval is Student's.
+    The standard error is computed from the spread between prompts, and from the errors within
+    prompts. askew uses the larger of the two, because the numbers of a few prompts can agree by
+    chance. The interval is Student's t.
 
     Parameters
     ----------
     numbers : array, (prompts,)
-        The numbers. A single number has no interval.
+        The number for each prompt. A single number has no interval.
     errors : array, (prompts,)
-        Their standard errors.
+        Standard error of each number.
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Numbers that are missing, which are only recorded.
+        Number of missing numbers, which is only recorded.
     bounds
         Smallest and largest possible mean, at which the interval is cut.
     rng
-        Generator of signs. With it, the mean is tested two-sided against 0 by sign flips. All flips
-        of at most 12 numbers are enumerated for the mid-p, which is at least 1 / 2**prompts.
+        Random generator for sign flips, which test the mean two-sided against 0. For at most 12
+        numbers all flips are enumerated, and p is the mid-p, which is at least 1 / 2**prompts. None
+        for no test.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def prompt_mean(
 
 
 def _mean_p(x: Floats, rng: Generator) -> float:
-    """Return the mid-p of a mean by all sign flips, or p by drawn flips for many numbers."""
+    """Return the mid-p of a mean from all sign flips; for many numbers, p from random flips."""
     if len(x) > MOST_ENUMERATED:
         return sign_flip_p(x, rng, SIGN_DRAWS)
     signs = np.array(list(product((-1.0, 1.0), repeat=len(x))))
@@ -139,16 +141,16 @@ def _mean_p(x: Floats, rng: Generator) -> float:
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
-    Student's interval over prompts, extended downward by the mean of `apart` and upward by twice
-    this mean. Whether sets differ in few or in all concepts is similar for all prompts of a domain,
-    so more prompts do not reduce this error (docs/reference/calibration.md).
+    The interval is Student's t over prompts, extended downward by the mean of `apart` and upward by
+    twice this mean. In all prompts of a domain, image sets differ in a similar way, either in few or
+    in all concepts. So more prompts do not reduce this error (docs/reference/calibration.md).
 
     Parameters
     ----------
     scores : array, (prompts,)
-        Debiased CAS.
+        Debiased CAS of the value for each prompt.
     apart : array, (prompts,)
-        `Associations.apart` of the value.
+        Possible error of each debiased CAS, from `Associations.apart`.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -163,12 +165,13 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    Student's interval over prompts, extended away from 0 by the amount of the bias correction.
+    The interval is Student's t over prompts. It is extended by the mean bias correction, in the
+    direction of this correction.
 
     Parameters
     ----------
     contrasts : array, (prompts,)
-        Debiased contrasts of CAS.
+        Debiased CAS contrast of the value for each prompt.
     plug_ins : array, (prompts,)
         The same contrasts without bias correction.
     level
@@ -193,7 +196,7 @@ def with_student(
     interval: str,
     null: float | None = None,
 ) -> Estimate:
-    """Make an estimate of a mean and its standard error, by Student's t.
+    """Return an estimate with Student's interval from a mean and its standard error.
 
     Parameters
     ----------
@@ -208,8 +211,8 @@ def with_student(
     interval
         Name of the interval's method.
     null
-        Mean under the null; p is two-sided. Without spread, the mean either equals the null, or p
-        is 0.
+        Mean under the null, for a two-sided test. Without spread, p is 1 if the mean equals the
+        null, and 0 if it does not.
     """
     reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None
@@ -234,16 +237,17 @@ def with_student(
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Estimate the mean loss of the second search's best prompts minus that of the first search.
+    """Estimate how much the mean loss of the best prompts differs between two searches.
 
-    Below 0 the second search is better. With two runs or more, each run is a pair, and the interval
-    is for the mean difference between runs. With a single run, the interval is for similar prompts,
-    and does not cover other runs.
+    The value is the mean loss of the second search minus the mean loss of the first, so below 0 the
+    second search is better. With two or more runs, the searches are paired by run, and the interval
+    is for the mean difference over runs. With a single run, the interval is for the mean difference
+    over prompts like these, and does not cover other runs.
 
     Parameters
     ----------
     first, second
-        Losses of a search's best prompts by run, on images that the search did not use.
+        For each run of the search, the losses of its best prompts on held-out images.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -255,7 +259,9 @@ def search_difference(
         If the numbers of runs differ.
     """
     if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} runs; they are compared in pairs")
+        raise ValueError(
+            f"the searches have {len(first)} and {len(second)} runs, but runs are compared in pairs"
+        )
     if not first or any(len(losses) == 0 for losses in (*first, *second)):
         raise NotEnoughData("a search without a measured prompt cannot be compared")
     if len(first) > 1:

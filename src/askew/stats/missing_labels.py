@@ -1,7 +1,7 @@
-"""Shares and tests if labels are missing for reasons that may depend on the missing label.
+"""Shares of all images if some labels are missing, perhaps because of their values.
 
-Nothing is assumed about these reasons: each missing label may be any value. The share of a value
-among all images is then known to lie between two bounds, even with infinitely many images.
+askew assumes nothing about why labels are missing: each missing label may be any value. So even
+infinitely many images would show only that the share of a value lies between two bounds.
 """
 
 import math
@@ -14,32 +14,33 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Largest width of the bounds, in standard errors, at which the tail is computed."""
+"""Largest distance between the bounds, in standard errors, that is used to compute the tail."""
 
 
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the shares of all images, for any reason why labels are missing.
+    """Return intervals of the shares in all images that hold whatever the reason for missing labels.
 
-    The lowest share counts no missing label as the value, and the highest share counts all. The
-    ends are those of Imbens and Manski (2004, Eq. 6 and 7) with mid-P limits instead of normal ones: the
-    interval contains the true share with probability `level`, wherever the share is between its
-    bounds. Without missing labels it is the interval of `share_intervals`.
+    The lower bound of a share counts no missing label as the value, and the upper bound counts all
+    of them. The ends of the interval are those of Imbens and Manski (2004, Eq. 6 and 7), with mid-P
+    limits instead of normal limits. Wherever the true share is between its bounds, the interval
+    contains it with probability `level`. Without missing labels, it is the interval of
+    `share_intervals`.
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by label.
+        Number of images by label.
     missing
-        Images without a label.
+        Number of images without a label.
     level
         Confidence level of the intervals, in (0, 1).
 
     Returns
     -------
     tuple of array, (K,)
-        Low and high ends.
+        Low ends and high ends of the intervals.
     """
     if missing < 0:
         raise ValueError(f"missing is {missing}; it cannot be negative")
@@ -55,15 +56,15 @@ def worst_case_intervals(
 
 
 def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> float:
-    """Return the probability that is left out beyond each bound of a share.
+    """Return the probability that an interval leaves out beyond each bound of a share.
 
     It is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if they are far apart,
-    since the true share is then near one bound at most.
+    since the true share can then be close to only one of them.
 
     Parameters
     ----------
     lowest, highest
-        Observed bounds of a share.
+        Lower and upper bound of the share in these images.
     n
         Number of images.
     level
@@ -85,17 +86,17 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
 
 
 def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Floats:
-    """Return the counts of all images if missing labels make them as close to a reference as possible.
+    """Fill in missing labels so that the counts come as close to a reference as possible.
 
-    Each missing label in turn is given the value with the smallest ratio of its next count to its
-    expected count. This minimizes Pearson's statistic, which is a sum of convex terms.
+    Each missing label in turn is given the value with the smallest ratio of (count + 0.5) to the
+    expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by label.
+        Number of images by label.
     missing
-        Images without a label.
+        Number of images without a label.
     reference : array, (K,)
         Expected shares.
     """

@@ -1,10 +1,11 @@
-"""Shares of a value in the images of several prompts, which are clusters.
+"""Shares of values in the images of several prompts, where each prompt is a cluster.
 
-Images of a prompt are alike, so that many images of few prompts say less about all prompts than as
-many images of many prompts do. The design effect is the variance of the shares between prompts over
-that of independent images (Rao and Scott 1981). Tests and intervals use the number of independent
-images that err as much. Where prompts vary no more than independent images do, it is the number of
-images, so that one image of each prompt counts in full.
+Images of the same prompt are similar. So many images of a few prompts contain less information about
+all prompts than the same number of images of many prompts. The design effect is the ratio of two
+variances of the shares: the variance seen between prompts, and the variance that independent images
+would have (Rao and Scott 1981). Tests and intervals use the number of independent images that would
+have the same sampling error. If prompts vary no more than independent images would, this is the
+number of images. One image of each prompt therefore counts in full.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ class PromptCounts:
     Attributes
     ----------
     counts : array, (prompts, K)
-        Images by prompt and label, at least one for each prompt.
+        Number of images by prompt and label, at least one per prompt.
     references : array, (prompts, K)
         Reference shares of each prompt.
     """
@@ -42,14 +43,14 @@ class PromptCounts:
 
     @classmethod
     def of(cls, counts: ArrayLike, references: ArrayLike) -> Self:
-        """Return checked counts.
+        """Check counts and references, and return them.
 
         Raises
         ------
         NotEnoughData
             If there are fewer than two prompts with images.
         ValueError
-            If a prompt has no images, or numbers are not counts or shares.
+            If a prompt has no images, or an array contains invalid counts or shares.
         """
         c = _counts(counts)
         _, q = distributions(c, references)
@@ -62,12 +63,12 @@ class PromptCounts:
 
     @property
     def together(self) -> Floats:
-        """Number of images by label."""
+        """Number of images of all prompts by label."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
     def reference(self) -> Floats:
-        """Mean reference shares, weighted by the number of images."""
+        """Mean of the reference shares, weighted by the number of images of each prompt."""
         return np.asarray(self.sizes @ self.references / self.sizes.sum())
 
     def design_effect(self, errors: ReadingErrors | None = None) -> float:
@@ -82,14 +83,15 @@ class PromptCounts:
         return max(float(terms.sum()) / (int(values) - 1), 1.0)
 
     def expected(self, errors: ReadingErrors | None) -> Floats:
-        """Return the shares (prompts, K) of the labels that are expected under the references."""
+        """Return the expected shares (prompts, K) of the labels if the references are true."""
         return self.references if errors is None else self.references @ errors.rates
 
     def independent_images(self, level: float = 0.95) -> int:
-        """Return the number of independent images whose shares err as much, at least 1.
+        """Return the number of independent images with the same sampling error, at least 1.
 
-        It is the number of images divided by the design effect, and reduced for few prompts (t for
-        z). It is the number of images if the design effect is 1.
+        It is the number of images divided by the design effect. It is smaller still for few
+        prompts, where Student's t replaces the normal quantile. If the design effect is 1, it is the
+        number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()
@@ -101,8 +103,8 @@ class PromptCounts:
 def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[Estimate, ...]:
     """Estimate the share of each value in the images of all prompts.
 
-    Interval: mid-P Clopper-Pearson if the images count as independent, else Wilson's with the
-    number of independent images.
+    The interval is mid-P Clopper-Pearson if all images count as independent. If they do not, it is
+    Wilson's interval for the number of independent images.
 
     Parameters
     ----------
@@ -135,16 +137,17 @@ def distance_over_prompts(
     level: float = 0.95,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Estimate the distance of the shares in all prompts from the mean reference.
+    """Estimate the distance between the shares over all prompts and the mean reference.
 
-    Interval and null are those of `shares.distance_estimate` for the number of independent images.
+    The interval and the null are computed as in `shares.distance_estimate`, for the number of
+    independent images.
 
     Parameters
     ----------
     prompts
         Labels of the images.
     p
-        p of `over_prompts_test`.
+        p-value from `over_prompts_test`.
     distance
         A name of `distance.DISTANCES`, or a function of two distributions.
     rng
@@ -154,7 +157,7 @@ def distance_over_prompts(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images in which the references were counted. None if they are exact.
+        Number of images from which the references were counted. None if they are exact.
     """
     measure = distance_named(distance)
     together = prompts.together
@@ -183,15 +186,15 @@ def over_prompts_test(
 ) -> FitTest:
     """Test whether the images of all prompts together have the reference shares.
 
-    The p of all images as if they were of one prompt, or the p of Pearson's statistic divided by
-    the design effect (Rao and Scott 1981), by an F law, whichever is larger.
+    p is the larger of two p-values. The first treats all images as images of one prompt. The second
+    divides Pearson's statistic by the design effect (Rao and Scott 1981) and uses an F distribution.
 
     Parameters
     ----------
     prompts
         Labels of the images.
     reference_images
-        Number of images in which the references were counted. None if they are exact.
+        Number of images from which the references were counted. None if they are exact.
     errors
         Known errors of the labels.
     """
@@ -207,7 +210,7 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return the p by Rao and Scott; 0 where prompts vary no more than independent images do."""
+    """Return p by Rao and Scott's method; 0 if prompts vary no more than independent images."""
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0
@@ -220,7 +223,7 @@ def _clustered_p(
 
 
 def _counts(counts: ArrayLike) -> Floats:
-    """Return the counts (prompts, K) of prompts with images. Raises NotEnoughData for fewer than two."""
+    """Check that there are at least two prompts, each with images, and return counts (prompts, K)."""
     c = np.asarray(counts, dtype=float)
     if c.ndim != 2 or (c.sum(axis=1) > 0).sum() < 2:
         raise NotEnoughData("two prompts with labeled images are needed")

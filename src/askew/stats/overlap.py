@@ -1,9 +1,10 @@
 """Overlap of attention maps: masks, intersection over union (IoU), and its null (BiasMap).
 
-Two masks of 30 % of an image share .176 of their union if their pixels are independent. Maps are
-smooth and similar in all images, so even maps of *different* images of a prompt overlap more. Their
-overlap is the null. Functions raise NotEnoughData without an image and for two empty masks, whose
-overlap is not defined. They raise ValueError for shapes that do not match.
+If two masks each cover 30 % of an image and their pixels are independent, they share .176 of their
+union. Attention maps are smooth and similar in all images, so even the maps of *different* images of
+a prompt overlap more than that. The overlap between different images is the null. Functions raise
+NotEnoughData if there is no image and for two empty masks, whose overlap is not defined. They raise
+ValueError for shapes that do not match.
 """
 
 from dataclasses import replace
@@ -37,7 +38,7 @@ def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -
     Parameters
     ----------
     map : array, (..., H, W)
-        Maps. Each map has its own threshold.
+        Maps. A threshold is computed for each map.
     threshold
         "percentile": at least the tau-th percentile of the map (as in the paper, at tau = 70).
         "max": at least tau percent of its maximum. "minmax": at least tau percent of the way from
@@ -79,14 +80,16 @@ def iou(a: ArrayLike, b: ArrayLike) -> Floats:
     Returns
     -------
     array, (...)
-        From 0 for disjoint masks to 1 for equal masks.
+        IoU, from 0 for disjoint masks to 1 for equal masks.
     """
     first, second = _pair(a, b)
     return _shared((first & second).sum(axis=(-2, -1)), (first | second).sum(axis=(-2, -1)))
 
 
 def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Compute pq / (p + q - pq), the IoU of independent pixels in masks of the areas p and q.
+    """Compute the IoU of masks with areas p and q if their pixels are independent.
+
+    It is pq / (p + q - pq).
 
     Parameters
     ----------
@@ -114,7 +117,7 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
     Returns
     -------
     array, (n, n)
-        Images of `a` in the rows.
+        IoU, with a row for each image of `a` and a column for each image of `b`.
     """
     first, second = _flat_pair(a, b)
     if not len(first):
@@ -127,15 +130,15 @@ def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
 
 def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
     if np.any(union == 0):
-        raise NotEnoughData("two of these masks are empty: their overlap is not defined")
+        raise NotEnoughData("two of these masks are empty, so their overlap is not defined")
     return np.asarray(common / union)
 
 
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     """Compute the share of each region that each mask covers (BiasMap, supplement F).
 
-    Over several thresholds, the diagonal is the accuracy of masks. The diagonal of `covered(~masks,
-    ~regions)` is the accuracy of their complement.
+    On the diagonal, it is the accuracy of a mask for the region in the same image. On the diagonal
+    of `covered(~masks, ~regions)`, it is the accuracy of the complements.
 
     Parameters
     ----------
@@ -145,7 +148,7 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
     Returns
     -------
     array, (n, n)
-        In [0, 1], masks in the rows.
+        Shares in [0, 1], with a row for each mask and a column for each region.
 
     Raises
     ------
@@ -162,18 +165,18 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
 def entanglement(
     matrix: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, Estimate | Missing]:
-    """Estimate the mean IoU of two concepts, and (mIoU - null) / (1 - null) (BiasMap, Eq. 6).
+    """Estimate the mean IoU of two concepts, and its corrected value (BiasMap, Eq. 6).
 
-    The interval of the mean is Student's t over images. The null is the mean IoU of one concept in
-    an image with the other concept in another image of the prompt. p = (1 + exceedances) / (1 +
-    draws), where the images of one concept are permuted. The null of the corrected mean has a
-    sampling error, too, so its interval is t over pseudo-values of the jackknife. With fewer than
-    three images there is no interval, no null and no correction.
+    The interval of the mean is Student's t over images. The null is the mean IoU between a concept
+    in one image and the other concept in another image of the prompt. p is from permutations of the
+    images of one concept. The corrected mean is (mIoU - null) / (1 - null). Its null has a sampling
+    error, too, so its interval is Student's t over the pseudo-values of a jackknife. With fewer than
+    three images there is no interval, no null and no corrected mean.
 
     Parameters
     ----------
     matrix : array, (n, n)
-        IoU from `iou_matrix`. For mBIoU, the mean of the matrices of all blocks.
+        IoU from `iou_matrix`. For mBIoU, the mean of the matrices from all blocks of the model.
     rng
         Random generator for the permutations.
     draws
@@ -181,13 +184,13 @@ def entanglement(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Images without a map, which are only recorded.
+        Number of images without a map, which is only recorded.
 
     Returns
     -------
     tuple
-        Mean IoU and corrected mean IoU. The latter is Missing for fewer than three images, and if
-        all maps are equal.
+        Mean IoU and corrected mean IoU. The corrected mean is Missing for fewer than three images,
+        and if all maps are equal.
     """
     x = np.asarray(matrix, dtype=float)
     if x.ndim != 2 or x.shape[0] != x.shape[1]:
@@ -206,7 +209,7 @@ def entanglement(
     left_out_mean = (diagonal.sum() - diagonal) / (n - 1)
     left_out_null = (x.sum() - diagonal.sum() - of_image) / ((n - 1) * (n - 2))
     if 1 - null <= TOLERANCE or np.any(1 - left_out_null <= TOLERANCE):
-        return miou, Missing("error", "all maps of all images are the same: the null is 1")
+        return miou, Missing("error", "all maps of all images are the same, so the null is 1")
     value = float((diagonal.mean() - null) / (1 - null))
     left_out = (n - 1) * (left_out_mean - left_out_null) / (1 - left_out_null)
     error = float((n * value - left_out).std(ddof=1) / np.sqrt(n))
@@ -228,14 +231,14 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Mask, Mask]:
     second = np.asarray(b, dtype=bool)
     if first.shape != second.shape or first.ndim < 2:
         raise ValueError(
-            f"masks of shape {first.shape} and {second.shape}; "
-            "both must be (..., H, W) of one shape"
+            f"the masks have shapes {first.shape} and {second.shape}; "
+            "both must have the same shape (..., H, W)"
         )
     return first, second
 
 
 def _flat_pair(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Check two lists of masks, and return them as (n, pixels)."""
+    """Check two lists of masks, and return both as arrays of shape (n, pixels)."""
     first, second = _pair(a, b)
     return (
         first.reshape(len(first), -1).astype(np.float32),
@@ -253,7 +256,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
     maps : array, (..., h, w)
         Maps.
     size
-        New size (H, W).
+        Size (H, W) of the resized maps.
 
     Returns
     -------
@@ -264,7 +267,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """Return the weight (new, old) of each old cell of a side for each new cell."""
+        """Return the weight (new, old) of each old cell in each new cell along one side."""
         centers = (np.arange(new) + 0.5) * old / new - 0.5
         return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 

@@ -1,4 +1,4 @@
-"""Rows of two image sets, some of which form pairs."""
+"""Two image sets with a row per image, where some rows of both sets form pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from askew.stats.intervals import Floats, array_of, bootstrap_weights, in_order
 from askew.stats.shares import axis_counts
 
 Keys = Sequence[int | None]
-"""A key for each image, by which images of two sets are paired; None for no partner."""
+"""Key of each image. Images of two sets with the same key form a pair. None for no partner."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedSets:
-    """Rows of two sets, as pairs and as rows without a partner.
+    """Rows of two sets, split into pairs and rows without a partner.
 
     Random draws do not depend on the order of the images.
 
     Attributes
     ----------
     pairs : array, (2, pairs, columns)
-        Rows of both sets that form pairs.
+        Rows that form pairs: those of the first set, then those of the second set.
     rest : tuple of array, (images, columns)
-        Rows of each set that have no partner.
+        Rows without a partner, for each set.
     """
 
     pairs: Floats
@@ -39,14 +39,14 @@ class PairedSets:
         first_keys: Keys | None = None,
         second_keys: Keys | None = None,
     ) -> Self:
-        """Pair the rows of two sets whose keys are equal.
+        """Pair the rows of two sets that have the same key.
 
         Parameters
         ----------
         first, second : array, (images, columns)
             The two sets.
         first_keys, second_keys : optional
-            A key per image. Without keys there are no pairs.
+            Key of each image. Without keys there are no pairs.
 
         Raises
         ------
@@ -72,12 +72,12 @@ class PairedSets:
 
     @classmethod
     def of_counts(cls, first: ArrayLike, second: ArrayLike) -> Self:
-        """Make sets without pairs from counts of images that show each value.
+        """Make two sets without pairs from the number of images that show each value.
 
         Parameters
         ----------
         first, second : array, (K,)
-            Whole numbers of images by value. Rows of the sets are (images, K).
+            Number of images by value. The rows of the sets have a 1 in the column of the value.
         """
         a = axis_counts(first).astype(np.int64)
         b = axis_counts(second).astype(np.int64)
@@ -85,16 +85,16 @@ class PairedSets:
 
     @property
     def first(self) -> Floats:
-        """All rows of the first set, (images, columns)."""
+        """All rows (images, columns) of the first set."""
         return np.concatenate([self.pairs[0], self.rest[0]])
 
     @property
     def second(self) -> Floats:
-        """All rows of the second set, (images, columns)."""
+        """All rows (images, columns) of the second set."""
         return np.concatenate([self.pairs[1], self.rest[1]])
 
     def of_value(self, value: int) -> Self:
-        """Return the sets with two columns: an image shows a value, or it does not.
+        """Return the sets with two columns: the image shows a value, and it does not.
 
         Parameters
         ----------
@@ -116,13 +116,13 @@ class PairedSets:
 
     @property
     def means(self) -> tuple[Floats, Floats]:
-        """The means of both sets, (columns,) each."""
+        """Means (columns,) of the first and of the second set."""
         return self.first.mean(axis=0), self.second.mean(axis=0)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return means (draws, columns) of both sets in bootstrap samples.
+        """Return the means (draws, columns) of both sets in bootstrap samples.
 
-        Pairs are drawn as pairs, and rows without a partner are drawn independently.
+        The two rows of a pair are drawn together. Rows without a partner are drawn independently.
         """
         of_pairs = _resample_counts(len(self), draws, rng)
         of_first = _resample_counts(len(self.rest[0]), draws, rng)
@@ -132,10 +132,10 @@ class PairedSets:
         return first / len(self.first), second / len(self.second)
 
     def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return means (draws, columns) of both sets if images were assigned to the sets by chance.
+        """Return the means (draws, columns) of both sets after images are assigned to sets at random.
 
-        The two images of a pair are exchanged with probability 1/2. Images without a partner are
-        assigned to the sets at random, without changing the sizes of the sets.
+        The two images of a pair are swapped with probability 1/2. Images without a partner are
+        assigned to the two sets at random, without changing the sizes of the sets.
         """
         a, b = self.pairs
         rest = np.concatenate(self.rest)
@@ -148,7 +148,7 @@ class PairedSets:
 
 
 def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
-    """Return the row of every key of n images."""
+    """Return the row of the image with each key, for n images."""
     if keys is None:
         return {}
     if len(keys) != n:
@@ -164,7 +164,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Count how often a resample contains each of n rows: (draws, n)."""
+    """Count how often each resample contains each of n rows, as an array (draws, n)."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

@@ -1,15 +1,15 @@
-"""Weights of prompts that reduce several biases together, without a change of the model.
+"""Weights of prompts that reduce several biases together, without changing the model.
 
-A cell is a prompt that states values of some axes; the prompt itself is the cell without
-statements. A policy sends cells with weights x_c, so that on an axis, or a pair of axes, it shows
-the mixture of the cells' shares. Every distance used here is a sum of absolute linear forms
-(`distance.linear_forms`), so the best weights solve a linear program,
+A cell is a prompt that states values of some axes. The prompt itself is the cell that states no
+value. A policy sends the prompt of cell c with probability x_c, its weight. On an axis or a pair of
+axes, the images then have the weighted mean of the cells' shares. Every distance used here is a sum
+of absolute linear forms (`distance.linear_forms`), so the best weights solve a linear program,
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
-whose goals g are axes and pairs of axes. The excess of a goal over its bound is added, so that
-other axes do not get worse for a small gain. Shares of a cell with several statements are predicted
-from the shares of single statements.
+whose goals g are axes and pairs of axes. If the distance of a goal exceeds its bound, the excess is
+added to the sum, so that no axis gets much worse for a small gain on others. The shares of a cell
+with several statements are predicted from the shares of single statements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,10 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Number of images that are added to every value of a table, so that a zero by chance does not exclude a value."""
+"""Number of images added to the count of every value, so that a count of 0 does not exclude it."""
 
 Cell = tuple[tuple[int, int], ...]
-"""Statements (axis, value) in the order of axes."""
+"""Statements (axis, value) of a cell, in the order of axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Goal:
     Attributes
     ----------
     shares : array, (cells, m)
-        Shares of each cell, which sum to 1, or differences of shares, which sum to 0.
+        Shares of each cell, which sum to 1, or differences between shares, which sum to 0.
     reference : array, (m,)
-        The wanted shares, with the same sum.
+        Reference shares (or differences), with the same sum.
     distance : str
         A name of `distance.DISTANCES`.
     weight : float
-        Importance of the distance; 0 for a goal that is only bounded.
+        Weight of the distance in the sum; 0 for a goal that only has a bound.
     most : float, optional
-        Bound of the distance. The excess over it is added with weight 1, regardless of `weight`.
+        Upper bound of the distance. The excess over it has weight 1, regardless of `weight`.
     """
 
     shares: Floats
@@ -66,17 +66,17 @@ class Goal:
             )
 
     def distance_of(self, weights: Floats) -> float:
-        """Return the distance of the mixture with these weights (cells,) from the reference."""
+        """Return the distance from the reference for a mixture of cells with weights (cells,)."""
         return float(distance_named(self.distance)(weights @ self.shares, self.reference))
 
 
 def cells(sizes: Sequence[int], most: int) -> list[Cell]:
-    """List every cell of at most `most` statements, the empty cell first.
+    """List every cell with at most `most` statements, starting with the empty cell.
 
     Parameters
     ----------
     sizes
-        Numbers of values of the axes.
+        Number of values of each axis.
     most
         Largest number of statements in a cell.
     """
@@ -91,19 +91,19 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict the shares of a cell from images of the prompt and of single statements.
+    """Predict the shares of a cell from the images of the prompt and of single statements.
 
-    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact if the statements do not concern
-    y and affect y independently.
+    p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact if no statement is about y, and
+    the statements affect y independently of each other.
 
     Parameters
     ----------
     cell
-        The statements.
+        Statements of the cell.
     initial : array, (..., m)
-        Counts in the images of the prompt itself.
+        Number of images by value, for the prompt itself.
     stated
-        By statement, counts (..., m) in its images.
+        Number of images by value (..., m), for the prompt with each single statement.
     """
     start = _log_shares(initial)
     ratios = [_log_shares(stated[statement]) - start for statement in cell]
@@ -118,25 +118,25 @@ def _log_shares(counts: ArrayLike) -> Floats:
 def plan_policy(
     goals: Sequence[Goal], *, costs: ArrayLike | None = None, max_prompts: int | None = None
 ) -> Floats:
-    """Compute the weights that minimize the goals' weighted distances and the cells' costs.
+    """Compute the weights that minimize the goals' weighted distances plus the cells' costs.
 
-    If more than `max_prompts` cells are used, cells with the smallest weights are dropped, a
-    quarter of the excess at a time, and the other weights are computed again. The first cell, the
-    prompt itself, is never dropped.
+    If more than `max_prompts` cells get a weight, askew drops the cells with the smallest weights, a
+    quarter of the excess at a time, and computes the weights of the remaining cells again. It never
+    drops the first cell, which is the prompt itself.
 
     Parameters
     ----------
     goals
-        Goals about the same cells in the same order.
+        Goals for the same cells in the same order.
     costs : array, (cells,), optional
-        Costs per unit of weight.
+        Cost of each cell per unit of weight.
     max_prompts
-        Largest number of cells that get a weight.
+        Largest number of cells that get a weight. None for no limit.
 
     Returns
     -------
     array, (cells,)
-        Weights with the sum 1.
+        Weight of each cell. The weights sum to 1.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def plan_policy(
 def _fewer_cells(
     candidates: NDArray[np.int64], weights: Floats, max_prompts: int
 ) -> NDArray[np.int64]:
-    """Drop all unused cells, and a quarter of the excess of used cells, those with the smallest weights."""
+    """Drop all unused cells, and the cells with the smallest weights, a quarter of the excess."""
     used = np.flatnonzero(weights)
     dropped = max(1, (len(used) - max_prompts) // 4)
     by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])
@@ -175,8 +175,8 @@ def _fewer_cells(
 def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
     """Solve the linear program.
 
-    Variables are the weights, the parts of each form over and under its reference, and the excess
-    over bounds:
+    The variables are the weights, the amount by which each form is over or under its reference, and
+    the excess of each distance over its bound:
 
         form . mixture - over + under = form . reference,    distance - excess <= most.
     """
@@ -207,20 +207,20 @@ def _solved(goals: Sequence[Goal], cost: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """Linear forms of all goals.
+    """Linear forms of the distances of all goals.
 
     Attributes
     ----------
     mixed : array, (forms, cells)
-        The forms of each cell's shares.
+        Value of each form for the shares of each cell.
     references : array, (forms,)
-        The forms of the references.
+        Value of each form for the reference shares.
     distances : sparse array, (goals, forms)
-        The weight of every form in the distance of its goal.
+        Weight of each form in the distance of its goal.
     bounded : list of int
-        Positions of the goals with a bound.
+        Indexes of the goals that have a bound.
     most : list of float
-        Their bounds.
+        Bounds of these goals.
     """
 
     mixed: Floats
