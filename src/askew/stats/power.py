@@ -1,17 +1,19 @@
-"""Power of the tests of shares: which deviations an image set can detect.
+"""Power of tests of shares: how large a deviation must be for an image set to detect it.
 
-A design has K values with reference shares. Under the alternative one value k gains: the shares are
-(1 - t) reference + t e_k. Their distance from the reference, t d(e_k, reference), is the *deviation*:
-for the total variation t (1 - reference_k). The power is that of the value that is hardest to detect.
+A test compares the shares of K values with reference shares. Under the alternative, one value k
+gains: the shares are (1 - t) reference + t e_k. The distance of these shares from the reference,
+t d(e_k, reference), is the *deviation*. For the total variation it is t (1 - reference_k). The power
+is computed for the value k whose gain is hardest to detect.
 
-Two tests are planned:
+There are two tests:
 
 - `fit_power`: Pearson's test of one image set against its reference, by its mid-p
-  (`goodness_of_fit`). The power is a sum over all possible counts where these can be listed, and
-  otherwise the fraction of simulated counts. Labels may have known errors.
+  (`goodness_of_fit`). The power is the probability of the counts that the test rejects. It is a sum
+  over all possible counts if these can be enumerated, and a fraction of simulated counts if there
+  are too many. Labels may have known errors.
 - `exchange_power`: the test whether two sets of the same size have equal shares (`exchange`), for
-  images without partners. The first set has the reference shares. Images that are paired by seed
-  need fewer, if the two images of a pair often have the same label.
+  images that do not form pairs. The first set has the reference shares. With pairs of images that
+  have the same seed, fewer images are needed if the images of a pair often have the same label.
 """
 
 import math
@@ -35,31 +37,33 @@ from askew.stats.goodness_of_fit import (
 from askew.stats.intervals import Floats, first_accepted
 
 PowerFunction = Callable[[int, tuple[float, ...], float, float], float]
-"""Function from images, reference shares, deviation and significance level to the power."""
+"""Function that maps images, reference shares, deviation and significance level to the power."""
 
 POWER = 0.9
-"""Power of the test of a deviation that is reported as detectable."""
+"""Power with which a test must detect a deviation that askew reports as detectable."""
 MOST_IMAGES = 100_000
 """Largest number of images that `images_needed` tries."""
 FIT_DRAWS = 20_000
-"""Simulated sets where the possible counts are too many to list."""
+"""Number of simulated image sets if there are too many possible counts to enumerate."""
 EXCHANGE_DRAWS = 20_000
-"""Simulated pairs of sets of three or more values, or of many images."""
+"""Number of simulated pairs of sets, for three or more values or for many images."""
 EXACT_IMAGES = 200
-"""Largest sets of two values whose exchange test is computed for all pairs of counts."""
+"""Largest size of sets with two values for which the exchange test enumerates all counts."""
 NEGLIGIBLE = 1e-10
 """Probability below which counts are left out of a sum."""
 STEADY = 0.1
-"""Fraction of further images for which a power must hold, since exact tests lose some power where
-their critical value jumps."""
+"""Fraction of additional images over which a power must hold.
+
+An exact test with more images can have less power, because its critical value jumps.
+"""
 
 
 def alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the shares (K,) at a deviation from the reference, one array per value that gains.
+    """Return the shares (K,) that have a deviation from the reference, one array per value that gains.
 
-    Values that cannot gain as much are left out.
+    Values that cannot gain this much are left out.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ def alternatives(
 
 
 def largest_deviation(reference: tuple[float, ...], distance: str = "total_variation") -> float:
-    """Return the largest deviation of any shares from the reference."""
+    """Return the largest deviation from the reference that any shares can have."""
     return distance_max(normalised(np.array(reference, dtype=float)), distance)
 
 
@@ -104,7 +108,7 @@ def fit_power(
     deviation
         Distance of the true shares from the reference, above 0.
     level
-        Significance level of the test, in (0, 1). For a family of m tests, level / m.
+        Significance level of the test, in (0, 1). For a family of m tests, pass level / m.
     distance
         A name of `distance.DISTANCES`.
     errors
@@ -113,7 +117,7 @@ def fit_power(
     Raises
     ------
     ValueError
-        If no shares deviate as much from the reference.
+        If no shares can deviate this much from the reference.
     """
     shares = _possible_alternatives(reference, deviation, distance)
     if errors is None:
@@ -133,9 +137,10 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Return one of the shares that differ only in the order of values, as their references do.
+    """Keep only one of the alternatives that are equal after a permutation of values.
 
-    The test of labels without errors detects them equally often.
+    The permutation must not change the reference shares. If labels have no errors, the test has the
+    same power for all of these alternatives.
     """
     by_content: dict[tuple[tuple[float, float], ...], Floats] = {}
     for truth in shares:
@@ -156,7 +161,7 @@ def _rejected_counts(
 def _rejects(
     counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> NDArray[np.bool_]:
-    """Return for counts (outcomes, K) of equally many images whether Pearson's test rejects them."""
+    """Return for each row of counts (outcomes, K), with equal sums, whether the test rejects it."""
     images = int(counts[0].sum())
     if errors is None:
         expected = images * normalised(np.array(reference, dtype=float))
@@ -173,8 +178,8 @@ def exchange_power(
 ) -> float:
     """Compute the power of the test whether two sets of `images` images have equal shares.
 
-    Parameters and exceptions are those of `fit_power`, for the total variation distance and labels
-    without errors. The first set has the reference shares.
+    Parameters and exceptions are as in `fit_power`. The distance is the total variation, and labels
+    have no errors. The first set has the reference shares.
     """
     target = normalised(np.array(reference, dtype=float))
     shares = _distinct(_possible_alternatives(reference, deviation), reference)
@@ -191,23 +196,23 @@ def images_needed(
     power: float = POWER,
     level: float = 0.05,
 ) -> int | None:
-    """Return the smallest number of images from which a deviation is detected with a power.
+    """Return the smallest number of images with which a test detects a deviation with some power.
 
-    The power also holds for `STEADY` times more images.
+    With two values, the test keeps this power if the number grows by up to the fraction `STEADY`.
 
     Parameters
     ----------
     power_of
         `fit_power` or `exchange_power`.
     reference, deviation, level
-        As for `fit_power`.
+        As in `fit_power`.
     power
         Probability of a significant result, in (0, 1).
 
     Returns
     -------
     int or None
-        None if more than `MOST_IMAGES` are needed.
+        Number of images; None if more than `MOST_IMAGES` are needed.
     """
     if deviation > largest_deviation(reference):
         _possible_alternatives(reference, deviation)
@@ -245,14 +250,14 @@ def detectable_deviation(
     level: float = 0.05,
     distance: str = "total_variation",
 ) -> float | None:
-    """Return the smallest deviation that a number of images detects with a power.
+    """Return the smallest deviation that a test of this number of images detects with some power.
 
-    Parameters are those of `images_needed`, and the name of the distance that `power_of` uses.
+    Parameters are as in `images_needed`. `distance` is the distance that `power_of` uses.
 
     Returns
     -------
     float or None
-        None if the power is too low for every deviation.
+        The deviation; None if the power is too low for every deviation.
     """
     most = largest_deviation(reference, distance)
 
@@ -275,9 +280,9 @@ def detectable_distance(
     level: float = 0.05,
     errors: ReadingErrors | None = None,
 ) -> float | None:
-    """Return the smallest distance that the test of a verdict detects with power `POWER`.
+    """Return the smallest distance from the reference that Pearson's test detects with `POWER`.
 
-    Parameters are those of `fit_power`. None if the power is too low for every distance.
+    Parameters are as in `fit_power`. None if the power is too low for every distance.
     """
     return detectable_deviation(
         partial(fit_power, distance=distance, errors=errors),
@@ -291,16 +296,16 @@ def detectable_distance(
 def _possible_alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the alternatives of a deviation, of which there is at least one."""
+    """Return the alternatives with this deviation; raise ValueError if there is none."""
     shares = alternatives(reference, deviation, distance)
     if deviation <= 0 or not shares:
         most = largest_deviation(reference, distance)
-        raise ValueError(f"a deviation of {deviation:g} is not above 0 and at most {most:g}")
+        raise ValueError(f"the deviation is {deviation:g}; it must be above 0 and at most {most:g}")
     return shares
 
 
 def _exact_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
-    """Sum the probabilities of all pairs of counts of two values that the test rejects."""
+    """Sum the probabilities of all pairs of counts that the test of two values rejects."""
     number = np.arange(images + 1)
     of_first = scipy.stats.binom.pmf(number, images, first[0])
     of_second = scipy.stats.binom.pmf(number, images, second[0])
@@ -319,8 +324,9 @@ def _exact_exchange_power(images: int, first: Floats, second: Floats, level: flo
 def _simulated_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
     """Return the fraction of simulated pairs of sets that the test rejects.
 
-    The law of the statistic under exchanges is taken as chi-squared. Its exact mean is that of K - 1
-    degrees of freedom after multiplication by (N - 1) / N for N images of both sets.
+    Under exchanges, the statistic is taken to be chi-squared with K - 1 degrees of freedom. Its mean
+    is exactly K - 1 after multiplication by (N - 1) / N, where N is the number of images in both
+    sets.
     """
     rng = np.random.default_rng([images, len(first)])
     firsts = rng.multinomial(images, first, EXCHANGE_DRAWS).astype(float)
@@ -340,7 +346,7 @@ def _asymptotic_images(
     power: float,
     level: float,
 ) -> int:
-    """Return the number of images by the non-central chi-squared law, as a start of a search."""
+    """Return the number of images by the non-central chi-squared distribution, to start a search."""
     target = normalised(np.array(reference, dtype=float))
     truth = alternatives(reference, deviation)[0]
     effect = float(pearson(truth, target))
@@ -358,7 +364,7 @@ def _asymptotic_images(
 
 
 def _steady(images: int, suffices: Callable[[int], bool]) -> int:
-    """Return the smallest number not below `images` from which the power holds steadily."""
+    """Return the smallest number, at least `images`, from which the power holds steadily."""
     start = images
     number = images
     while number <= start + STEADY * start + 2:

@@ -1,19 +1,21 @@
 """Shares in two conditions of the same prompts, such as the images of two models, paired by prompt.
 
-Images of a prompt are alike, and prompts have different shares. So the unit is the prompt. Under the
-null, all images of a prompt in the two conditions are exchanged with probability 1/2. Images of one
-seed are in the same prompt and are exchanged together, so what they have in common cancels out.
+Images of the same prompt are similar, and prompts have different shares, so the unit of the test is
+the prompt. Under the null, the two conditions of a prompt are swapped with probability 1/2, with all
+their images. Images with the same seed belong to the same prompt and are swapped together, so what
+they have in common cancels out.
 
-The share of a value over all prompts is the mean of the prompts' shares. Prompt p with n_p and m_p
-images has the weight w_p = 2 n_p m_p / (n_p + m_p), as in the estimate of Mantel and Haenszel. With
-equal numbers of images it is the share in all images. With x_p and y_p images of each value, the
-statistic of the test is
+The share of a value over all prompts is a weighted mean of the prompts' shares. A prompt p with n_p
+images in the first condition and m_p images in the second has the weight
+w_p = 2 n_p m_p / (n_p + m_p), as in the Mantel-Haenszel estimate. If all these numbers are equal, it
+is the share in all images. If x_pk and y_pk of the images show value k, the test statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).
 
-With an image of each prompt and condition, it is the statistic of `exchange`. Exchanges change no t_k.
-Prompts that differ alike are counted together. The law is exact unless there are very many sums.
+With one image per prompt and condition, it is the statistic of `exchange`. Swaps do not change any
+t_k. Prompts with equal differences are counted together. The distribution of the statistic is exact
+unless there are too many different sums.
 """
 
 import math
@@ -42,12 +44,12 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 FEWEST_PAIRS = 6
-"""Number of prompts from which exchanging the conditions of prompts can be significant."""
+"""Smallest number of prompts with which the test that swaps conditions can be significant."""
 MOST_SUMS = 20_000
-"""Number of different sums over prompts up to which the law of the test is exact."""
+"""Largest number of different sums over prompts for which the test is exact."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
-"""Common denominator of the differences of prompts up to which they are whole numbers."""
+"""Largest common denominator for which the differences of prompts are exact fractions."""
 
 Integers = NDArray[np.int64]
 
@@ -59,7 +61,7 @@ class PromptPairs:
     Attributes
     ----------
     first, second : array, (prompts, K)
-        Images by prompt and label, at least one for each prompt.
+        Number of images by prompt and label in each condition, at least one per prompt.
     """
 
     first: Floats
@@ -67,7 +69,7 @@ class PromptPairs:
 
     @classmethod
     def of(cls, first: ArrayLike, second: ArrayLike) -> Self:
-        """Return checked counts.
+        """Check the counts of both conditions, and return them.
 
         Raises
         ------
@@ -79,7 +81,7 @@ class PromptPairs:
         x = np.asarray(first, dtype=float)
         y = np.asarray(second, dtype=float)
         if x.shape != y.shape or x.ndim != 2:
-            raise ValueError("both conditions need counts of the same prompts and values")
+            raise ValueError("both conditions need counts for the same prompts and values")
         if len(x) < 2:
             raise NotEnoughData("two prompts with labeled images are needed")
         if not (x.sum(axis=1).all() and y.sum(axis=1).all()):
@@ -87,7 +89,7 @@ class PromptPairs:
         return cls(first=x, second=y)
 
     def of_value(self, value: int) -> Self:
-        """Return counts with two columns: an image shows a value, or it does not.
+        """Return counts in two columns: images that show a value, and images that do not.
 
         Parameters
         ----------
@@ -103,25 +105,25 @@ class PromptPairs:
 
     @property
     def images(self) -> int:
-        """Number of images of both conditions."""
+        """Number of images in both conditions together."""
         return int(self.first.sum() + self.second.sum())
 
     @property
     def weights(self) -> Floats:
-        """Weights of the prompts (prompts,)."""
+        """Weight (prompts,) of each prompt."""
         n = self.first.sum(axis=1)
         m = self.second.sum(axis=1)
         return np.asarray(2 * n * m / (n + m))
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """Shares (K,) of both conditions over all prompts."""
+        """Shares (K,) over all prompts in the first and in the second condition."""
         of_first, of_second = self._weighted()
         total = self.weights.sum()
         return of_first.sum(axis=0) / total, of_second.sum(axis=0) / total
 
     def exchanged(self, draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Return shares (draws, K) of both conditions after random exchanges of prompts.
+        """Return shares (draws, K) in both conditions after random swaps of each prompt's conditions.
 
         Parameters
         ----------
@@ -162,9 +164,9 @@ class PromptPairs:
         return result
 
     def share_estimates(self, value: int, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
-        """Estimate the shares of a value over all prompts, in [0, 1].
+        """Estimate the share of a value over all prompts in each condition, in [0, 1].
 
-        Interval: Wilson's with the number of independent images (see `independent_images`).
+        The interval is Wilson's for the number of independent images (see `independent_images`).
 
         Parameters
         ----------
@@ -182,10 +184,11 @@ class PromptPairs:
     def share_difference(
         self, value: int, *, level: float = 0.95, test: FitTest | None = None
     ) -> Estimate:
-        """Estimate the share of a value in the first minus its share in the second condition.
+        """Estimate the share of a value in the first condition minus its share in the second.
 
-        Interval: both shares' intervals combined (MOVER; Newcombe 1998), with the correlation of
-        the prompts. p: mid-p of the exchange of prompts.
+        The interval combines the intervals of both shares (MOVER; Newcombe 1998), with the
+        correlation between the conditions over prompts. p is the mid-p of the test that swaps the
+        conditions of prompts.
 
         Parameters
         ----------
@@ -194,7 +197,7 @@ class PromptPairs:
         level
             Confidence level of the interval, in (0, 1).
         test
-            Result of the test of the value (`of_value(value).test()`), if it is known.
+            Result of `of_value(value).test()`, if it is already known.
         """
         a, b = self.share_estimates(value, level=level)
         of_first = self.first[:, value] / self.first.sum(axis=1)
@@ -226,11 +229,11 @@ class PromptPairs:
         Parameters
         ----------
         test
-            Result of `test`, which gives p.
+            Result of `test`, from which p is taken.
         distance
             Name of a distance, as in `shares.distance_estimate`, or a function.
         rng
-            Random generator for the permutations, whose mean distance is the null.
+            Random generator for the permutations. Their mean distance is the null.
         draws
             Number of permutations.
         """
@@ -238,7 +241,7 @@ class PromptPairs:
         return tested_distance(self.shares, exchanged, self.images, test, distance)
 
     def _weighted(self) -> tuple[Floats, Floats]:
-        """Return the weighted shares (prompts, K) of both conditions."""
+        """Return each prompt's shares times its weight (prompts, K), for both conditions."""
         weights = self.weights[:, None]
         first, second = (
             weights * counts / counts.sum(axis=1, keepdims=True)
@@ -249,8 +252,8 @@ class PromptPairs:
     def _differences(self) -> tuple[Integers, int]:
         """Return the differences (prompts, K) of weighted shares as fractions with one denominator.
 
-        Whole numerators make equal sums equal. Prompts with many different numbers of images have
-        no small common denominator, so their differences are rounded.
+        With whole numerators, equal sums are exactly equal. If prompts have many different numbers
+        of images, the common denominator would be too large, so the differences are rounded.
         """
         n = self.first.sum(axis=1, keepdims=True)
         m = self.second.sum(axis=1, keepdims=True)
@@ -262,15 +265,17 @@ class PromptPairs:
 
 @dataclass(frozen=True, eq=False)
 class DifferentPrompts:
-    """Differences of prompts, without zeros. Equal differences are counted together.
+    """Distinct differences between the conditions of prompts, with the number of their prompts.
+
+    Prompts without a difference are left out.
 
     Attributes
     ----------
     differences : array, (U, K)
-        Different differences, each with the sign that makes its first number that is not 0
+        Distinct differences. The sign of each is chosen so that its first nonzero number is
         positive.
     counts : array, (U,)
-        Number of prompts with this difference or its negative.
+        Number of prompts with each difference or its negative.
     """
 
     differences: Integers
@@ -278,14 +283,14 @@ class DifferentPrompts:
 
     @classmethod
     def of(cls, differences: Integers) -> Self:
-        """Count the differences (prompts, K) of prompts."""
+        """Count how many prompts have each difference, given the differences (prompts, K)."""
         rows = differences[differences.any(axis=1)]
         leading = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
         unique, counts = np.unique(rows * np.sign(leading)[:, None], axis=0, return_counts=True)
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return all sums (sums, K) with random signs, and their probabilities; None if too many."""
+        """Return all sums (sums, K) under random signs with their probabilities; None if too many."""
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):
@@ -301,7 +306,7 @@ class DifferentPrompts:
         return sums, weights
 
     def sums(self, draws: int, rng: Generator) -> Integers:
-        """Return sums (draws, K) of the differences with random signs.
+        """Draw sums (draws, K) of the differences under random signs.
 
         Parameters
         ----------
@@ -314,7 +319,7 @@ class DifferentPrompts:
         return np.asarray(signs @ self.differences)
 
     def draws(self, number: int) -> Integers:
-        """Return sums (number, K) that depend only on the differences."""
+        """Draw sums (number, K) from a seed that depends only on the differences and the number."""
         rng = np.random.default_rng([*self.counts.tolist(), number])
         return np.concatenate(list(self._batches(number, rng)))
 
@@ -341,15 +346,17 @@ def _share(shown: Floats, sizes: Floats, weights: Floats, level: float) -> Estim
 def independent_images(
     shown: ArrayLike, sizes: ArrayLike, weights: ArrayLike, level: float
 ) -> float:
-    """Return the number of independent images whose share errs as much as that of some prompts.
+    """Return the number of independent images whose share would have the same sampling error.
 
-    It is the number of images, reduced for unequal weights, divided by the design effect (at least
-    1), and reduced for few prompts (t for z) where the prompts differ.
+    It is the number of images, reduced for unequal weights and divided by the design effect (at
+    least 1). If the design effect is above 1, it is also reduced for few prompts, where Student's t
+    replaces the normal quantile.
 
     Parameters
     ----------
     shown, sizes, weights : array, (prompts,)
-        Images that show a value, images, and weight of each prompt.
+        For each prompt: the number of images that show a value, the number of images, and the
+        weight.
     level
         Confidence level of the interval, in (0, 1).
     """

@@ -1,4 +1,4 @@
-"""Correlation of two lists of numbers, and of their ranks."""
+"""Correlation between two lists of numbers, and between their ranks."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from askew.stats.intervals import Floats, array_of, fisher_interval, p_value
 from askew.types import Estimate
 
 LARGEST_CORRELATION = 1 - 1e-12
-"""Correlation by which a perfect correlation is replaced, so that Fisher's z is finite."""
+"""Correlation that replaces a perfect correlation, so that Fisher's z is finite."""
 
 
 def spearman(
@@ -21,9 +21,9 @@ def spearman(
 ) -> Estimate:
     """Estimate Spearman's rank correlation, in [-1, 1]; ties get their mean rank.
 
-    The interval is Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright
-    (2000), for n of 4 or more. The interval of a perfect correlation is computed as if one pair of
-    neighbors were swapped. p is two-sided, by permutation of one list.
+    With n of 4 or more, the interval is normal on Fisher's z scale, with the variance
+    (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000). For a perfect correlation, it is computed
+    as if two neighboring ranks were swapped. p is two-sided, from permutations of one list.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
     Parameters
     ----------
     x, y : array, (n,)
-        Paired numbers, n of 4 or more. The numbers of a list must not all be equal.
+        Paired numbers, with n of 4 or more. The numbers in a list must not all be equal.
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval's method, which states what the pairs are.
+        Name of the interval's method. It should say what the pairs are.
     """
     a = np.asarray(x, dtype=float)
     r = float(np.corrcoef(a, np.asarray(y, dtype=float))[0, 1])
@@ -104,26 +104,27 @@ def standard_ranks(x: ArrayLike) -> Floats:
     values = array_of(x, "a list of a rank correlation", "(numbers)")
     if len(values) < 3 or np.ptp(values) == 0:
         raise NotEnoughData(
-            "a rank correlation needs at least three pairs, and numbers that are not all equal"
+            "a rank correlation needs at least three pairs and numbers that are not all equal"
         )
     centered = scipy.stats.rankdata(values) - (len(values) + 1) / 2
     return np.asarray(centered / np.linalg.norm(centered))
 
 
 def rank_correlations(x: ArrayLike, rows: ArrayLike) -> Floats:
-    """Compute Spearman's rank correlation of a list with each of several lists.
+    """Compute Spearman's rank correlation between a list and each of several other lists.
 
     Parameters
     ----------
     x : array, (n,)
-        Numbers.
+        Numbers of the first list.
     rows : array, (..., n)
-        Lists of paired numbers.
+        Numbers of the other lists, in the same order.
 
     Returns
     -------
     array, (...)
-        In [-1, 1]. NaN for fewer than three pairs, and where all numbers of a list are equal.
+        Correlations in [-1, 1]. NaN for fewer than three pairs, or if all numbers in a list are
+        equal.
     """
     values = np.asarray(x, dtype=float)
     lists = np.asarray(rows, dtype=float)

@@ -1,7 +1,7 @@
-"""Ratings by several people: reliability of their means, and correlation with a score.
+"""Ratings from several people: reliability of their means, and correlation with a score.
 
-Things that belong together, such as the axes of a prompt, form a cluster. Intervals are by the
-jackknife over clusters on Fisher's z scale (Arvesen 1969), with Student's t.
+Rated things that belong together, such as the axes of a prompt, form a cluster. Intervals are from
+a jackknife over clusters on Fisher's z scale (Arvesen 1969), with Student's t.
 """
 
 import math
@@ -18,7 +18,7 @@ from askew.stats.power import POWER
 from askew.types import Estimate
 
 LEAST_CLUSTERS = 4
-"""Number of clusters from which a correlation has an interval."""
+"""Smallest number of clusters for which a correlation has an interval."""
 
 LARGEST_CORRELATION = 1 - 1e-6
 
@@ -26,20 +26,20 @@ Places = NDArray[np.int64]
 
 
 def mean_reliability(ratings: ArrayLike) -> float:
-    """Return the reliability of the mean rating of a thing, in [0, 1].
+    """Return the reliability of mean ratings, in [0, 1].
 
-    It is 1 - MSW / MSB of the one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979): the
-    share of the variance of the means that other raters of the same things would reproduce.
+    It is 1 - MSW / MSB from a one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979):
+    the share of the variance between mean ratings that would remain with other raters.
 
     Parameters
     ----------
     ratings : array, (raters, things)
-        Ratings, NaN where a rater did not rate a thing.
+        Ratings; NaN where a rater did not rate a thing.
 
     Raises
     ------
     NotEnoughData
-        If fewer than two things have ratings, or no thing has two.
+        If fewer than two things have a rating, or no thing has two ratings.
     """
     x = np.asarray(ratings, dtype=float)
     counts = (~np.isnan(x)).sum(axis=0)
@@ -48,7 +48,7 @@ def mean_reliability(ratings: ArrayLike) -> float:
     things = len(counts)
     total = int(counts.sum())
     if things < 2 or total <= things:
-        raise NotEnoughData("reliability needs two things, of which some have two ratings")
+        raise NotEnoughData("reliability needs two rated things, at least one with two ratings")
     means = np.nansum(x, axis=0) / counts
     mean = float((means * counts).sum() / total)
     between = float((counts * (means - mean) ** 2).sum()) / (things - 1)
@@ -57,12 +57,12 @@ def mean_reliability(ratings: ArrayLike) -> float:
 
 
 def spearman_of(x: Floats, y: Floats) -> float:
-    """Return Spearman's rank correlation; NaN if all numbers of a list are equal."""
+    """Return Spearman's rank correlation; NaN if all numbers in a list are equal."""
     return _correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y))
 
 
 def kendall_of(x: Floats, y: Floats) -> float:
-    """Return Kendall's tau-b; NaN if all numbers of a list are equal."""
+    """Return Kendall's tau-b; NaN if all numbers in a list are equal."""
     if not np.ptp(x) or not np.ptp(y):
         return math.nan
     return float(scipy.stats.kendalltau(x, y).statistic)
@@ -77,12 +77,13 @@ def _correlation(x: Floats, y: Floats) -> float:
 def jackknife_correlation(
     statistic: Callable[[Places], float], clusters: ArrayLike, level: float = 0.95
 ) -> Estimate:
-    """Estimate a correlation with an interval by the jackknife over clusters.
+    """Estimate a correlation, with an interval from a jackknife over clusters.
 
     Parameters
     ----------
     statistic
-        Correlation of the things at some positions, in [-1, 1]; NaN if it is not defined.
+        Function that returns the correlation over the things at some indexes, in [-1, 1]; NaN if it
+        is not defined.
     clusters : array, (things,)
         Cluster of each thing.
     level
@@ -91,7 +92,8 @@ def jackknife_correlation(
     Returns
     -------
     Estimate
-        Without an interval if there are fewer than four clusters. `n` counts things.
+        The correlation, where `n` is the number of things. It has no interval if there are fewer
+        than four clusters.
 
     Raises
     ------
@@ -102,7 +104,9 @@ def jackknife_correlation(
     places = np.arange(len(numbers))
     r = statistic(places)
     if len(numbers) < 3 or math.isnan(r):
-        raise NotEnoughData("a correlation needs three things, and unequal numbers in both lists")
+        raise NotEnoughData(
+            "a correlation needs at least three pairs, and numbers that differ in both lists"
+        )
     estimate = Estimate(value=r, n=len(numbers), null=0.0, max=1.0)
     count = int(numbers.max()) + 1
     without = np.array([statistic(places[numbers != each]) for each in range(count)])
@@ -133,14 +137,15 @@ def _fisher(r: Any) -> Any:
 def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
     """Return the expected half-width of the interval of a rank correlation.
 
-    It is by Fisher's z with the variance (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000).
+    The interval is normal on Fisher's z scale, with the variance (1 + r**2 / 2) / (n - 3) of Bonett
+    and Wright (2000).
 
     Parameters
     ----------
     things
-        Number of things.
+        Number n of rated things.
     correlation
-        The correlation.
+        The correlation r, in (-1, 1).
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -152,16 +157,16 @@ def correlation_half_width(things: int, correlation: float = 0.5, level: float =
 
 
 def detectable_correlation(things: int, level: float = 0.95, power: float = POWER) -> float | None:
-    """Return the smallest rank correlation that a two-sided test detects with some power.
+    """Return the smallest rank correlation that a two-sided test detects with this power.
 
     Parameters
     ----------
     things
-        Number of things.
+        Number of rated things.
     level
         1 minus the significance level, in (0, 1).
     power
-        Probability of a significant result.
+        Probability of a significant result, in (0, 1).
 
     Returns
     -------

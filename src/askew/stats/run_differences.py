@@ -1,8 +1,8 @@
-"""Differences of rates and means between two runs, on the same images or on independent images.
+"""Differences in rates and means between two runs, on the same images or on independent images.
 
-Arrays have the shape (images, columns) with 0, 1 or NaN; for means, with any numbers or NaN. Several
-decisions about an image are not independent. All functions raise NotEnoughData without a known
-number.
+Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
+for means. Several decisions about the same image are not independent. All functions raise
+NotEnoughData if all numbers are NaN.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
 from askew.types import Estimate
 
 Runs = tuple[ArrayLike, ArrayLike]
-"""Rows of a group in the later and in the earlier run."""
+"""Rows of a group of images in the later and in the earlier run."""
 
 
 def rate_difference(
@@ -36,15 +36,15 @@ def rate_difference(
 ) -> Estimate:
     """Estimate the rate in the later run minus the rate in the earlier run, in [-1, 1].
 
-    The null is 0. p is two-sided: from random exchanges of the runs in each pair of images, or
-    from random assignments of independent images to the runs.
+    The null is 0, and p is two-sided. For the same images, the test swaps the two runs of an image
+    at random. For independent images, it assigns the images to the runs at random.
 
     Parameters
     ----------
     later, earlier
-        Rows of both runs.
+        Rows of the images in each run.
     paired
-        Whether rows are about the same images.
+        Whether the rows of both runs are for the same images.
     rng
         Random generator for the draws.
     draws
@@ -69,8 +69,9 @@ def mean_difference(
 ) -> Estimate:
     """Estimate the mean over images in the later run minus the mean in the earlier run.
 
-    Parameters, null and p are as in `rate_difference`, for any numbers. The interval is by bootstrap
-    over images; of independent images, the intervals of both means are combined (MOVER).
+    Parameters, null and p are as in `rate_difference`, but rows may contain any numbers. For the
+    same images, the interval is from a bootstrap over images. For independent images, it combines
+    the bootstrap intervals of both means (MOVER).
     """
     if paired:
         return clustered_mean_difference(later, earlier, rng=rng, draws=draws, level=level)
@@ -100,19 +101,19 @@ def contrast_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the difference of two groups in the later run minus that in the earlier run.
+    """Estimate the change in the difference between two groups, from the earlier to the later run.
 
     It is in [-2, 2], and its null is 0. The interval combines the intervals of the rates (MOVER).
-    p is two-sided. Of the same images, their changes are assigned to the groups at random. Of
-    independent images, the images of each group are assigned to the runs at random. This test is
-    conservative if the rates of both groups change alike.
+    p is two-sided. For the same images, the test assigns the changes of images to the groups at
+    random. For independent images, it assigns the images of each group to the runs at random. That
+    test is conservative if the rates of both groups change by the same amount.
 
     Parameters
     ----------
     first, second
-        Rows of the two groups.
+        Rows of the first and of the second group.
     paired
-        Whether the rows of a group are about the same images in both runs.
+        Whether the rows of a group are for the same images in both runs.
     rng
         Random generator for the draws.
     draws
@@ -149,7 +150,7 @@ def _mean_difference(runs: Runs) -> float:
 
 
 def _assigned(runs: Runs, rng: Generator, draws: int) -> Floats:
-    """Return differences of a group, (draws,), if its images are assigned to the runs at random."""
+    """Return the differences (draws,) of a group if its images are assigned to runs at random."""
     later, earlier = (np.sort(image_means(rows)) for rows in runs)
     pooled = np.concatenate([later, earlier])
     weights = np.repeat([1 / len(later), -1 / len(earlier)], [len(later), len(earlier)])
