@@ -1,8 +1,8 @@
 """Checks of the texts that a language model writes.
 
-A counterfactual prompt is accepted only if it states its value about the subject and changes one
-concept. A variation is accepted only if it keeps everything in the prompt. Values are compared by
-their meaning (`askew.prompts.meanings`): "an elderly nurse" states the value "old".
+askew accepts a counterfactual prompt only if it states its value about the subject and changes only
+one concept. askew accepts a variation only if it keeps everything in the prompt. Values are
+compared by their meaning (`askew.prompts.meanings`): "an elderly nurse" states the value "old".
 """
 
 import re
@@ -42,13 +42,13 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, nouns
 
 MAX_ADDED_WORDS = 5
-"""Words that a counterfactual prompt may have in addition to its prompt and its value."""
+"""Number of words that a counterfactual prompt may add to its prompt and its value."""
 
 _MAX_EXCHANGED = 3
-"""Greatest number of neighboring key words of the prompt that a value may replace."""
+"""Maximum number of neighboring key words in the prompt that a value may replace."""
 
 _LEAST_SHARED = 0.4
-"""Least similarity of a prompt that is not in English and its counterfactual prompt, in [0, 1]."""
+"""Minimum similarity, in [0, 1], between a non-English prompt and its counterfactual prompt."""
 
 _SMALL_WORDS = frozenset(
     "of in on at by for with to and or from into who which that is are was were has have his her "
@@ -78,7 +78,7 @@ _EXCLUSION = re.compile(
     re.I,
 )
 _REACH_OF_NEGATORS = 4
-"""Number of words before a value in which a negator denies it."""
+"""A negator denies a value if it is at most this many words before the value."""
 
 _SAME_PERSON = re.compile(r"\s+who\s+(?:is|are)\s+", re.I)
 _BREAK = re.compile(r"[,.;:!?|]")
@@ -88,15 +88,15 @@ _ATTRIBUTES = frozenset(
     "heritage identity leg legs arm arms limb limbs look mood origin outfit person physique skin "
     "smile tone uniform wear tones".split()
 )
-"""Nouns whose adjectives describe the person that has them, as in "with a sad expression"."""
+"""Nouns whose adjectives describe a person: "with a sad expression" describes a sad person."""
 
 _HIDDEN = frozenset("\u200b\u200e\u200f\u2028\u2029\ufeff")
 _JOINERS = frozenset("\u200c\u200d")
-"""Characters of category Cf that several scripts need."""
+"""Characters of the Unicode category Cf that some writing systems need."""
 
 
 def prompt_fault(text: str) -> str | None:
-    """Return the reason why a text is not a prompt; None if it can be one.
+    """Return the reason why a text cannot be a prompt; None if it can be a prompt.
 
     Questions, texts that address or instruct the reader, texts with control characters, and texts
     that repeat a word three times are not prompts.
@@ -115,14 +115,14 @@ def prompt_fault(text: str) -> str | None:
 
 
 def _is_control_character(character: str) -> bool:
-    """Check for a character that changes how a text is shown, or that cannot be shown."""
+    """Check whether a character cannot be displayed, or changes how a text is displayed."""
     if character in _HIDDEN:
         return True
     return unicodedata.category(character) in ("Cc", "Cf", "Cs") and character not in _JOINERS
 
 
 def requested_content(prompt: str, text: str) -> str:
-    """Return the prompt in a request to make an image, or the text if it is not a request.
+    """Return the prompt inside a request for an image; return any other text unchanged.
 
     "Instead of a nurse, generate an image of a male nurse" gives "a male nurse", or "an image of a
     male nurse" if the original prompt begins with such words.
@@ -137,9 +137,9 @@ def requested_content(prompt: str, text: str) -> str:
 
 
 def variation_fault(prompt: str, text: str) -> str | None:
-    """Return the reason why a text is not a variation of a prompt; None if it is one.
+    """Return the reason why a text is not a variation of a prompt; None if it is a variation.
 
-    A variation keeps each word of the prompt, or replaces it by a related word in WordNet.
+    A variation keeps each key word of the prompt or replaces it with a related word from WordNet.
     """
     words = key_words(text)
     lost = [word for word in key_words(prompt) if not _is_kin_of_any(word, words)]
@@ -154,7 +154,7 @@ def _is_kin_of_any(word: str, others: Collection[str]) -> bool:
 
 
 def _is_kin(first: str, second: str) -> bool:
-    """Check whether two words are alike, or closely related in WordNet."""
+    """Check whether two words are similar, or closely related in WordNet."""
     table = nouns()
     return (
         is_alike(first, second)
@@ -164,7 +164,7 @@ def _is_kin(first: str, second: str) -> bool:
 
 
 class WordChanges(NamedTuple):
-    """The key words that a text has lost and gained in comparison with its prompt."""
+    """The key words that a text has lost and gained compared with its prompt."""
 
     lost: list[str]
     gained: list[str]
@@ -178,10 +178,10 @@ class WordChanges(NamedTuple):
 
 
 def is_read_back(prompt: str, axis: str, value: str) -> bool:
-    """Check whether the language model must read the value of a text back.
+    """Check whether the language model must confirm the value by reading it from the text.
 
-    That is so for prompts that are not in English, for axes outside the catalogue, and for values
-    that askew does not know.
+    The model must do so for prompts that are not in English, for axes outside the catalog, and for
+    values that askew does not know.
     """
     return not is_english(prompt) or axis not in catalogue() or not is_known_value(axis, value)
 
@@ -196,18 +196,18 @@ def counterfactual_fault(
     stated: bool = False,
     doubtful: bool = False,
 ) -> str | None:
-    """Return the reason why a counterfactual prompt is not accepted; None if it is.
+    """Return the reason why a counterfactual prompt is rejected; None if it is accepted.
 
-    It must state its value about the subject, and no other value of its axis. It must keep the
-    subject unless the axis changes it, change one thing, and stay short. Of a prompt that is not in
-    English, askew checks only how much of the prompt is kept.
+    A counterfactual prompt must state its value about the subject, and no other value of its axis.
+    It must keep the subject (unless the axis changes the subject), change only one thing, and stay
+    short. If the prompt is not in English, askew checks only how much of the prompt is kept.
 
     Parameters
     ----------
     prompt
         Original prompt.
     axis
-        Name of the axis, of the catalogue or any other.
+        Name of an axis, which need not be in the catalog.
     value
         Value that the text should state.
     text
@@ -215,14 +215,14 @@ def counterfactual_fault(
     values
         All values of the axis.
     stated
-        Whether the prompt may state a value of the axis, so that the value replaces other words.
+        Whether the prompt may state a value of the axis. The new value may then replace its words.
     doubtful
-        Whether values are accepted that their axis does not have, as far as askew knows.
+        Whether to accept values that askew does not know as values of their axis.
 
     Returns
     -------
     str or None
-        The reason, as a part of a sentence.
+        The reason, as a clause without a capital and a period.
     """
     if simplify(text) == simplify(prompt):
         return "it repeats the prompt"
@@ -242,12 +242,12 @@ def counterfactual_fault(
 
 
 def stated_value(axis: str, text: str) -> str | None:
-    """Return the value of a catalogue's axis that a text states about its subject.
+    """Return the value that a text states about its subject, for an axis of the catalog.
 
     Returns
     -------
     str or None
-        The value; None if askew finds none, or several.
+        The value; None if askew finds no value or several values.
     """
     if axis not in catalogue():
         return None
@@ -257,24 +257,24 @@ def stated_value(axis: str, text: str) -> str | None:
 
 
 def settles(axis: str, text: str) -> bool:
-    """Check whether a text states or denies a value of a catalogue's axis about its subject."""
+    """Check whether a text says that its subject has, or lacks, a value of a catalog axis."""
     stated = _stated_values(axis, text, ())
     return bool(stated.accepted or stated.denied)
 
 
 def _similarity_fault(prompt: str, text: str) -> str | None:
-    """Return the fault of a text that shares too little with a prompt of any language."""
+    """Return a fault if a text has too little in common with its prompt, in any language."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)
     return None if matcher.ratio() >= _LEAST_SHARED else "it loses words of the prompt"
 
 
 class _StatedValues(NamedTuple):
-    """The statements of values in a text.
+    """The values that a text states.
 
     Attributes
     ----------
     accepted
-        Statements about the subject.
+        Values that the text states about the subject, with the words that state them.
     denied
         Values that the text denies.
     elsewhere
@@ -292,7 +292,7 @@ class _StatedValues(NamedTuple):
 
 
 def _stated_values(axis: str, text: str, values: Sequence[str]) -> _StatedValues:
-    """Return the statements in a text, of the given values and of the catalogue's axis."""
+    """Find the given values, and the catalog's values of the axis, in a text."""
     entry = catalogue().get(axis)
     mentions = find_mentions(axis, text) if entry else []
     known = {mention.value for mention in mentions}
@@ -313,7 +313,7 @@ def _stated_values(axis: str, text: str, values: Sequence[str]) -> _StatedValues
 
 
 def _is_denied(text: str, mention: ValueMention) -> bool:
-    """Check whether a negator stands before a statement in its clause, or "-free" after it."""
+    """Check for a negator before a mention in the same clause, or for "-free" after the mention."""
     opening = _BREAK.split(text[: mention.start])[-1]
     words = [token.text for token in tokens(opening)][-_REACH_OF_NEGATORS:]
     if _EXCLUSION.search(opening):
@@ -324,7 +324,7 @@ def _is_denied(text: str, mention: ValueMention) -> bool:
 
 
 def _is_about_subject(parsed: ParsedPrompt, mention: ValueMention, entry: CatalogueAxis) -> bool:
-    """Check whether a statement describes the subject, not another thing or person of the text."""
+    """Check whether a mention describes the subject, not another person or thing in the text."""
     subjects = parsed.subjects(entry.subject_kinds) or list(parsed.phrases[:1])
     is_of_image = any(form.place in ("frame", "clause") for form in entry.forms.values())
     if is_of_image or not subjects or "person" not in entry.subject_kinds:
@@ -347,7 +347,7 @@ def _is_value_noun(word: str, axis: str) -> bool:
 
 
 def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
-    """Return the last of the nouns that directly follow a statement; "" if none follows."""
+    """Return the last noun of a series directly after a mention; "" if no noun follows."""
     following = [index for index, word in enumerate(parsed.words) if word.start >= mention.end]
     head = ""
     for index in following:
@@ -360,7 +360,7 @@ def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
 
 
 def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int) -> bool:
-    """Check for another person between the subject and a statement after it."""
+    """Check whether the text names another person between its subject and a later mention."""
     for phrase in parsed.phrases:
         start, phrase_end = parsed.span(phrase.start, phrase.end)
         if _SAME_PERSON.fullmatch(parsed.text[end:start]):
@@ -374,13 +374,13 @@ def _follows_other_person(parsed: ParsedPrompt, mention: ValueMention, end: int)
 
 
 def _value_fault(value: str, stated: _StatedValues) -> str | None:
-    """Return the fault of a text that does not state its value, or that states another value."""
+    """Return a fault if a text does not state its value or also states another value."""
     accepted = {mention.value for mention, _ in stated.accepted}
     if value not in accepted:
         if value in stated.denied:
             return "it denies its value"
         if value in stated.elsewhere:
-            return "it states its value about something else than the subject"
+            return "it states its value about something other than the subject"
         return "it does not state its value"
     value_words = {token.text for token in tokens(value)}
     for other in accepted - {value}:
@@ -390,7 +390,7 @@ def _value_fault(value: str, stated: _StatedValues) -> str | None:
 
 
 def _subject_fault(prompt: str, axis: str, text: str) -> str | None:
-    """Return the fault of a text about another number of subjects, or with further people."""
+    """Return a fault if a text changes the subject or the number of subjects, or adds people."""
     before = parse_prompt(prompt)
     after = parse_prompt(text)
     subject = main_phrase(before)
@@ -407,7 +407,7 @@ def _subject_fault(prompt: str, axis: str, text: str) -> str | None:
 
 
 def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) -> bool:
-    """Check whether two phrases with known nouns name the same thing, except for the axis."""
+    """Check whether two phrases with known nouns name the same thing, apart from the axis."""
     if subject.noun is None or new_subject.noun is None or _replaceable_noun(subject, axis):
         return True
     if subject.noun.singular == new_subject.noun.singular:
@@ -416,7 +416,7 @@ def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) ->
 
 
 def _differs_only_in(axis: str, noun: Noun, phrase: NounPhrase | None) -> bool:
-    """Check for a noun that only adds a value of the axis: "girl" for "child", "man" for "person"."""
+    """Check whether a noun only adds a value of the axis, as "girl" does to "child"."""
     new_noun = phrase.noun if phrase else None
     if new_noun is None or axis not in new_noun.implies or noun.kind != new_noun.kind:
         return False
@@ -426,7 +426,7 @@ def _differs_only_in(axis: str, noun: Noun, phrase: NounPhrase | None) -> bool:
 
 
 def _people(parsed: ParsedPrompt) -> int:
-    """Return the number of phrases that name people, without clauses such as "who is a woman"."""
+    """Count the phrases that name people, except in clauses such as "who is a woman"."""
     count = 0
     for phrase in parsed.phrases:
         opening = (parsed.lower(phrase.start - 2), parsed.lower(phrase.start - 1))
@@ -437,7 +437,7 @@ def _people(parsed: ParsedPrompt) -> int:
 
 
 def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
-    """Return the fault of a text whose pronouns state another gender than its value."""
+    """Return a fault if the pronouns in a text do not match the gender that is its value."""
     genders = genders_of_pronouns(text)
     if axis == "gender" and value in ("male", "female") and genders and value not in genders:
         return "its pronouns state another gender"
@@ -445,7 +445,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return the fault of a text that adds more than its value; `stating` are the value's words."""
+    """Return a fault if a text adds more than its value; `stating` are the value's words."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]
@@ -466,33 +466,33 @@ def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> s
 
 
 def _is_name(word: str, text: str) -> bool:
-    """Check for a word that is capitalized in the middle of a text, and that is not a known noun."""
+    """Check whether a word is capitalized in the middle of a text and is not a known noun."""
     if word in nouns():
         return False
     return re.search(rf"(?<=[a-z] ){re.escape(word.capitalize())}\b", text) is not None
 
 
 def _is_title(text: str) -> bool:
-    """Check whether most words of a text begin with a capital, as in a title."""
+    """Check whether most words in a text begin with a capital letter, as in a title."""
     words = text.split()
     return sum(word[0].isupper() for word in words) > len(words) / 2
 
 
 def _shares_word(text: str, words: Collection[str]) -> bool:
-    """Check whether a key word of a text is like any of these words."""
+    """Check whether any key word of a text is similar to any of the given words."""
     return any(_is_alike_any_part(word, words) for word in key_words(text))
 
 
 def _is_alike_any_part(word: str, others: Collection[str]) -> bool:
-    """Check whether all parts of a word with hyphens are like any of these words."""
+    """Check whether a word, or each part of a hyphenated word, is similar to a given word."""
     parts = re.split(r"-", word)
     return _is_alike_any(word, others) or all(_is_alike_any(part, others) for part in parts)
 
 
 def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | None:
-    """Return the name of another axis that a text states but the prompt does not.
+    """Return the name of another axis whose values appear in a text but not in its prompt.
 
-    `rest` is the text without the words of its value.
+    `rest` is the text without the words for its value.
     """
     subject = main_phrase(parse_prompt(prompt))
     kinds = {"any", subject.noun.kind if subject and subject.noun else "person"}
@@ -506,7 +506,7 @@ def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | No
 
 
 def _lost_fault(prompt: str, text: str, axis: str, *, stated: bool) -> str | None:
-    """Return the fault of a text that lacks words of the prompt that are unrelated to the axis."""
+    """Return a fault if a text drops words of the prompt that are unrelated to the axis."""
     parsed = parse_prompt(prompt)
     subject = main_phrase(parsed)
     new_subject = main_phrase(parse_prompt(text))
@@ -527,13 +527,13 @@ def _lost_fault(prompt: str, text: str, axis: str, *, stated: bool) -> str | Non
 
 
 def _is_split(word: str, words: Collection[str]) -> bool:
-    """Check whether all parts of a word with a hyphen are among the words."""
+    """Check whether all parts of a hyphenated word are among the words."""
     parts = word.split("-")
     return len(parts) > 1 and set(parts) <= set(words)
 
 
 def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
-    """Return the last word of the subject's noun, if the axis changes the noun."""
+    """Return a list with the last word of the subject's noun; empty if the axis keeps the noun."""
     noun = subject.noun if subject else None
     if noun is None:
         return []
@@ -544,10 +544,10 @@ def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
 
 
 def _is_exchange(prompt: str, text: str) -> bool:
-    """Check whether a text differs from the prompt by a replacement of a few neighboring words.
+    """Check whether a text replaces or drops only a few neighboring words of the prompt.
 
-    Words that the prompt repeats are one concept: with "Indian", both "Indian astronauts" and
-    "Indian buffet" may be replaced.
+    Repeated words count as one concept: "Indian" may be replaced in both "Indian astronauts" and
+    "Indian buffet".
     """
     before = simplify(prompt).split()
     after = simplify(text).split()
@@ -563,7 +563,7 @@ def _is_exchange(prompt: str, text: str) -> bool:
 
 
 def _axis_words(text: str, axis: str) -> list[str]:
-    """Return the key words of a text that state a value of an axis of the catalogue."""
+    """Return the key words in a text that state a value of an axis in the catalog."""
     entry = catalogue().get(axis)
     if entry is None:
         return []
@@ -580,7 +580,7 @@ def _axis_words(text: str, axis: str) -> list[str]:
 
 
 def key_words(text: str) -> list[str]:
-    """Return the words that carry meaning, in the singular, without the frame ("a photo of")."""
+    """Return the meaningful words of a text, in the singular, without a frame ("a photo of")."""
     frame = FRAME.match(text)
     words = simplify(text[frame.end() :] if frame else text).split()
     return [_singular(word) for word in words if word not in _SMALL_WORDS]
@@ -597,28 +597,29 @@ def _is_alike_any(word: str, others: Collection[str]) -> bool:
 
 
 def values_agree(value: str, answer: str, others: Collection[str]) -> bool:
-    """Check whether the value that a language model read from a text is the text's value.
+    """Check whether the value that a language model read from a text is the intended value.
 
     Parameters
     ----------
     value
-        Value of the text.
+        Value that the text should state.
     answer
-        Value that the model read.
+        Value that the model read from the text.
     others
         The other values of the axis.
 
     Returns
     -------
     bool
-        Whether the answer contains a word of the value, and no more words of another value.
+        True if the answer contains at least one word of the value, and no other value has more
+        words in the answer.
     """
     shared = _shared_words(value, answer)
     return shared > 0 and all(_shared_words(other, answer) <= shared for other in others)
 
 
 def _shared_words(value: str, answer: str) -> int:
-    """Return the number of words of a value that an answer contains."""
+    """Return how many words of a value an answer contains."""
     if simplify(value) == simplify(answer):
         return len(answer)
     if not value.isascii() and value.lower() in answer.lower():  # no spaces between words

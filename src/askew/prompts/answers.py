@@ -1,7 +1,7 @@
-"""Answers of language models, parsed leniently.
+"""Lenient parsers for the answers of language models.
 
-The parser accepts the papers' formats and common mistakes. `askew.prompts.acceptance` checks the
-texts.
+The parsers accept the papers' formats and tolerate common mistakes. `askew.prompts.acceptance`
+checks the texts in the answers.
 """
 
 import ast
@@ -18,20 +18,20 @@ from askew.store.foreign import MOST_LEVELS, check_limits
 _SIGN = re.compile(r"""["'\\\[\]{}]""")
 _SEPARATORS = re.compile(r"[, \n\r\t]*")
 _MAX_STARTS = 40
-"""Number of opening brackets that are tried before an answer is rejected."""
+"""Number of opening brackets to try before rejecting an answer."""
 
 _LONGEST = 2**19
-"""Largest number of characters of an answer."""
+"""Maximum length of an answer, in characters."""
 
 _MAX_QUOTED = 60
-"""Largest number of characters of an answer that a reason quotes."""
+"""Maximum number of characters of an answer that an error message quotes."""
 
 REMARK = re.compile(
     r"(?:i'?m |i’m |i am |i can|i cannot|sorry|as an ai|sure[,! ]|here (?:is|are) |please |"
     r"as requested|certainly[,!]|of course[,!]|okay[,!])",
     re.I,
 )
-"""Beginning of an answer that refuses, or that talks about itself."""
+"""First words of an answer that refuses the task or comments on itself."""
 
 _COMPLETE_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s*[,\]])')
 _ITEM = re.compile(r"^\s*(?:\d+\s*[.):]|[-•*])\s+(\S.*)$", re.M)
@@ -43,7 +43,7 @@ _START_OF_AXES = re.compile(r'(?:\{\s*"axes"\s*:\s*)?\[\s*(?=\{)')
 
 
 class UnusableAnswer(Exception):
-    """An answer that cannot be used; the message is the reason."""
+    """Error for an answer that cannot be used. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class ParsedAxis:
     Attributes
     ----------
     name
-        Name in any spelling; "" for none.
+        Name in any spelling; "" if the model gives no name.
     kind
         Kind in any wording, in lower case.
     counterfactuals
-        Pairs of a value and a prompt; the value is "" if the model names none.
+        Pairs (value, prompt). The value is "" if the model names no value.
     unreadable
-        Number of further entries in a form that askew cannot read.
+        Number of other entries, which askew cannot read.
     """
 
     name: str
@@ -89,12 +89,12 @@ def object_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_whole(answer: Completion) -> str:
-    """Return the text of an answer, without the reasoning of a model before it.
+    """Return the text of an answer, without the model's reasoning before it.
 
     Raises
     ------
     UnusableAnswer
-        For an answer that is refused, cut off or empty.
+        If the answer is a refusal, cut off or empty.
     """
     text = _answer_text(answer)
     if answer.truncated:
@@ -105,12 +105,12 @@ def read_whole(answer: Completion) -> str:
 
 
 def parse(answer: Completion) -> Any:
-    """Return the largest JSON or Python value in an answer, ignoring the text around it.
+    """Return the longest JSON or Python list or object in an answer, ignoring all other text.
 
     Raises
     ------
     UnusableAnswer
-        For an answer that is refused, or contains no complete value.
+        If the answer is a refusal or contains no complete list or object.
     """
     text = _answer_text(answer)
     value = _largest_value(text)
@@ -124,7 +124,7 @@ def parse(answer: Completion) -> Any:
 
 
 def _reason_without_value(text: str, answer: Completion) -> str:
-    """Return the reason why no list or object could be read from an answer."""
+    """Return the reason why an answer contains no readable list or object."""
     if answer.truncated:
         return "it was cut off because it is too long"
     if not text:
@@ -137,7 +137,7 @@ def _reason_without_value(text: str, answer: Completion) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return the beginning of a text in quotes."""
+    """Return the beginning of a text, in quotation marks."""
     words = " ".join(text.split())
     shortened = words if len(words) <= _MAX_QUOTED else f"{words[: _MAX_QUOTED - 1].rstrip()}…"
     return f'"{shortened}"'
@@ -153,12 +153,12 @@ def _answer_text(answer: Completion) -> str:
 
 
 def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
-    """Return the axes in an answer, and the number of axes that it lost because it was cut off.
+    """Return the axes in an answer and the number of axes that are lost because it was cut off.
 
     Raises
     ------
     UnusableAnswer
-        For an answer without axes.
+        If the answer contains no axes.
     """
     complete, is_cut = _complete_items(_answer_text(answer)) if answer.truncated else ([], False)
     axes = read_axes(complete or parse(answer))
@@ -166,7 +166,7 @@ def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
 
 
 def _complete_items(text: str) -> tuple[list[Any], bool]:
-    """Return the complete objects of the list of axes in a text, and whether another one begins."""
+    """Return the complete objects in the list of axes, and whether an incomplete one follows."""
     items: list[Any] = []
     start = _START_OF_AXES.search(text)
     if start is None:
@@ -183,13 +183,13 @@ def _complete_items(text: str) -> tuple[list[Any], bool]:
 
 
 def _end_of_separators(text: str, position: int) -> int:
-    """Return the position of the first character that is neither a comma nor a space."""
+    """Return the first position, from `position` on, that has neither a comma nor whitespace."""
     separators = _SEPARATORS.match(text, position)
     return separators.end() if separators else position
 
 
 def _largest_value(text: str) -> Any:
-    """Return the longest list or object in a text, or None; ties are resolved by order."""
+    """Return the longest list or object in a text (the first of equally long ones), or None."""
     largest: Any = None
     largest_size = 0
     end = 0
@@ -206,9 +206,9 @@ def _largest_value(text: str) -> Any:
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:
-    """Return the end of the value at `start`, and the value; None if there is no value.
+    """Return the value that begins at `start`, after its end position; None if there is no value.
 
-    Trailing commas are accepted.
+    Trailing commas are allowed.
     """
     try:
         value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
@@ -229,9 +229,9 @@ def _value_at(text: str, start: int) -> tuple[int, Any] | None:
 
 
 def _bracket_end(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the bracket at `start`, ignoring quoted text.
+    """Return the position after the bracket that closes the bracket at `start`.
 
-    It is `start` if too many brackets are open.
+    Brackets in quoted text are ignored. The position is `start` if brackets are nested too deeply.
     """
     depth = 0
     quote = ""
@@ -263,22 +263,22 @@ def _depth_change(sign: str) -> int:
 
 
 def read_texts(answer: Completion) -> list[str]:
-    """Return the tidied texts in an answer.
+    """Return the prompts in an answer, tidied as in `tidy`.
 
     Parameters
     ----------
     answer
-        A list, an object with a list, or numbered lines.
+        Answer that contains a list, an object with a list, or numbered lines.
 
     Returns
     -------
     list[str]
-        All texts; if the answer is cut off, only complete texts.
+        All prompts; only the complete prompts if the answer was cut off.
 
     Raises
     ------
     UnusableAnswer
-        For an answer without texts.
+        If the answer contains no prompts.
     """
     items = _items(answer)
     texts = []
@@ -307,7 +307,7 @@ def _items(answer: Completion) -> Sequence[Any]:
 
 
 def tidy(text: str) -> str:
-    """Return a text without numbering, quotes, brackets, commas and a full stop at its end."""
+    """Return a text without list numbering, quotation marks, brackets, commas and final period."""
     numbered = re.sub(r"^\s*(?:\d+\s*[.):]|[-•])\s*", "", text)
     return " ".join(_STRAY.sub(" ", numbered).split()).rstrip(".!:").strip()
 
@@ -318,7 +318,8 @@ def read_axes(value: Any) -> list[ParsedAxis]:
     Parameters
     ----------
     value
-        {"axes": [...]}, a list, {axis: [prompts]} or {axis: {value: prompt}}.
+        Answer in one of the forms {"axes": [...]}, [...], {axis: [prompts]} and
+        {axis: {value: prompt}}.
 
     Returns
     -------
@@ -328,7 +329,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
     Raises
     ------
     UnusableAnswer
-        For a value in any other form.
+        If the answer has any other form.
     """
     value = _unwrapped(value)
     if isinstance(value, Mapping) and "name" in value:
@@ -341,7 +342,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the content of an object with a single field if it is a collection of axes."""
+    """Return the only field of an object if it contains axes; return other values unchanged."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -351,7 +352,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a list contains named axes, or an object contains parts of axes."""
+    """Check whether a list contains named axes, or whether all fields are lists or objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):
@@ -360,7 +361,7 @@ def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
 
 
 def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
-    """Return the axis of an object."""
+    """Return the axis that an object of an answer describes."""
     names = [item.get(key) for key in ("name", "axis", "axis_name")]
     parts = [part for part in item.values() if isinstance(part, list | Mapping)]
     kind = item.get("kind", item.get("type", ""))
@@ -374,7 +375,7 @@ def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
 
 
 def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """Yield (value, prompt) of counterfactual prompts in any of four forms.
+    """Yield the pairs (value, prompt) of an axis, which may be written in four forms.
 
     The forms are {value: prompt}, [{"value": …, "prompt": …}], [{value: prompt}] and [prompt].
     """
@@ -385,7 +386,7 @@ def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
 
 
 def _read_pair(item: Any) -> tuple[Any, Any]:
-    """Return the value and the prompt of an item, unchecked."""
+    """Return the value and the prompt in an item, without checking their types."""
     if not isinstance(item, Mapping):
         if isinstance(item, tuple | list) and len(item) == 2:
             return item[0], item[1]

@@ -1,4 +1,4 @@
-"""The catalogue of axes: their values, their questions, and the words for each value."""
+"""The catalog of axes, with their values, their questions and the words for each value."""
 
 import re
 import tomllib
@@ -13,26 +13,32 @@ from askew.prompts.vocabulary import read_data
 from askew.types import Axis, Question
 
 OTHER = "other"
-"""Key of the words for values that an axis does not list."""
+"""Key for words that state any value not listed for the axis."""
 
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
 )
-"""TIBET's questions for common axes (table 4), questions about people first.
+"""TIBET's questions for common axes (table 4), with questions about people first.
 
-The questions for "ethnic", "cultural" and "colour" are askew's.
+askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words in the name of an axis that does not describe color or style of the complete image."""
+"""Words in axis names, such as "hair color", that are not about the entire image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
 )
-"""First words of phrases that follow a noun; other phrases are adjectives."""
+"""First words of phrases that follow a noun. All other phrases are adjectives."""
 
 FormPlace = Literal["after", "clause", "before", "frame"]
-"""Position of a value: after the noun, at the end of the clause, before the noun, or as a frame."""
+"""Position of the words for a value.
+
+after   after the noun
+clause  at the end of the clause
+before  before the noun
+frame   before the entire prompt, as in "a sketch of a nurse"
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class ValueForm:
     words
         The words.
     at_work
-        Verb before the words if the subject is a person at work; "" for no verb.
+        Verb to put before the words if the subject is a person at work; "" for no verb.
     """
 
     place: FormPlace
@@ -56,23 +62,23 @@ class ValueForm:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueAxis:
-    """An axis of the catalogue with its language.
+    """An axis of the catalog and the words for its values.
 
     Attributes
     ----------
     axis
         The axis.
     subject_kinds
-        Kinds of nouns to which a value can apply; "any" for all nouns.
+        Kinds of nouns that can have a value of the axis; "any" for all nouns.
     forms
-        Form by value, as counterfactual prompts use it.
+        Form of each value in counterfactual prompts.
     plain_forms
-        Form by value in better English, if `forms` contains the forms of a paper.
+        Form of each value in better English where `forms` quotes a paper; otherwise as in `forms`.
     synonyms
-        Words that state a value in addition to its form, by value; `OTHER` for values that are not
-        listed.
+        Other words that state each value. The key `OTHER` is for values that the axis does not
+        list.
     mentions
-        Pattern of texts that state any value of the axis; None for no pattern.
+        Pattern that matches texts that state some value of the axis; None for no pattern.
     """
 
     axis: Axis
@@ -84,16 +90,16 @@ class CatalogueAxis:
 
 
 def table_question(axis_name: str) -> str:
-    """Return the question about an axis by its name, as TIBET asks it (appendix 9.2).
+    """Return the question that TIBET asks about an axis with this name (appendix 9.2).
 
     An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. If
-    the row's word has five or more letters, a common beginning is enough ("emotional", but not
-    "agency").
+    the row's word has five or more letters, a word that begins with it is enough: "emotional"
+    belongs to "emotion", but "agency" does not belong to "age".
 
     Parameters
     ----------
     axis_name
-        Any name of an axis.
+        Name of an axis, which need not be in the catalog.
 
     Returns
     -------
@@ -108,14 +114,14 @@ def table_question(axis_name: str) -> str:
 
 
 def _belongs_to_row(words: list[str], row: str) -> bool:
-    """Check whether the words of an axis name belong to a row of the table of questions."""
+    """Check whether an axis name with these words belongs to a row of `TABLE_QUESTIONS`."""
     if row in ("color", "colour", "style") and _BODY_WORDS & set(words):
         return False
     return row in words or (len(row) > 4 and any(word.startswith(row) for word in words))
 
 
 def find_axis(name: str) -> Axis:
-    """Return the axis of a name in any spelling: "body_type", "Body type" or "bodytype".
+    """Return the axis with a name in any spelling: "body_type", "Body type" or "bodytype".
 
     Raises
     ------
@@ -126,7 +132,7 @@ def find_axis(name: str) -> Axis:
 
 
 def find_catalogue_axis(name: str) -> CatalogueAxis:
-    """Return the axis of a name in any spelling, with its language.
+    """Return the catalog's entry for an axis name in any spelling.
 
     Raises
     ------
@@ -141,9 +147,9 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
 
 @lru_cache(maxsize=1024)
 def canonical_name(name: str) -> str:
-    """Return the catalogue's name of an axis for another spelling or an alias ("sexes").
+    """Return the catalog's name for an axis that has another spelling or an alias ("sexes").
 
-    A name that the catalogue does not have is returned as it is.
+    A name that is not in the catalog is returned unchanged.
     """
     spelled = re.sub(r"[\W_]+", "", name).lower()
     spellings = {spelled, spelled.removesuffix("s"), spelled.removesuffix("es")}
@@ -161,13 +167,13 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache
 def catalogue() -> Mapping[str, CatalogueAxis]:
-    """Return every axis of the catalogue with its language, by name, in the order of proposal."""
+    """Return all catalog entries by axis name, in the order in which axes are proposed."""
     return {name: _catalogue_axis(name, table) for name, table in _tables().items()}
 
 
 @lru_cache
 def value_words() -> frozenset[str]:
-    """Return all words of adjectives for values of the catalogue."""
+    """Return all words of the adjectives that state values in the catalog."""
     words: set[str] = set()
     for entry in catalogue().values():
         for synonyms in entry.synonyms.values():
@@ -179,13 +185,13 @@ def value_words() -> frozenset[str]:
 
 
 def _adjective_words(phrases: Iterable[str]) -> set[str]:
-    """Return the words of phrases before a noun, in lower case."""
+    """Return the words of the phrases that go before a noun, in lower case."""
     adjectives = [phrase for phrase in phrases if not PHRASE_START.match(phrase)]
     return {word.lower() for adjective in adjectives for word in adjective.split()}
 
 
 def _catalogue_axis(name: str, table: Mapping[str, Any]) -> CatalogueAxis:
-    """Return the axis that a table of axes.toml defines."""
+    """Return the catalog entry that a table in axes.toml defines."""
     values = table["values"]
     synonyms = table.get("stated", {})
     mentions = None
@@ -215,7 +221,7 @@ def _forms(texts: Mapping[str, str]) -> dict[str, ValueForm]:
 
 
 def _form(text: str) -> ValueForm:
-    """Return the form of a text of axes.toml, in which _ is the noun and ... the whole prompt."""
+    """Parse a form in axes.toml, where _ is the noun and ... is the entire prompt."""
     if text.startswith("... "):
         return ValueForm("clause", text[4:])
     if text.endswith(" ..."):
@@ -229,7 +235,7 @@ def _form(text: str) -> ValueForm:
 
 
 AXES: Mapping[str, Axis] = {name: entry.axis for name, entry in catalogue().items()}
-"""Every axis of the catalogue by name, in the order in which they are proposed."""
+"""All axes in the catalog by name, in the order in which they are proposed."""
 
 BIASCONNECT: tuple[str, ...] = tuple(AXES)[:8]
 """The eight axes of BiasConnect (appendix A.1, table 2)."""

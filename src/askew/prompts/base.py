@@ -1,8 +1,8 @@
-"""Interface of prompt generators: language models and the built-in lexicon.
+"""Interface of prompt generators, which are language models and the built-in lexicon.
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
-For a search it writes new prompts, mutations of a prompt and variations of a prompt (MineTheGap,
-sections 3 and 4.1, appendix C.1). Words of a prompt are counted by splitting it at spaces.
+For a search, it writes random prompts, mutations of a prompt and variations of a prompt
+(MineTheGap, sections 3 and 4.1, appendix C.1). Spaces separate the words of a prompt.
 """
 
 import re
@@ -16,7 +16,7 @@ from askew.types import Axis
 
 @dataclass(frozen=True, slots=True)
 class AxisProposal:
-    """An axis of bias for a prompt, with its counterfactual prompts.
+    """A bias axis for a prompt, with its counterfactual prompts.
 
     Attributes
     ----------
@@ -31,17 +31,20 @@ class AxisProposal:
 
 
 AxesOn = Literal["unstated", "stated", "all"]
-"""Axes about details that a prompt leaves open, that it states ("Indian" astronauts), or both."""
+"""Axes to propose: those that the prompt leaves open, those that it states, or both.
+
+"Indian astronauts" states nationality and leaves gender open.
+"""
 
 Words = tuple[int, int]
-"""The least and the greatest number of words of a prompt."""
+"""Minimum and maximum number of words in a prompt."""
 
 Kind = Literal["random prompts", "mutations", "variations"]
 """Kind of texts to write.
 
-random prompts  about anything: things, people, animals and nature
-mutations       related to a prompt, but asking for a visibly different image
-variations      readings of a prompt: each adds something that it leaves open, without contradiction
+random prompts  prompts about anything: objects, people, animals or nature
+mutations       prompts that are related to a prompt but describe a visibly different image
+variations      prompts that add details which a prompt leaves open, and contradict nothing in it
 """
 
 LENGTHS: Mapping[Kind, Words] = {
@@ -49,21 +52,21 @@ LENGTHS: Mapping[Kind, Words] = {
     "mutations": (3, 8),
     "variations": (3, 20),
 }
-"""Default numbers of words. A variation is longer than its prompt."""
+"""Default minimum and maximum number of words. A variation is longer than its prompt."""
 
 
 @runtime_checkable
 class Writer(Protocol):
-    """A prompt generator: the same arguments give the same texts.
+    """A prompt generator, which returns the same texts for the same arguments.
 
     Attributes
     ----------
     name
-        Name in results and messages.
+        Name of the generator in results and messages.
     fingerprint
-        Text that changes whenever the generator's texts could change.
+        Text that changes whenever the generator could start to write other texts.
     concurrency
-        Number of prompts that it can work on at once.
+        Number of prompts that the generator can process at the same time.
     """
 
     name: str
@@ -71,16 +74,16 @@ class Writer(Protocol):
     concurrency: int
 
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
-        """Propose axes with counterfactual prompts that change one concept.
+        """Propose axes, with counterfactual prompts that each change one concept of the prompt.
 
         Parameters
         ----------
         prompt
             Prompt to audit.
         axes
-            Names of the axes, in the order of the proposals; None lets the generator choose.
+            Names of the axes to propose, in order; None lets the generator choose.
         seed
-            Seed of everything random.
+            Seed for all random choices.
 
         Returns
         -------
@@ -90,9 +93,9 @@ class Writer(Protocol):
         Raises
         ------
         UnknownName
-            For an axis that the generator does not know.
+            If the generator does not know an axis.
         UsageError
-            For an empty prompt.
+            If the prompt is empty.
         """
 
     def write(
@@ -105,22 +108,22 @@ class Writer(Protocol):
         topic: str | None = None,
         words: Words | None = None,
     ) -> list[str]:
-        """Write different texts, fewer than `count` if the generator finds no more.
+        """Write up to `count` different texts; fewer if the generator finds no more.
 
         Parameters
         ----------
         kind
             Kind of texts.
         prompt
-            Prompt that mutations and variations start from; "" for random prompts.
+            Prompt from which to make mutations or variations; "" for random prompts.
         count
-            Greatest number of texts, at least 1.
+            Maximum number of texts, at least 1.
         seed
-            Seed of everything random.
+            Seed for all random choices.
         topic
-            Topic of the texts: people, clothing, style, food, or any words.
+            Topic of the texts: people, clothing, style, food, or other words.
         words
-            Numbers of words of each text; None for the numbers in `LENGTHS`.
+            Minimum and maximum number of words in each text; None for the default in `LENGTHS`.
 
         Returns
         -------
@@ -130,19 +133,19 @@ class Writer(Protocol):
         Raises
         ------
         LanguageModelError
-            If a language model gives no usable text.
+            If a language model returns no usable text.
         UsageError
-            For an empty prompt, and for impossible counts and lengths.
+            If the prompt is empty, or the count or the numbers of words are impossible.
         """
 
 
 def normalize_prompt(text: str) -> str:
-    """Return a prompt with single spaces.
+    """Return a prompt with single spaces between its words.
 
     Raises
     ------
     UsageError
-        For an empty prompt.
+        If the prompt is empty.
     """
     if not text.strip():
         raise UsageError(
@@ -152,32 +155,32 @@ def normalize_prompt(text: str) -> str:
 
 
 def simplify(text: str) -> str:
-    """Return a prompt for comparison: in lower case, without punctuation and articles."""
+    """Return a prompt in lower case, without punctuation and articles, for comparisons."""
     words = re.findall(r"[^\W_]+(?:[-'’][^\W_]+)*", text.lower())
     return " ".join(word for word in words if word not in ("a", "an", "the"))
 
 
 def has_length(text: str, words: Words) -> bool:
-    """Check whether the number of words of a text is in a range, ends included."""
+    """Check whether the number of words in a text is in a range that includes both ends."""
     return words[0] <= len(text.split()) <= words[1]
 
 
 def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> Words:
-    """Return the numbers of words of a request, after checking the request.
+    """Check a request for texts, and return the minimum and maximum number of words per text.
 
     Parameters
     ----------
     kind, prompt, count, words
-        As `Writer.write` takes them.
+        Parameters of `Writer.write`.
 
     Returns
     -------
-    The numbers `words`, or the default of the kind.
+    The numbers in `words`, or the default for the kind.
 
     Raises
     ------
     UsageError
-        For a request that no prompt generator can fulfill.
+        If no prompt generator can fulfill the request.
     """
     words = words or LENGTHS[kind]
     if count < 1:

@@ -1,7 +1,7 @@
-"""Conversations with a model behind any OpenAI-compatible server.
+"""Conversations with a language model on any OpenAI-compatible server.
 
-Servers differ in the fields that they accept. A field that a server has rejected is replaced or left
-out in all later requests.
+Servers accept different request fields. If a server rejects a field, askew replaces or omits the
+field in all later requests.
 """
 
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 Turn = Mapping[str, Any]
-"""A message as the server takes it. Its content is a text, or a list of texts and images."""
+"""A message in the server's format. Its content is a text, or a list of texts and images."""
 
 _FIELD_NAMES = {
     "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
@@ -25,22 +25,22 @@ _FIELD_NAMES = {
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""Names of request fields in the errors of servers that do not accept them, by field."""
+"""Pattern that finds each request field in the error of a server that rejects the field."""
 
 _SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
 _FILTERS = re.compile(r"content_filter|content_policy|moderation|responsibleai", re.I)
-"""Codes of errors of servers whose filter refuses a request."""
+"""Error codes of servers whose content filter refuses a request."""
 
 
 class ChatClient:
-    """Conversations with one model of one server. Several threads can use it at once.
+    """A client for conversations with one model on one server. It is thread-safe.
 
     Parameters
     ----------
     server
         The server.
     fields
-        Fields of each request, such as `model`, `temperature` and `max_tokens`.
+        Fields for every request, such as `model`, `temperature` and `max_tokens`.
     """
 
     def __init__(self, server: Server, fields: Mapping[str, Any]) -> None:
@@ -54,26 +54,27 @@ class ChatClient:
         schema: Schema | None,
         seed: int,
     ) -> Completion:
-        """Return the next message of a conversation.
+        """Return the model's next message in a conversation.
 
         Parameters
         ----------
         messages
             All messages so far.
         schema
-            JSON schema of the answer.
+            JSON schema for the answer; None for any answer.
         seed
-            Seed of the answer.
+            Seed for the answer.
 
         Returns
         -------
         Completion
-            The answer. If a filter refused the request, its text is the reason of the server.
+            The answer. If a filter refused the request, the text is the reason that the server
+            gave.
 
         Raises
         ------
         ServerError
-            If the server gives no answer.
+            If the server does not answer.
         """
         while True:
             content = self._content(messages, schema, seed, self._left_out)
@@ -95,7 +96,7 @@ class ChatClient:
         seed: int,
         left_out: frozenset[str],
     ) -> dict[str, Any]:
-        """Return the fields of a request, without those that the server does not accept."""
+        """Return the fields of a request, without the fields that the server rejects."""
         if "system role" in left_out:
             messages = _without_system(messages)
         content = {
@@ -114,7 +115,7 @@ class ChatClient:
 
 
 def _without_system(messages: Sequence[Turn]) -> list[Turn]:
-    """Return a conversation whose first message by the user includes the system's message."""
+    """Return a conversation with the system message merged into the first user message."""
     system, user, *rest = messages
     instruction = system["content"]
     content = user["content"]
@@ -126,15 +127,15 @@ def _without_system(messages: Sequence[Turn]) -> list[Turn]:
 
 
 def _is_rejection(content: Mapping[str, Any], error: ServerError) -> bool:
-    """Check whether an error is about a field of the request that can be replaced."""
+    """Check whether an error is about a request field that can be replaced or omitted."""
     return _rejected_field(content, error) is not None
 
 
 def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:
-    """Return the field that an error is about; None for an error about anything else.
+    """Return the name of the request field that an error is about; None if it is about no field.
 
-    The strict form of `response_format` is the field "json_schema", and a system's message is the
-    field "system role".
+    The name is "json_schema" for a `response_format` with a schema, and "system role" for a system
+    message.
     """
     has_system = content["messages"][0]["role"] == "system"
     if has_system and _SYSTEM_ROLE.search(str(error)):
@@ -152,7 +153,7 @@ def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | Non
 
 
 def _completion(answer: "ChatCompletion", url: str) -> Completion:
-    """Return the first choice of a server's answer. Raises ServerError for anything else."""
+    """Return the first choice in a server's answer. Raise ServerError if there is no choice."""
     try:
         choice = answer.choices[0]
         text = _text(choice.message.content) or _text(choice.message.refusal)
@@ -171,13 +172,13 @@ def _completion(answer: "ChatCompletion", url: str) -> Completion:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, which may be a list of typed parts. Raises TypeError."""
+    """Return the text of a message, which may be a list of typed parts."""
     if isinstance(content, str | None):
         return content or ""
     return "".join(part["text"] for part in content if part["type"] == "text")
 
 
 def _token_count(answer: "ChatCompletion", name: str) -> int | None:
-    """Return a number of tokens; None if the server reports no valid number."""
+    """Return a token count from a server's answer; None if the server reports no valid number."""
     count = getattr(answer.usage, name, None)
     return count if isinstance(count, int) and count >= 0 else None

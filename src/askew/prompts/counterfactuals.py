@@ -1,9 +1,9 @@
-"""Counterfactual prompts: the same text with one concept changed.
+"""Counterfactual prompts, which repeat a prompt with one concept changed.
 
-The catalogue's form of a value is an adjective before the noun, a phrase after the noun, a phrase
-at the end of the clause, or a frame ("a sketch of"). The phrases of the first eight axes are
-BiasConnect's (appendix, table 2). Words of the prompt that state another value of the axis are
-replaced or removed.
+The catalog words a value as an adjective before the noun, as a phrase after the noun, as a phrase
+at the end of the clause, or as a frame ("a sketch of"). The wording for the first eight axes is
+BiasConnect's (appendix, table 2). If words of the prompt state another value of the axis, askew
+replaces or removes them.
 """
 
 import re
@@ -34,16 +34,16 @@ _ADJECTIVE_ORDER = (
     "headwear hair skin_tone color fur_color ethnicity nationality religion domestication "
     "animal_breed material gender"
 ).split()
-"""Axes whose values are adjectives, in the order of English adjectives."""
+"""Axes whose values are adjectives, in the usual order of English adjectives."""
 
 INDEFINITE_PRONOUNS = frozenset("somebody someone anybody anyone".split())
-"""Nouns of people whose adjectives follow them."""
+"""Pronouns for people, which come before their adjectives: "someone old"."""
 
 _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
 
 class Edit(NamedTuple):
-    """A replacement of characters `start` to `end` of a text by `words`."""
+    """A replacement of the characters from `start` to `end` in a text with `words`."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, the value that it should state, and its statements about the axis."""
+    """A prompt, the value that it should state, and the words that already state a value."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -64,29 +64,29 @@ class _Change:
 
     @property
     def conflicting_phrases(self) -> list[Statement]:
-        """Return the statements of other values that are not adjectives before a noun."""
+        """Return the conflicting statements, except adjectives before a noun."""
         return [statement for statement in self.conflicting if not statement.before]
 
 
 def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
-    """Return one counterfactual text per value of an axis, in the order of its values.
+    """Return one counterfactual prompt for each value of an axis, in the order of the values.
 
     Parameters
     ----------
     prompt
         Prompt to change.
     axis
-        Name of an axis of the catalogue.
+        Name of an axis of the catalog.
 
     Returns
     -------
     dict[str, str]
-        Counterfactual texts by value.
+        Counterfactual prompts by value.
 
     Raises
     ------
     UnknownName, UsageError
-        As `counterfactual` does.
+        For the same reasons as in `counterfactual`.
     """
     values = find_catalogue_axis(axis).axis.values
     return {value: counterfactual(prompt, axis, value) for value in values}
@@ -95,19 +95,19 @@ def counterfactuals(prompt: str, axis: str) -> dict[str, str]:
 def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = None) -> str:
     """Return a prompt with one concept changed, so that it states a value.
 
-    "A photo of a doctor", gender, female gives "A photo of a female doctor". People joined by "and"
-    are changed together.
+    For example, "A photo of a doctor" with the value "female" becomes "A photo of a female doctor".
+    If people are joined by "and", all of them are changed.
 
     Parameters
     ----------
     prompt
         Prompt to change.
     axis
-        Name of an axis of the catalogue.
+        Name of an axis of the catalog.
     value
-        Value that the new text states.
+        Value that the changed prompt must state.
     form
-        Words for the value; None for the form in the catalogue.
+        Words for the value; None to use the words in the catalog.
 
     Returns
     -------
@@ -117,9 +117,9 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     Raises
     ------
     UnknownName
-        For an axis or a value that is not in the catalogue.
+        If the axis or the value is not in the catalog.
     UsageError
-        For an empty prompt, or for a prompt without a noun that can have the value.
+        If the prompt is empty or has no noun that can have the value.
     """
     entry = find_catalogue_axis(axis)
     UnknownName.unless_known(f"value of axis {entry.axis.name!r}:", value, entry.axis.values)
@@ -137,12 +137,12 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
 
 
 def _is_in_capitals(text: str) -> bool:
-    """Check whether a text of several words is written in capital letters only."""
+    """Check whether a text has several words, all in capital letters."""
     return text.isupper() and " " in text and not text.lower().isupper()
 
 
 def _apply(text: str, edits: Iterable[Edit]) -> str:
-    """Apply edits from the last to the first, so that positions stay valid."""
+    """Apply edits from the end of the text to its beginning, so that positions stay valid."""
     changed = text
     for start, end, words in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         rest = changed[end:]
@@ -168,7 +168,7 @@ def _change(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: ValueF
 
 
 def _edits(change: _Change) -> Iterator[Edit]:
-    """Yield all edits by which the prompt states the value and no other value of the axis."""
+    """Yield the edits after which the prompt states the value and no other value of its axis."""
     for phrase in change.subjects:
         yield from _noun_edits(change, phrase)
     if change.form.place == "before":
@@ -179,7 +179,7 @@ def _edits(change: _Change) -> Iterator[Edit]:
 
 
 def _noun_edits(change: _Change, phrase: NounPhrase) -> Iterator[Edit]:
-    """Yield the edits of one subject: its noun, and an adjective if the value is an adjective."""
+    """Yield the edits for one subject, which change its noun or adjectives."""
     noun = _counterpart(change, phrase)
     if noun:  # "man" replaces "woman"
         start, end = change.parsed.span(phrase.noun_start, phrase.end)
@@ -189,7 +189,10 @@ def _noun_edits(change: _Change, phrase: NounPhrase) -> Iterator[Edit]:
 
 
 def _counterpart(change: _Change, phrase: NounPhrase) -> str | None:
-    """Return the noun that replaces the phrase's noun, in the same number; None to keep it."""
+    """Return the noun to use instead of a phrase's noun; None to keep the noun.
+
+    The new noun is plural if the phrase is plural.
+    """
     axis = change.entry.axis.name
     if phrase.noun is None or phrase.noun.implies.get(axis) == change.value:
         return None
@@ -200,7 +203,7 @@ def _counterpart(change: _Change, phrase: NounPhrase) -> str | None:
 
 
 def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> Iterator[Edit]:
-    """Yield the edits of a subject's adjectives; `noun` replaces the noun of the phrase."""
+    """Yield the edits for a subject's adjectives; `noun` is the noun's replacement, if any."""
     is_stated = _states_value(change, phrase, noun)
     conflicting = [
         statement
@@ -215,7 +218,7 @@ def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> I
 
 
 def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
-    """Return the edit that adds the value to a phrase, after pronouns such as "someone"."""
+    """Return the edit that adds an adjective before a noun or after a pronoun ("someone")."""
     if phrase.noun is not None and phrase.noun.singular in INDEFINITE_PRONOUNS:
         end = change.parsed.words[phrase.end - 1].end
         return Edit(end, end, f" {change.form.words}")
@@ -224,7 +227,7 @@ def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
 
 
 def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
-    """Check whether the value is implied by the noun, or stated about the phrase."""
+    """Check whether the noun implies the value, or other words already state it of the phrase."""
     if noun and noun not in nouns():
         return True
     known = nouns().get(noun) if noun else phrase.noun
@@ -237,7 +240,10 @@ def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool
 
 
 def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
-    """Return the position of the adjective, before adjectives that English puts nearer to the noun."""
+    """Return the position for a new adjective.
+
+    The adjective comes before all adjectives that English puts closer to the noun.
+    """
     starts = [change.parsed.words[phrase.head].start]
     axis = change.entry.axis.name
     later_axes = []
@@ -250,7 +256,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits of a value that is a phrase, which replaces a conflicting phrase or is added."""
+    """Yield the edits that add a phrase, or put it in place of a conflicting phrase."""
     is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
@@ -266,16 +272,17 @@ def _phrase_edits(change: _Change) -> Iterator[Edit]:
 
 
 def _is_implied(change: _Change) -> bool:
-    """Check whether the noun of a subject implies the value."""
+    """Check whether a subject's noun implies the value."""
     axis = change.entry.axis.name
     known_nouns = [phrase.noun for phrase in change.subjects if phrase.noun]
     return any(noun.implies.get(axis) == change.value for noun in known_nouns)
 
 
 def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
-    """Return the phrases that an axis changes.
+    """Return the noun phrases to which an axis applies.
 
-    An animal may replace a person, and an unknown noun may name anything.
+    If the prompt names no person, axes of people apply to animals. If no noun fits, the axis
+    applies to the first unknown noun, which could name anything.
     """
     subjects = parsed.subjects(entry.subject_kinds)
     if not subjects and "person" in entry.subject_kinds:
@@ -292,28 +299,28 @@ def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
 
 
 def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
-    """Check whether a statement is one of the modifiers of a phrase."""
+    """Check whether a statement is among the words between a phrase's article and its noun."""
     return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
 def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPhrase]) -> Edit:
     """Return the edit that inserts a phrase about the subjects.
 
-    The phrase goes after their noun and its "of …", or to the end of their clause.
+    The phrase is inserted after the last subject (with its "of …"), or at the end of the clause.
 
     Parameters
     ----------
     parsed
         Prompt to change.
     form
-        Phrase, with its position.
+        Words and position of the phrase.
     subjects
-        Noun phrases that the phrase is about; empty for the whole prompt.
+        Noun phrases that the phrase describes; empty if it describes the entire prompt.
 
     Returns
     -------
     Edit
-        Insertion of the phrase with a space before it.
+        Insertion of a space and the phrase.
     """
     after = _noun_end(parsed, subjects)
     words = _agreeing_words(form, subjects)
@@ -337,7 +344,7 @@ def phrase_edit(parsed: ParsedPrompt, form: ValueForm, subjects: Sequence[NounPh
 
 
 def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
-    """Return the index of the word after the last subject and its "of …"."""
+    """Return the index of the first word after the last subject and its "of …"."""
     if not subjects:
         return len(parsed.words)
     after = subjects[-1].end
@@ -350,18 +357,18 @@ def _noun_end(parsed: ParsedPrompt, subjects: Sequence[NounPhrase]) -> int:
 
 
 def _continues_with_verb(parsed: ParsedPrompt, after: int) -> bool:
-    """Check whether a word such as "smiling" follows without a comma."""
+    """Check whether the next word is a participle such as "smiling", without a comma before it."""
     return parsed.lower(after).endswith("ing") and (after == 0 or parsed.is_adjacent(after))
 
 
 def _joins_relative_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether the words can follow a "who is" that the prompt already contains."""
+    """Check whether the words can continue a "who is" at this place in the prompt."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) in ("is", "are")
     return is_relative and words.startswith("who ")
 
 
 def _joins_other_clause(parsed: ParsedPrompt, words: str, after: int) -> bool:
-    """Check whether the words can follow a "who" with another verb, as in "who works"."""
+    """Check whether the words can continue a "who" with another verb, as in "who works"."""
     is_relative = parsed.lower(after) == "who" and parsed.lower(after + 1) not in ("is", "are", "")
     return is_relative and words.startswith("who ")
 
@@ -371,7 +378,7 @@ def _is_occupation(phrase: NounPhrase) -> bool:
 
 
 def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
-    """Return the words of a form, in the plural for several subjects."""
+    """Return the words of a form, in the plural if there are several subjects."""
     several = len(subjects) > 1 or (bool(subjects) and subjects[-1].plural)
     return agree(form.words) if form.place == "after" and several else form.words
 
@@ -379,14 +386,14 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
     """Return the character index at which the clause before word `after` ends.
 
-    A clause ends at its comma, at its full stop, or at the end of the text.
+    A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """
     start = parsed.words[after - 1].end if after else 0
     return _CLAUSE_END.search(parsed.text, start).start()  # type: ignore[union-attr]
 
 
 def reframe(text: str, words: str) -> str:
-    """Return a text in another style, by replacing its frame or adding a frame.
+    """Return a prompt in another style, after its frame has been replaced or a frame added.
 
     Parameters
     ----------
@@ -416,12 +423,12 @@ def reframe(text: str, words: str) -> str:
 
 
 def _match_capital(text: str, changed: str) -> str:
-    """Capitalize `changed` if `text` begins with a capital."""
+    """Capitalize the first letter of `changed` if `text` begins with a capital letter."""
     return changed[:1].upper() + changed[1:] if text[0].isupper() else changed
 
 
 def _lower_first(text: str) -> str:
-    """Write the first letter in lower case, unless the first word is a name or an abbreviation."""
+    """Return a text with its first letter in lower case, unless it may begin a name."""
     parsed = parse_prompt(text)
     first = parsed.lower(0)
     is_common = first in nouns() or first in DETERMINERS or first in adjectives()

@@ -1,8 +1,8 @@
 """A genetic search for prompts (MineTheGap, section 3), and a random search for comparison.
 
-The search does not use images. Its inputs are a prompt generator and a function that evaluates
-prompts, a population at a time. It can learn from all evaluated prompts which loss the words of a
-new prompt predict.
+This module does not handle images. A prompt generator writes the prompts, and a function evaluates
+one population of prompts at a time. From all evaluated prompts, the search can learn to predict
+the loss of a new prompt from its words.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,37 +22,36 @@ from askew.stats.intervals import Floats
 
 Origin = Literal["random", "mutation"]
 Selection = Literal["score", "learned"]
-"""Rule to select prompts: by their loss, or by the loss that their words predict."""
+"""Rule to select prompts: by their measured loss, or by the loss predicted from their words."""
 
 Seeds = Callable[..., int]
-"""A function from names and numbers to a seed."""
+"""A function that maps names and numbers to a seed."""
 
 ATTEMPTS = 4
-"""Number of requests to a prompt generator for prompts that are new."""
+"""Maximum number of requests to a prompt generator to get enough new prompts."""
 
 SCREENED = 6
-"""Mutations to request per evaluated mutation, if the search can predict losses."""
+"""Number of mutations to request per evaluated mutation, if the search can predict losses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A prompt of a search.
+    """A prompt in a search.
 
     Attributes
     ----------
     text
         The prompt.
     iteration
-        Iteration in which it was written, from 0.
+        Iteration in which the prompt was written, from 0.
     origin
-        Whether it is a random prompt or a mutation.
+        Whether the prompt is a random prompt or a mutation.
     parent
-        Prompt that it is a mutation of; None for a random prompt.
+        Prompt from which a mutation was made; None for a random prompt.
     loss
-        Its loss, which is lower for better prompts; None before evaluation, and if evaluation is
-        impossible.
+        Loss of the prompt; lower is better. None before evaluation, or if evaluation is impossible.
     counts
-        Images by label, for each axis on which they are labeled.
+        Number of images for each label, by axis.
     """
 
     text: str
@@ -64,27 +63,33 @@ class Candidate:
 
 
 Evaluate = Callable[[Sequence[Candidate]], Sequence[Candidate]]
-"""A function that returns the prompts of a population with their losses and counts."""
+"""A function that evaluates a population: it returns the prompts with their losses and counts."""
 Expected = Callable[[str], float]
-"""A function from a text to the loss that its words predict."""
+"""A function that returns the loss predicted from the words of a text."""
 
 
 class LossPrediction(Protocol):
-    """Losses that words predict, learned from evaluated prompts."""
+    """A prediction of losses from words, learned from evaluated prompts."""
 
     def expected(self, text: str) -> float:
         """Return the expected loss of a text."""
 
     def drawn(self, number: int) -> Expected:
-        """Return losses that the data allow, for Thompson sampling. Draws differ by number."""
+        """Return a random draw of expected losses given the data, for Thompson sampling.
+
+        Each number gives a different draw.
+        """
 
 
 Learn = Callable[[Sequence[Candidate], int], LossPrediction | None]
-"""A function from evaluated prompts and a seed to predictions; None if nothing can be learned."""
+"""A function that learns a prediction from evaluated prompts, with a seed.
+
+It returns None if the prompts do not suffice for a prediction.
+"""
 
 
 def one_by_one(evaluate: Callable[[Candidate], float | None]) -> Evaluate:
-    """Return the evaluation of populations by a function from one prompt to its loss."""
+    """Return a function that evaluates the prompts of a population one after another."""
 
     def evaluate_all(population: Sequence[Candidate]) -> list[Candidate]:
         return [replace(prompt, loss=evaluate(prompt)) for prompt in population]
@@ -96,23 +101,23 @@ def one_by_one(evaluate: Callable[[Candidate], float | None]) -> Evaluate:
 class Evolution:
     """The size of a search.
 
-    From the second iteration on, the selected prompts of the previous iteration are mutated, and
-    random prompts fill the population.
+    From the second iteration on, the search mutates the prompts selected from the previous
+    iteration, and fills the population with random prompts.
 
     Attributes
     ----------
     iterations
         Number of iterations.
     population
-        Prompts per iteration, b of the paper.
+        Number of prompts per iteration (b in the paper).
     selected
-        Prompts to mutate, s of the paper.
+        Number of prompts to mutate per iteration (s in the paper).
     mutations
-        Mutations per selected prompt, m of the paper.
+        Number of mutations per selected prompt (m in the paper).
     topic
-        Topic of all prompts; None for anything.
+        Topic of all prompts; None for any topic.
     words
-        Least and greatest number of words of a prompt.
+        Minimum and maximum number of words in a prompt.
     """
 
     iterations: int = 25
@@ -132,12 +137,13 @@ def evolve(
 ) -> list[Candidate]:
     """Run a genetic search.
 
-    A search that learns selects parents of all previous iterations by the losses that their words
-    predict. Each parent is the best under its own draw. The search requests more mutations of the
-    parent than it evaluates, and evaluates the best under the same draw.
+    With `learn`, the search can select parents from all previous iterations. For each parent it
+    draws expected losses at random, and selects the prompt with the lowest. Then it requests more
+    mutations of the parent than it needs, and evaluates those with the lowest expected losses
+    according to the same draw.
 
-    If the prompt generator has no new mutation, a random prompt replaces it. If it has no new
-    random prompt either, the iteration is smaller.
+    Random prompts fill the places of missing mutations. If the prompt generator also lacks new
+    random prompts, the iteration is smaller.
 
     Parameters
     ----------
@@ -148,20 +154,20 @@ def evolve(
     size
         Size of the search.
     seeds
-        Function from names and numbers to a seed.
+        Function that maps names and numbers to a seed.
     learn
-        Function that predicts losses from evaluated prompts. None to select prompts by their
-        measured losses.
+        Function that learns from evaluated prompts to predict losses. None to select prompts by
+        their measured losses.
 
     Returns
     -------
     list[Candidate]
-        All prompts in the order of their evaluation, without near-duplicates.
+        All prompts in the order in which they were evaluated, without near-duplicates.
 
     Raises
     ------
     LanguageModelError
-        If the prompt generator writes no prompt at the start.
+        If the prompt generator cannot write the first prompts.
     """
     source = _NewPrompts(writer=writer, size=size, seeds=seeds)
     evaluated: list[Candidate] = []
@@ -187,7 +193,10 @@ def evolve(
 def _drawn_parents(
     evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
 ) -> list[tuple[Candidate, Expected | None]]:
-    """Return different parents, each the best under its own draw, with the draws."""
+    """Return pairs of a parent and a draw of expected losses, in which the parent has the lowest.
+
+    No prompt is the parent in two pairs.
+    """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()
     for number in range(count):
@@ -209,7 +218,7 @@ class _NewPrompts:
     seen: set[str] = field(default_factory=set)
 
     def mutations(self, parent: str, expected: Expected | None) -> list[str]:
-        """Return new mutations of a prompt, with the lowest expected losses if these are known."""
+        """Return new mutations of a prompt; with `expected`, those with the lowest losses."""
         wanted = self.size.mutations
         requested = wanted * (SCREENED if expected else 1)
         texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
@@ -230,7 +239,7 @@ class _NewPrompts:
     def _request(
         self, kind: Kind, prompt: str, requested: int, wanted: int, names: tuple[object, ...]
     ) -> list[str]:
-        """Request texts until enough of them are new, at most `ATTEMPTS` times."""
+        """Request texts, at most `ATTEMPTS` times, until enough of them are new."""
         texts = dict[str, str]()
         refusal: LanguageModelError | None = None
         for attempt in range(ATTEMPTS if wanted else 0):
@@ -259,10 +268,10 @@ class _NewPrompts:
 def search_randomly(
     writer: Writer, evaluate: Evaluate, size: Evolution, seeds: Seeds
 ) -> list[Candidate]:
-    """Run a random search with as many prompts as `evolve` evaluates.
+    """Run a random search that evaluates as many prompts as `evolve`.
 
-    With the same seeds, the random prompts of `evolve` are among its prompts. Parameters and result
-    are the same as in `evolve`.
+    With the same seeds, the random search includes the random prompts that `evolve` evaluates. The
+    parameters and the result are the same as in `evolve`.
     """
     return evolve(writer, evaluate, replace(size, selected=0), seeds)
 
@@ -275,16 +284,17 @@ def best(
     Parameters
     ----------
     evaluated
-        Evaluated prompts; prompts without a loss are left out.
+        Evaluated prompts. Prompts without a loss are omitted.
     count
-        Greatest number of prompts.
+        Maximum number of prompts.
     expected
-        Function from a text to the loss that its words predict; None to use the measured loss.
+        Function that returns the loss predicted from the words of a text; None to use the measured
+        losses.
 
     Returns
     -------
     list[Candidate]
-        The prompts, the lowest loss first, equal losses in their order.
+        The prompts in order of increasing loss. Prompts with equal losses keep their order.
     """
 
     def loss(candidate: Candidate) -> float:
@@ -306,10 +316,10 @@ _EMPTY_WORDS = frozenset(
 def winners(
     evaluated: Sequence[Candidate], count: int, expected: Expected | None = None
 ) -> list[Candidate]:
-    """Return the best prompts, at most one per main noun.
+    """Return the best prompts, with different main nouns as far as possible.
 
-    Further prompts with the same nouns follow only if there are fewer nouns than `count`, as in a
-    search about nurses. Parameters and order are the same as in `best`.
+    If there are fewer than `count` different nouns, as in a search about nurses, other prompts with
+    the same nouns follow. The parameters and the order are the same as in `best`.
     """
     ordered = best(evaluated, len(evaluated), expected)
     first_by_noun: dict[str, Candidate] = {}
@@ -322,7 +332,10 @@ def winners(
 
 
 def main_noun(text: str) -> str:
-    """Return the noun that a prompt is about, in singular; the text if it has no noun."""
+    """Return the noun that a prompt is about, in the singular.
+
+    If the prompt has no noun, return the simplified prompt.
+    """
     parsed = parse_prompt(text)
     phrase = main_phrase(parsed)
     if phrase is None:
@@ -333,13 +346,13 @@ def main_noun(text: str) -> str:
 
 
 def near_duplicate_key(prompt: str) -> str:
-    """Return the sorted words of a text, which are equal for near-duplicates."""
+    """Return the sorted content words of a prompt, which are the same for near-duplicates."""
     return " ".join(sorted(singular_words(prompt)))
 
 
 @lru_cache(maxsize=16_384)
 def singular_words(text: str) -> tuple[str, ...]:
-    """Return the content words of a text, with known nouns in singular."""
+    """Return the content words of a text, with known nouns in the singular."""
     parsed = parse_prompt(text)
     for phrase in reversed(parsed.phrases):
         if phrase.noun:
@@ -350,51 +363,51 @@ def singular_words(text: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of a text that carry meaning, in lower case and in their order."""
+    """Return the meaningful words of a text in lower case, in the order of the text."""
     return [word for word in simplify(text).split() if word not in _EMPTY_WORDS]
 
 
 @dataclass(frozen=True, slots=True)
 class WordEffects(LossPrediction):
-    """Effects of words that add up to a loss.
+    """A prediction in which the loss of a text is the sum of the effects of its words.
 
     Attributes
     ----------
     base
-        Expected loss without any known word.
+        Expected loss of a text without known words.
     effects
-        Loss that each word adds.
+        Effect of each word on the loss.
     """
 
     base: float
     effects: Mapping[str, float]
 
     def expected(self, text: str) -> float:
-        """Return the expected loss of a text. Words that occurred in no prompt have no effect."""
+        """Return the expected loss of a text. Words that did not occur before have no effect."""
         present = sorted(set(content_words(text)))
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return the expected losses."""
+        """Return the function `expected` for every draw, since this prediction is not random."""
         return self.expected
 
 
 def word_effects(evaluated: Sequence[Candidate], seed: int = 0) -> WordEffects | None:
-    """Learn the loss that words predict from all losses measured so far.
+    """Learn to predict the loss of a prompt from its words, from all losses measured so far.
 
-    Differences that the words do not explain are noise.
+    Differences that the words do not explain count as noise.
 
     Parameters
     ----------
     evaluated
         Evaluated prompts.
     seed
-        Seed of draws, which this prediction does not use.
+        Not used: this prediction draws nothing at random.
 
     Returns
     -------
     WordEffects or None
-        None if no loss was measured.
+        The effects of all words; None if no loss was measured.
     """
     losses = {
         candidate.text: candidate.loss for candidate in evaluated if candidate.loss is not None
@@ -413,28 +426,28 @@ def _contained(words: Sequence[str], words_of_text: frozenset[str]) -> list[bool
 
 
 RATIOS = np.geomspace(0.1, 10_000, 51)
-"""Candidate ratios of the variance of the noise to the variance of an effect."""
+"""Candidate ratios of the noise variance to the variance of the effects."""
 
 
 def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats]:
     """Estimate the effect of each feature by ridge regression.
 
-    Effects are normal around 0, noise is normal, and the ratio of their variances is the ratio of
-    `RATIOS` with the greatest restricted likelihood.
+    The model has normal effects with mean 0, and normal noise. The ratio of the noise variance to
+    the variance of the effects is the value in `RATIOS` with the highest restricted likelihood.
 
     Parameters
     ----------
     features
-        Array of shape (n, features), 1 where an item has a feature and 0 elsewhere.
+        Array of shape (n, features): 1 if the item has the feature, 0 if not.
     values
-        Array of shape (n,), all finite.
+        Array of shape (n,) of finite numbers.
 
     Returns
     -------
     base : float
-        Expected value without any feature.
+        Expected value of an item without any feature.
     effects : ndarray of shape (features,)
-        Value that each feature adds, shrunk toward 0.
+        Effect of each feature on the value, shrunk toward 0.
     """
     x = np.asarray(features, dtype=float)
     y = np.asarray(values, dtype=float)
@@ -448,9 +461,9 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     along = directions.T @ (y - level)
 
     def misfit(ratio: float) -> float:
-        """Return minus twice the restricted log-likelihood of a ratio, up to a constant.
+        """Return -2 times the restricted log-likelihood of a ratio, up to a constant.
 
-        The scale has its most likely value.
+        The variance has its most likely value given the ratio.
         """
         total = variances + ratio
         return float(

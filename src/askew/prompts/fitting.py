@@ -1,7 +1,7 @@
-"""Axes that fit a prompt: what the lexicon proposes, and what it does not understand.
+"""Selection of the axes that fit a prompt, and messages about prompts that the lexicon cannot use.
 
-A group such as "a family" has no gender and no age, and a named person has no open axes of people.
-askew reports both.
+A group such as "a family" has no gender and no age. For a named person, the lexicon proposes no
+axes of people. askew reports both cases to the user.
 """
 
 import re
@@ -25,10 +25,10 @@ COLLECTIVES = frozenset(
     "audience band choir class couple crew crowd family gang group jury mob orchestra pair team trio "
     "triplets twins".split()
 )
-"""Nouns of groups of people."""
+"""Nouns for groups of people."""
 
 _AXES_OF_ONE_PERSON = ("gender", "age", "body_type", "disability")
-"""Axes whose values describe a person, not a group: "an old family" is not a family of old people."""
+"""Axes whose values describe single people. An "old family" is not a family of old people."""
 
 _TITLES = frozenset(
     "king queen president prince princess pope saint sir lord emperor empress".split()
@@ -39,17 +39,17 @@ _SHORTEST_DOER = 5
 
 
 def fitting_axes(prompt: str) -> list[str]:
-    """Return the names of all axes of the catalogue that a prompt can have, stated or not.
+    """Return the names of all catalog axes that apply to a prompt, whether it states them or not.
 
     Parameters
     ----------
     prompt
-        A normalized English prompt.
+        English prompt with single spaces.
 
     Returns
     -------
     list[str]
-        Names in the order of the catalogue.
+        Names in the order of the catalog.
     """
     parsed = parse_prompt(prompt)
     subject = next(iter(parsed.phrases), None)
@@ -76,15 +76,15 @@ def fitting_axes(prompt: str) -> list[str]:
 
 
 def is_stated(prompt: str, axis: str) -> bool:
-    """Check whether a prompt settles an axis, by stating or denying one of its values."""
+    """Check whether a prompt states or denies a value of an axis."""
     return states(prompt, axis) or settles(axis, prompt)
 
 
 def find_name(prompt: str) -> str | None:
-    """Return the name of a person or place at the beginning of a prompt; None if there is none.
+    """Return the name of a person or place with which a prompt begins; None if there is no name.
 
-    A name is two unknown words without an article ("marie curie"), or a title and an unknown word
-    ("queen elizabeth").
+    A name consists of two unknown words without an article ("marie curie"), or of a title and an
+    unknown word ("queen elizabeth").
     """
     parsed = parse_prompt(prompt)
     start = parsed.frame_words()
@@ -98,7 +98,7 @@ def find_name(prompt: str) -> str | None:
 
 
 def _is_name_word(word: str) -> bool:
-    """Check for a word that no list has, and that has no ending of a verb or a plural."""
+    """Check whether a word is unknown and has no ending of a verb, an adverb or a plural."""
     if _is_known(word) or _NO_NAME.search(word):
         return False
     return word not in DETERMINERS and word not in FUNCTION_WORDS
@@ -109,14 +109,14 @@ def _is_known(word: str) -> bool:
 
 
 def check_people(prompt: str) -> None:
-    """Raise an error if an unknown noun of a person follows the noun that the lexicon knows.
+    """Raise an error if an unknown noun for a person directly follows a known noun.
 
-    "A street vendor" is not a street.
+    For example, "a street vendor" is about a person, although the lexicon only knows "street".
 
     Raises
     ------
     UsageError
-        If it does.
+        If an unknown noun for a person follows.
     """
     parsed = parse_prompt(prompt)
     subject = next(iter(parsed.phrases), None)
@@ -134,26 +134,26 @@ def check_people(prompt: str) -> None:
 
 
 def _is_collective(parsed: ParsedPrompt, subject: NounPhrase | None) -> bool:
-    """Check for a subject such as "a family", but not "a crowd of protesters"."""
+    """Check whether the subject is a group such as "a family", but not "a crowd of protesters"."""
     if subject is None or parsed.lower(subject.end) == "of":
         return False
     return parsed.lower(subject.end - 1) in COLLECTIVES
 
 
 def _has_possessive(parsed: ParsedPrompt, subject: NounPhrase | None) -> bool:
-    """Check for an owner before the noun of the subject: "a poor person's house"."""
+    """Check whether the subject has an owner, as in "a poor person's house"."""
     if subject is None:
         return False
     return re.search(r"['’]s?\b", parsed.lower_text(0, subject.end)) is not None
 
 
 def _is_adjective(axis: str) -> bool:
-    """Check whether the values of an axis are adjectives before the noun."""
+    """Check whether an axis has values that are adjectives before the noun."""
     return any(form.place == "before" for form in catalogue()[axis].forms.values())
 
 
 def _axes_of_kind(kind: str) -> list[str]:
-    """Return the names of the axes that apply to nouns of a kind."""
+    """Return the names of the axes that apply to a kind of nouns."""
     return [
         name
         for name, entry in catalogue().items()

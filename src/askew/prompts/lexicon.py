@@ -1,4 +1,4 @@
-"""The built-in prompt generator: axes from a catalogue, texts by rules and word lists.
+"""The built-in prompt generator: axes from a catalog, texts by rules and word lists.
 
 It needs no language model. Mutations replace nouns by related nouns, change settings, and add or
 remove details. Variations state details that a prompt leaves open, each value equally often. New
@@ -58,7 +58,7 @@ class LexiconWriter:
     """A prompt generator from word lists: the same prompt and seed always give the same texts.
 
     For a prompt with people it proposes BiasConnect's eight axes, for any other prompt the first
-    six of the catalogue that fit it. It leaves out axes that the prompt states.
+    six of the catalog that fit it. It leaves out axes that the prompt states.
 
     Parameters
     ----------

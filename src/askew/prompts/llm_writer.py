@@ -550,7 +550,7 @@ class _TextCheck:
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
-    """Return the value of a text in the catalogue's spelling, or the words that the text adds."""
+    """Return the value of a text in the catalog's spelling, or the words that the text adds."""
     if not value:
         stated = acceptance.stated_value(axis, text)
         if stated:
@@ -561,7 +561,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return the axis, or the catalogue's axis if it has the same values."""
+    """Return the axis, or the catalog's axis if it has the same values."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"

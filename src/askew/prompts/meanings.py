@@ -1,7 +1,7 @@
 """Meaning of values: which value of an axis the words of a text state.
 
-Language models write "elderly" or "in her seventies" where the catalogue writes "old". The words of
-a value are those of the catalogue, of meanings.toml, and nouns that imply the value ("woman").
+Language models write "elderly" or "in her seventies" where the catalog writes "old". The words of
+a value are those of the catalog, of meanings.toml, and nouns that imply the value ("woman").
 """
 
 import re
@@ -41,7 +41,7 @@ class ValueMention(NamedTuple):
     Attributes
     ----------
     value
-        The value, in the catalogue's spelling if the catalogue has it.
+        The value, in the catalog's spelling if the catalog has it.
     start, end
         Range of characters of the words.
     """
@@ -66,7 +66,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
     Parameters
     ----------
     axis
-        Name of an axis of the catalogue.
+        Name of an axis of the catalog.
     text
         Any text.
 
@@ -117,7 +117,7 @@ def find_words(value: str, text: str) -> ValueMention | None:
 
 
 def canonical_value(axis: str, value: str) -> str:
-    """Return the catalogue's spelling of a value: "elderly" on the axis age is "old".
+    """Return the catalog's spelling of a value: "elderly" on the axis age is "old".
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def canonical_value(axis: str, value: str) -> str:
     Returns
     -------
     str
-        The value of the catalogue or of meanings.toml. A value that neither has, or that states
+        The value of the catalog or of meanings.toml. A value that neither has, or that states
         several values, is returned as it is.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
@@ -181,7 +181,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Return the values of an axis by their spellings; the catalogue's spellings come first."""
+    """Return the values of an axis by their spellings; the catalog's spellings come first."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))

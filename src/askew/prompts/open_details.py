@@ -208,7 +208,7 @@ def _phrases(sort: str) -> Iterator[Detail]:
 
 
 def _values(axis: str) -> Iterator[Detail]:
-    """Yield the values of an axis of the catalogue."""
+    """Yield the values of an axis of the catalog."""
     for value, form in find_catalogue_axis(axis).plain_forms.items():
         side = value if value in SIDES else "anywhere"
         yield Detail(aspect=axis, form=form, side=side, value=value)

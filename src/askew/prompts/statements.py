@@ -369,7 +369,7 @@ def states(prompt: str, axis: str) -> bool:
     prompt
         Any prompt.
     axis
-        Name of an axis of the catalogue.
+        Name of an axis of the catalog.
 
     Returns
     -------
@@ -379,7 +379,7 @@ def states(prompt: str, axis: str) -> bool:
     Raises
     ------
     UnknownName
-        For an axis that is not in the catalogue.
+        For an axis that is not in the catalog.
     """
     entry = find_catalogue_axis(axis)
     parsed = parse_prompt(" ".join(prompt.split()))
@@ -422,7 +422,7 @@ def stated_values(text: str, axis: str) -> set[str]:
     text
         Any text.
     axis
-        Name of an axis as the catalogue spells it.
+        Name of an axis as the catalog spells it.
 
     Returns
     -------
