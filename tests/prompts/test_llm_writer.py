@@ -182,7 +182,7 @@ def test_a_budget_needs_a_server_that_counts() -> None:
         writer = create("m", url=server.url, budget=1000)
         writer.write("random prompts", "", 4, seed=0)
         assert writer.usage.unreported == 1
-        with pytest.raises(UsageError, match="cannot keep a budget"):
+        with pytest.raises(UsageError, match="cannot enforce a budget"):
             writer.write("random prompts", "", 4, seed=1)
 
 

@@ -1,4 +1,4 @@
-"""Language of a prompt, by its script and its function words."""
+"""Detection of a prompt's language from its script and its function words."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _SCRIPTS: Mapping[str, str] = {
     "DEVANAGARI": "Hindi",
     "THAI": "Thai",
 }
-"""Language that a script suggests, by the first word of the names of its letters."""
+"""Language that each script suggests; the key is the first word of its letters' Unicode names."""
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "German": frozenset(
@@ -44,7 +44,7 @@ _INDEFINITE_ARTICLES = frozenset(
     "ein eine einen einem einer eines un una une uno uma um een ett".split()
 )
 _DEFINITE_ARTICLES = frozenset("der das el il le les des het los las".split())
-"""Articles, which show another language without a second word."""
+"""Articles for which a single function word is enough evidence of the language."""
 
 _ENGLISH = frozenset(
     "a an the of with by from and who is are his her their at in on for to without two as".split()
@@ -57,17 +57,17 @@ _LETTERS: Mapping[str, str] = {
     "Italian": "ìò",
     "Portuguese": "ãõ",
 }
-"""Letters that decide between languages that share their articles."""
+"""Letters that distinguish languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""Share of letters of another script that decides the language."""
+"""Minimum share of letters in another script from which the language is inferred."""
 
 
 def find_language(text: str) -> str | None:
-    """Return the language of a text; None for English, and for a text without evidence.
+    """Return the language of a text; None if it is English or if there is no evidence.
 
-    Names such as "El Paso" are capitalized, and are no evidence. Many nouns are the same in several
-    languages, such as "chef", so a known noun does not show that a text is English.
+    Capitalized names such as "El Paso" are not evidence. Many nouns, such as "chef", are the same
+    in several languages, so a known noun does not show that a text is English.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def find_language(text: str) -> str | None:
     Returns
     -------
     str or None
-        Name of the language, such as "German".
+        English name of the language, such as "German".
     """
     by_script = _language_of_script(text)
     if by_script:
@@ -101,7 +101,7 @@ def find_language(text: str) -> str | None:
 
 
 def _lower_article(word: str) -> str:
-    """Return an indefinite article in lower case, except for "UN"; other words stay."""
+    """Return an indefinite article in lower case (except "UN"), and other words unchanged."""
     first_lower = word[0].lower() + word[1:]
     return first_lower if first_lower in _INDEFINITE_ARTICLES else word
 
@@ -111,7 +111,7 @@ def _count(words: Sequence[str], known: Collection[str]) -> int:
 
 
 def _language_of_script(text: str) -> str | None:
-    """Return the language of the most frequent script that is not Latin; None if letters are few."""
+    """Return the language of the most frequent non-Latin script; None if it has few letters."""
     letters = [character for character in text if character.isalpha()]
     names = [unicodedata.name(letter, "").split(" ")[0] for letter in letters]
     foreign = [_SCRIPTS[name] for name in names if name in _SCRIPTS]
@@ -124,5 +124,5 @@ def _language_of_script(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_english(text: str) -> bool:
-    """Check whether a prompt is in English, as far as the word lists can show."""
+    """Check whether a prompt is in English, according to the word lists."""
     return find_language(text) is None and has_known_word(text)

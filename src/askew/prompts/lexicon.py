@@ -1,8 +1,9 @@
-"""The built-in prompt generator: axes from a catalog, texts by rules and word lists.
+"""The built-in prompt generator, which uses the catalog of axes, rules and word lists.
 
-It needs no language model. Mutations replace nouns by related nouns, change settings, and add or
-remove details. Variations state details that a prompt leaves open, each value equally often. New
-prompts have a subject from MineTheGap's three areas, with suitable details.
+The lexicon needs no language model. Mutations replace nouns with related nouns, change settings,
+and add or remove details. Variations state details that a prompt leaves open, with equal
+frequencies of all values. Random prompts have a subject from MineTheGap's three areas, with
+suitable details.
 """
 
 import hashlib
@@ -43,33 +44,35 @@ from askew.prompts.vocabulary import adjectives, article, nouns, replace
 from askew.types import grouped
 
 _VERSION = 4
-"""Number to raise whenever a change of code changes the texts."""
+"""Version number. Increase it whenever a code change affects the texts."""
 _MAX_OTHER_AXES = 6
-"""Axes proposed for a prompt without people."""
+"""Maximum number of axes to propose for a prompt without people."""
 _ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")
 _LEAST_MISSPELLED = 5
 _SIMILAR = 0.8
-"""Smallest length of a word that is checked for spelling, and its similarity to a known noun."""
+"""Minimum length of words to check for spelling, and minimum similarity to a known noun."""
 _TRIES = 40
-"""Largest number of attempts per requested text."""
+"""Maximum number of attempts per requested text."""
 
 
 class LexiconWriter:
-    """A prompt generator from word lists: the same prompt and seed always give the same texts.
+    """A prompt generator that uses word lists and returns the same texts for the same seed.
 
-    For a prompt with people it proposes BiasConnect's eight axes, for any other prompt the first
-    six of the catalog that fit it. It leaves out axes that the prompt states.
+    For a prompt with people, the lexicon proposes BiasConnect's eight axes. For any other prompt,
+    it proposes the first six axes in the catalog that fit the prompt. By default it omits axes that
+    the prompt states.
 
     Parameters
     ----------
     axes
-        Greatest number of axes to propose, from all that fit; None for the numbers above.
+        Maximum number of axes to propose, out of all axes that fit; None for the default above.
     knows
-        Check whether a text stays inside a model's vocabulary. Texts contain no other words.
+        Function that checks whether a model's vocabulary includes all words of a text. The
+        generator writes only such texts.
     vocabulary
-        Name of this vocabulary; "" for all words.
+        Name of this vocabulary; "" if there is no restriction.
     on
-        Axes about details that a prompt leaves open, that it states, or both.
+        Whether to propose axes that the prompt leaves open, axes that it states, or both.
     """
 
     concurrency = 1
@@ -97,7 +100,7 @@ class LexiconWriter:
         Raises
         ------
         UsageError
-            If the prompt is not in English, or the lexicon does not know an axis of `axes`.
+            If the prompt is not in English, or if the lexicon does not know one of the axes.
         """
         text = normalize_prompt(prompt)
         check_language(text)
@@ -133,8 +136,8 @@ class LexiconWriter:
     ) -> list[str]:
         """Write texts; see `askew.prompts.base.Writer`.
 
-        Random prompts are about things, people and nature in equal parts. If a prompt leaves too
-        little open about the topic, variations about other topics follow.
+        Random prompts are about objects, people and nature, with equal probability. If a prompt
+        leaves too few details of the topic open, variations about other topics follow.
         """
         words = checked_length(kind, prompt, count, words)
         if kind == "random prompts":
@@ -165,12 +168,12 @@ def check_language(prompt: str) -> None:
     Parameters
     ----------
     prompt
-        A normalized prompt.
+        A prompt with single spaces.
 
     Raises
     ------
     UsageError
-        If the prompt is in another language, or the lexicon knows no word of it.
+        If the prompt is in another language, or if the lexicon knows no word in it.
     """
     language = find_language(prompt)
     if language is not None:
@@ -192,23 +195,23 @@ def check_alternatives(prompt: str) -> None:
     Raises
     ------
     UsageError
-        If it does.
+        If the prompt contains alternatives in brackets.
     """
     brackets = _ALTERNATIVES.search(prompt)
     if brackets is not None:
         raise UsageError(
             f"the prompt {prompt!r} contains the alternatives {brackets.group()}. Give one prompt for "
-            "each alternative, such as a line each in the file of --prompts"
+            "each alternative, for example on separate lines of the file for --prompts"
         )
 
 
 def check_spelling(prompt: str) -> None:
-    """Raise an error if the subject is an unknown word that differs in a letter from a known noun.
+    """Raise an error if the subject looks like a misspelling of a known noun.
 
     Raises
     ------
     UsageError
-        If it does; the message names the known noun.
+        If the subject is an unknown word with almost the same letters as a known noun.
     """
     parsed = parse_prompt(prompt)
     subject = parsed.phrases[0] if parsed.phrases else None
@@ -238,16 +241,16 @@ def create(
     axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
-    """Return the prompt generator of `--llm lexicon`.
+    """Return the prompt generator for `--llm lexicon`.
 
     Parameters
     ----------
     name
-        Text after "lexicon/"; the lexicon takes none.
+        Text after "lexicon/", which must be empty.
     axes, axes_on
-        As `LexiconWriter` takes them.
+        Parameters `axes` and `on` of `LexiconWriter`.
     cache
-        Not used: the lexicon has no language model.
+        Not used, because the lexicon has no language model.
 
     Returns
     -------
@@ -257,7 +260,7 @@ def create(
     Raises
     ------
     UsageError
-        For a name.
+        If the name is not empty.
     """
     if name:
         raise UsageError(
@@ -268,7 +271,7 @@ def create(
 
 
 def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
-    """Return the first `count` different texts that are not the prompt, after a bounded number of attempts."""
+    """Return the first `count` different texts that differ from the prompt, or fewer."""
     distinct: dict[str, str] = {}
     for text in islice(texts, count * _TRIES):
         if text and simplify(text) != simplify(prompt):
@@ -289,7 +292,7 @@ T = TypeVar("T")
 
 
 def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield an endless sequence of mutations; "" stands for an attempt without a result.
+    """Yield an endless sequence of mutations, with "" for each attempt that fails.
 
     Most mutations have another subject, and some have other changes as well.
 
@@ -300,11 +303,11 @@ def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Rando
     topic
         Topic of the mutations.
     words
-        Least and greatest number of words.
+        Minimum and maximum number of words in a mutation.
     knows
-        Check whether a text stays inside a model's vocabulary.
+        Function that checks whether a model's vocabulary includes all words of a text.
     rng
-        Source of randomness.
+        Random generator.
 
     Yields
     ------
@@ -332,7 +335,7 @@ def mutate(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Rando
 
 
 def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Replace the main noun by a related noun, or by a noun of the topic."""
+    """Replace the main noun with a related noun or a noun of the topic."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None or (topic.words is not None and topic.has(text)):
@@ -345,7 +348,7 @@ def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> st
 
 
 def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Replace any noun except the main noun by a related noun."""
+    """Replace a random noun, but not the main noun, with a related noun."""
     parsed = parse_prompt(text)
     main_phrase = d.main_phrase(parsed)
     others = [phrase for phrase in parsed.phrases if phrase != main_phrase and phrase.noun]
@@ -353,7 +356,7 @@ def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
 
 
 def _other_place(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Replace the place by another place, or add a place."""
+    """Replace the place with another place, or add a place."""
     without_place = _without_place(text)
     options = d.open_details(without_place, knows)
     for aspect in ("where", "environment", "when", "weather"):
@@ -375,7 +378,7 @@ def _without_place(text: str) -> str:
 
 
 def _other_detail(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Add an open detail."""
+    """Add a random detail that the text leaves open."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     silent = () if topic.name in d.STYLES else (d.STYLE, d.MONOCHROME)
     options = {
@@ -392,7 +395,7 @@ def _wants_all(topic: d.Topic, details: Sequence[d.Detail], group: d.NounGroup) 
 
 
 def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Remove adjectives of the subject, or everything after it in its clause."""
+    """Remove the subject's adjectives, or everything after the subject in its clause."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None:
@@ -403,7 +406,7 @@ def _shorter(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
 
 
 def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Random) -> str:
-    """Replace the noun of a phrase by a related noun, or by another noun of its group."""
+    """Replace the noun of a phrase with a related noun or another noun from its group."""
     if phrase.noun is None:
         return parsed.text
     near = [name for name in d.kin(phrase.noun) if name in nouns() and knows(name)]
@@ -415,20 +418,20 @@ def _exchanged(parsed: ParsedPrompt, phrase: NounPhrase, knows: d.Knows, rng: Ra
 
 
 def _renamed(parsed: ParsedPrompt, phrase: NounPhrase, name: str) -> str:
-    """Replace the noun of a phrase, in the same number."""
+    """Replace the noun of a phrase with the noun `name`, in the plural if the phrase is plural."""
     noun = nouns()[name].plural if phrase.plural else name
     return parsed.replace_words(phrase.head, phrase.end, noun)
 
 
 DETAILS = 2
-"""Number of open aspects that a variation states."""
+"""Number of open aspects that each variation states."""
 
 
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield an endless sequence of variations; nothing if the prompt leaves nothing open.
+    """Yield an endless sequence of variations, or nothing if the prompt leaves nothing open.
 
-    Aspects take turns, and so do the values of each aspect. So within a few consecutive variations,
-    all aspects appear about equally often, as do all values of an aspect.
+    Aspects take turns, and so do the values of each aspect. In a short series of variations, all
+    aspects therefore appear about equally often, as do all values of an aspect.
 
     Parameters
     ----------
@@ -437,16 +440,16 @@ def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random)
     topic
         Topic of the details.
     words
-        Least and greatest number of words.
+        Minimum and maximum number of words in a variation.
     knows
-        Check whether a text stays inside a model's vocabulary.
+        Function that checks whether a model's vocabulary includes all words of a text.
     rng
-        Source of randomness.
+        Random generator.
 
     Yields
     ------
     str
-        A variation, or "" for an attempt without a result.
+        A variation, or "" if the attempt failed.
     """
     text = _naming_one_person(" ".join(prompt.split()))
     details = _wanted_details(text, topic, knows)
@@ -465,7 +468,7 @@ def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random)
 
 
 def _naming_one_person(text: str) -> str:
-    """Write "a police officer" for "a police"."""
+    """Replace "a police" with "a police officer"."""
     parsed = parse_prompt(text)
     phrase = d.main_phrase(parsed)
     if phrase is None or phrase.noun is None or phrase.first == phrase.start:
@@ -489,7 +492,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return the details of at most `room` words that are compatible with the chosen details, by aspect."""
+    """Return details by aspect that have at most `room` words and fit the chosen details."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:
@@ -499,18 +502,18 @@ def _fitting_details(
 
 
 def _word_count(detail: d.Detail) -> int:
-    """Return the greatest number of words that a detail adds.
+    """Return the maximum number of words that a detail adds to a prompt.
 
-    Frames add an "of", and some values add a "working".
+    Frames also add "of", and some values also add "working".
     """
     count = len(detail.form.words.split())
     return count if detail.is_phrase or detail.form.place == "before" else count + 1
 
 
 def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random) -> T:
-    """Take the first fitting item from the queue.
+    """Remove and return the first fitting item from the queue.
 
-    If the queue has no fitting item, all items are added to it again, in random order.
+    If the queue has no fitting item, first add all items to the queue again, in random order.
     """
     if not any(item in fitting for item in queue):
         queue += rng.sample(items, len(items))
@@ -522,28 +525,28 @@ def _next(queue: list[T], items: Sequence[T], fitting: Sequence[T], rng: Random)
 _FRAMED = 0.2
 """Share of random prompts that begin with "a photo of"."""
 _SEVERAL = 0.12
-"""Share of random prompts about two things of a kind."""
+"""Share of random prompts about two of the same thing, such as "two chairs"."""
 _ADJECTIVE = 0.35
 """Share of random prompts with an adjective."""
 _AXES = 2.0
-"""Mean number of axes that a random prompt states, if length and phrases allow it."""
+"""Average number of axes that a random prompt states, if it is long enough."""
 _AXES_WITHOUT_PHRASES = 1.5
-"""Mean number of axes if there are few phrases."""
+"""Average number of axes that a random prompt states if few phrases suit its subject."""
 
 
 def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
-    """Yield an endless sequence of random prompts; "" stands for a prompt of unsuitable length.
+    """Yield an endless sequence of random prompts, with "" for each unsuitable prompt.
 
     Parameters
     ----------
     topic
         Topic of the prompts.
     words
-        Least and greatest number of words.
+        Minimum and maximum number of words in a prompt.
     knows
-        Check whether a text stays inside a model's vocabulary.
+        Function that checks whether a model's vocabulary includes all words of a text.
     rng
-        Source of randomness.
+        Random generator.
 
     Yields
     ------
@@ -560,7 +563,7 @@ def invent(topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterato
 
 
 def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
-    """Draw a subject of a group: one or two things, with or without an adjective."""
+    """Draw a subject from a group at random: one or two things, with or without an adjective."""
     noun = rng.choice(d.nouns_of(group, knows))
     adjectives = [word for word in group.adjectives if knows(f"{word} {noun}")]
     adjective = ""
@@ -573,10 +576,10 @@ def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
 
 
 def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Add compatible details until a random length is reached.
+    """Add compatible details until the text has a random number of words.
 
-    Styles are never added. An axis is stated only if each of its values fits, so that short values
-    are not more frequent.
+    Styles are never added. A value of an axis is added only if every value of that axis would fit,
+    so that short values are not more frequent than long values.
     """
     length = rng.randint(*words)
     options = _invented_details(text, knows)
@@ -597,7 +600,7 @@ def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: 
 
 
 def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
-    """Return the details that a text leaves open: phrases, and values of axes of the subject's group."""
+    """Return details that a text leaves open: phrases, and values of axes that suit the subject."""
     group = d.group_of(d.main_phrase(parse_prompt(text)))
     return {
         aspect: details
@@ -609,7 +612,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Draw the axes to state, and the order of axes and phrases."""
+    """Draw the axes to state at random, and the order of axes and phrases."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES
@@ -624,7 +627,7 @@ def _aspect_order(
 def _details_with_room(
     text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
 ) -> list[d.Detail]:
-    """Return the details that are compatible with the chosen details, in a text of at most `longest` words."""
+    """Return the details that fit the chosen details and give at most `longest` words in total."""
     return [
         detail
         for detail in details

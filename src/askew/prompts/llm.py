@@ -1,4 +1,4 @@
-"""Language models: requests, answers, the cache of answers, and counts of usable answers."""
+"""Interface of language models, with a cache for answers and counts of usable answers."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer of a language model.
+    """An answer from a language model.
 
     Attributes
     ----------
@@ -34,9 +34,10 @@ class Completion:
     refused
         Whether the model or its server refused to answer.
     truncated
-        Whether the answer is cut off.
+        Whether the answer was cut off.
     prompt_tokens, completion_tokens
-        Numbers of tokens; None if the server does not report them.
+        Numbers of tokens in the request and in the answer; None if the server does not report
+        them.
     """
 
     text: str
@@ -55,9 +56,9 @@ class LLM(Protocol):
     name
         Name in results and messages.
     fingerprint
-        Name of the model and all settings that change an answer.
+        Text with the name of the model and all settings that affect an answer.
     concurrency
-        Largest number of simultaneous conversations.
+        Maximum number of simultaneous conversations.
     """
 
     name: str
@@ -65,16 +66,17 @@ class LLM(Protocol):
     concurrency: int
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """Return the next message of a conversation.
+        """Return the model's next message in a conversation.
 
         Parameters
         ----------
         messages
             All messages so far.
         schema
-            JSON schema of the answer; the caller checks whether the answer follows it.
+            JSON schema for the answer, or None. The answer may violate it, so the caller must check
+            the answer.
         seed
-            Seed of the answer.
+            Seed for the answer.
 
         Returns
         -------
@@ -84,34 +86,34 @@ class LLM(Protocol):
         Raises
         ------
         ServerError
-            If the server gives no answer.
+            If the server does not answer.
         """
 
 
 class CompletionCache(Protocol):
-    """A cache of answers, such as the store."""
+    """A cache for answers, such as the store."""
 
     def completion(self, key: str) -> Mapping[str, Any] | None:
-        """Return the record under a key, or None."""
+        """Return the record that is stored under a key, or None."""
 
     def put_completion(self, key: str, record: Mapping[str, Any]) -> None:
-        """Store a record."""
+        """Store a record under a key."""
 
 
 @dataclass(slots=True)
 class Usage:
-    """Requests to a language model.
+    """Counts of requests to a language model, and of the tokens used.
 
     Attributes
     ----------
     calls
-        Answers of the model.
+        Number of answers from the model.
     cached
-        Answers from the cache.
+        Number of answers from the cache.
     prompt_tokens, completion_tokens
-        Numbers of tokens that the server reported.
+        Numbers of tokens in requests and in answers, as reported by the server.
     unreported
-        Calls for which the server reported no number of tokens.
+        Number of calls for which the server did not report the number of tokens.
     """
 
     calls: int = 0
@@ -122,11 +124,11 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """All tokens that were reported."""
+        """Total number of reported tokens."""
         return self.prompt_tokens + self.completion_tokens
 
     def add(self, answer: Completion) -> None:
-        """Count a call."""
+        """Count a call of the model and its tokens."""
         self.calls += 1
         if answer.prompt_tokens is None or answer.completion_tokens is None:
             self.unreported += 1
@@ -134,7 +136,7 @@ class Usage:
         self.completion_tokens += answer.completion_tokens or 0
 
     def line(self) -> str:
-        """Return the numbers as a line of text."""
+        """Return a line of text with these numbers."""
         line = f"{self.calls} calls, {self.cached} answers from the store, {self.tokens} tokens"
         if self.unreported:
             line += f", {self.unreported} calls without a token count"
@@ -143,27 +145,27 @@ class Usage:
 
 @dataclass(slots=True)
 class AnswerTally:
-    """Counts of usable answers, and of the faults of unusable answers.
+    """Counts of usable answers, and of the reasons why other answers are unusable.
 
     Attributes
     ----------
     steps
-        Numbers of usable answers and of all answers, by step.
+        Number of usable answers and number of all answers, by step.
     faults
-        Counts of reasons, by step.
+        Number of unusable answers for each reason, by step.
     """
 
     steps: dict[str, tuple[int, int]] = field(default_factory=dict)
     faults: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, step: str, *faults: str | None) -> None:
-        """Count answers of a step by their faults; None for a usable answer."""
+        """Count the answers of a step; each answer is given by its fault, or None if usable."""
         usable, total = self.steps.get(step, (0, 0))
         self.steps[step] = (usable + faults.count(None), total + len(faults))
         self.faults.setdefault(step, Counter()).update(fault for fault in faults if fault)
 
     def lines(self) -> list[str]:
-        """Return one line of text for each step with unusable answers."""
+        """Return a line of text for each step that has unusable answers."""
         return [
             f"{usable} of {total} {step} could be used; faults of the others: {self._reasons(step)}"
             for step, (usable, total) in self.steps.items()
@@ -176,14 +178,14 @@ class AnswerTally:
 
 
 def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
-    """Report the requests of a prompt generator to its language model, and its unusable answers.
+    """Report how often a prompt generator called its language model, and how many answers failed.
 
     Parameters
     ----------
     writer
-        Any prompt generator; a generator without a language model reports nothing.
+        Any prompt generator. Nothing is reported if it has no language model.
     report
-        Function that shows a line of text; None to report nothing.
+        Function that displays a line of text; None to report nothing.
     """
     usage = getattr(writer, "usage", None)
     tally = getattr(writer, "tally", AnswerTally())
@@ -192,21 +194,21 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
 
 
 Records = dict[str, Mapping[str, Any]]
-"""Records of answers by their keys."""
+"""Records of answers, by key."""
 
 
 @dataclass(slots=True)
 class Task:
-    """The requests of one task, such as the axes of a prompt.
+    """All requests for one task, such as proposing the axes for a prompt.
 
     Attributes
     ----------
     complete
-        Function that returns the next message and adds its record.
+        Function that returns the next message and adds a record of it to `records`.
     records
-        Records of all new answers, in their order.
+        Records of all new answers, in the order in which they arrived.
     accepted
-        Keys of the new answers that passed the check of the task.
+        Keys of the new answers that passed the task's check.
     """
 
     complete: Callable[[Records, Sequence[Message], Schema | None, int], Completion]
@@ -214,11 +216,11 @@ class Task:
     accepted: set[str] = field(default_factory=set)
 
     def __call__(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """Return the next message of a conversation, see `LLM.complete`."""
+        """Return the next message in a conversation; see `LLM.complete`."""
         return self.complete(self.records, messages, schema, seed)
 
     def accept(self) -> None:
-        """State that the latest new answer passed the check of the task."""
+        """Mark the latest new answer as accepted, after it has passed the task's check."""
         self.accepted.update(list(self.records)[-1:])
 
     def accepted_records(self) -> Records:
@@ -234,9 +236,9 @@ class CachingLLM:
     llm
         The language model.
     cache
-        Cache of answers; None for no cache.
+        Cache for answers; None for no cache.
     budget
-        Greatest number of tokens to use; None for no limit.
+        Maximum number of tokens to use; None for no limit.
     """
 
     def __init__(
@@ -256,23 +258,23 @@ class CachingLLM:
 
     @contextmanager
     def remembering(self, *, continues: bool = False) -> Iterator[Task]:
-        """Return the requests of one task.
+        """Start a task whose answers are cached when it ends.
 
-        The answers of the task are cached, unless it ends with a LanguageModelError: unusable
-        answers are requested again in a later run. If the task ends with any other error, such as a
-        wrong key, only the answers that the task has accepted are cached.
+        If the task ends with a LanguageModelError, its answers are not cached, so that a later run
+        requests them again. If it ends with any other error, such as a wrong API key, only the
+        answers that the task has accepted are cached.
 
         Parameters
         ----------
         continues
-            Whether the work continues without the task, as in a search. Its answers are then cached
-            as soon as any task of this model has succeeded, so that a repetition gives the same
+            Whether work continues after the task has failed, as in a search. Its answers are then
+            cached as soon as any task of this model succeeds, so that a repeated run gives the same
             results.
 
         Yields
         ------
         Task
-            The requests. A request raises RunError when the budget is used up.
+            The task. A request raises RunError when the budget is used up.
         """
         task = Task(self._complete)
         usable_records: Records = {}
@@ -296,7 +298,7 @@ class CachingLLM:
                     self._store_waiting()
 
     def _store_waiting(self) -> None:
-        """Cache the records that were held back until a task succeeds."""
+        """Cache the records that were waiting for a task to succeed."""
         if self._cache:
             for key, record in self._waiting.items():
                 self._cache.put_completion(key, record)
@@ -309,7 +311,7 @@ class CachingLLM:
         schema: Schema | None,
         seed: int,
     ) -> Completion:
-        """Return the next message from the cache or the model, and add it to the new records."""
+        """Return the next message from the cache or the model, and record a new answer."""
         request = {
             "fingerprint": self.fingerprint,
             "messages": [asdict(message) for message in messages],
@@ -334,8 +336,8 @@ class CachingLLM:
             return
         if self.usage.unreported:
             raise UsageError(
-                f"{self.name}: the server does not report the tokens it used, "
-                "so askew cannot keep a budget; remove --llm-arg budget"
+                f"{self.name}: the server does not report how many tokens it used, "
+                "so askew cannot enforce a budget; remove --llm-arg budget"
             )
         if self.usage.tokens >= self._budget:
             raise RunError(
@@ -346,7 +348,7 @@ class CachingLLM:
 
 
 def _completion(record: Mapping[str, Any] | None) -> Completion | None:
-    """Return the answer in a record; None if there is no record, or a damaged record."""
+    """Return the answer in a record; None if there is no record or if it is damaged."""
     answer = record.get("answer") if isinstance(record, Mapping) else None
     names = {entry.name for entry in fields(Completion)}
     if not isinstance(answer, dict) or answer.keys() != names:
@@ -355,16 +357,16 @@ def _completion(record: Mapping[str, Any] | None) -> Completion | None:
 
 
 ATTEMPTS = 4
-"""Number of equal requests before askew gives up."""
+"""Maximum number of attempts at a request before askew gives up."""
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """Return the seed of one attempt, below 2^31 - 1, which every server accepts."""
+    """Return the seed for an attempt. It is below 2^31 - 1, which every server accepts."""
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 
 def unusable_error(llm: CachingLLM, reason: str) -> LanguageModelError:
-    """Return the error after the last attempt."""
+    """Return the error to raise when the last attempt has failed."""
     return LanguageModelError(
         f"{llm.name} gave no usable answer in {ATTEMPTS} attempts: {reason}. "
         "Use a larger model, or another --seed"

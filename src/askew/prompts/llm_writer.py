@@ -1,7 +1,7 @@
-"""A language model as prompt generator.
+"""A prompt generator that uses a language model.
 
-It proposes axes and counterfactual prompts in TIBET's three steps (section 3.1 and appendix 9.1),
-and it writes prompts, mutations and variations.
+The generator proposes axes and counterfactual prompts in TIBET's three steps (section 3.1 and
+appendix 9.1). It also writes random prompts, mutations and variations.
 """
 
 import re
@@ -42,36 +42,36 @@ from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
 VERSION = 4
-"""Number to raise whenever a change of code or instructions changes the requests or the results."""
+"""Version number. Increase it whenever a change affects the requests or the results."""
 
 MAX_VALUES = 8
-"""Greatest number of values of a proposed axis."""
+"""Maximum number of values of a proposed axis."""
 
 AXIS_LISTS = "lists of axes"
 DRAFTS = "drafts of counterfactual prompts"
 JSON_ANSWERS = "answers in JSON"
 COUNTERFACTUALS = "counterfactual prompts"
 PROPOSED_AXES = "axes"
-"""Steps whose answers are counted."""
+"""Names of the steps for which answers are counted."""
 
 INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "instructions.toml").read_text(encoding="utf-8")
 )
-"""The instructions to a language model."""
+"""The instructions for a language model."""
 
 _MAX_LISTED = 60
-"""Largest number of texts in the instruction not to repeat texts."""
+"""Maximum number of texts to list in the instruction not to repeat texts."""
 
 
 class RejectedAxis(NamedTuple):
-    """A proposed axis that askew does not accept.
+    """A proposed axis that askew rejects.
 
     Attributes
     ----------
     reason
-        The reason.
+        Reason for the rejection.
     counterfactuals
-        Pairs of a value and a prompt, for a person to correct.
+        Pairs (value, prompt), which a person may correct.
     """
 
     reason: str
@@ -79,14 +79,14 @@ class RejectedAxis(NamedTuple):
 
 
 class RejectedText(NamedTuple):
-    """A counterfactual prompt that askew does not accept.
+    """A counterfactual prompt that askew rejects.
 
     Attributes
     ----------
     axis, value, text
-        The axis, and the value and prompt as askew spells them.
+        Axis, value and prompt in askew's spelling.
     reason
-        The reason.
+        Reason for the rejection.
     """
 
     axis: str
@@ -96,20 +96,20 @@ class RejectedText(NamedTuple):
 
 
 class LLMWriter:
-    """A prompt generator that asks a language model and checks its answers.
+    """A prompt generator that asks a language model for texts and checks them.
 
-    It requests missing texts again, with `ATTEMPTS` attempts in total.
+    The generator asks for missing texts up to `ATTEMPTS` times.
 
     Parameters
     ----------
     llm
         The language model.
     axes
-        Greatest number of axes to propose.
+        Maximum number of axes to propose.
     on
-        Axes about details that a prompt leaves open, that it states, or both.
+        Whether to propose axes that the prompt leaves open, axes that it states, or both.
     doubtful_values
-        Whether values are accepted that their axis does not have, as far as askew knows.
+        Whether to accept values that askew does not know as values of their axis.
     """
 
     def __init__(
@@ -137,14 +137,14 @@ class LLMWriter:
     def propose(self, prompt: str, axes: Sequence[str] | None, seed: int) -> list[AxisProposal]:
         """Propose axes with counterfactual prompts; see `askew.prompts.base.Writer`.
 
-        An attempt without usable axes is followed by a new attempt from the first step.
+        After an attempt without usable axes, the generator starts again with the first step.
 
         Raises
         ------
         UsageError
-            For an empty prompt, or an empty name of an axis.
+            If the prompt or the name of an axis is empty.
         LanguageModelError
-            If no axis is usable, or if an axis of `axes` is missing.
+            If no axis is usable, or if one of the requested axes is missing.
         """
         text = normalize_prompt(prompt)
         names = _checked_names(axes)
@@ -179,9 +179,9 @@ class LLMWriter:
     def _three_steps(
         self, task: Task, prompt: str, names: Sequence[str] | None, seed: int
     ) -> list[a.ParsedAxis]:
-        """Make one attempt: ask for axes, for counterfactual prompts, and for both as JSON.
+        """Ask the model for axes, then for counterfactual prompts, and then for both as JSON.
 
-        The first step is left out if a person has chosen the axes.
+        The first step is skipped if the user has chosen the axes.
         """
         conversation = _Conversation(task, self.tally, seed)
         instruction = INSTRUCTIONS["counterfactuals"].format(prompt=prompt)
@@ -214,7 +214,8 @@ class LLMWriter:
     ) -> list[str]:
         """Write texts; see `askew.prompts.base.Writer`.
 
-        Each attempt asks for the texts that are missing, and names the faults of the last attempt.
+        Each attempt asks for the texts that are still missing, and lists the faults of the last
+        attempt.
         """
         words = checked_length(kind, prompt, count, words)
         collection = _TextCollection(kind=kind, prompt=prompt, words=words)
@@ -241,7 +242,7 @@ class LLMWriter:
 
 
 def _checked_names(axes: Sequence[str] | None) -> list[str] | None:
-    """Return askew's names of the axes that a person has chosen."""
+    """Return askew's names for the axes that the user has chosen."""
     if axes is None:
         return None
     names = [axis_name(name) for name in axes]
@@ -253,7 +254,7 @@ def _checked_names(axes: Sequence[str] | None) -> list[str] | None:
 
 
 def _axes_schema(prompt: str, most_axes: int) -> Schema:
-    """Return the schema of the answer in JSON."""
+    """Return the JSON schema for the answer with axes and counterfactual prompts."""
     pair = a.object_schema(value=a.text_schema(40), prompt=a.text_schema(len(prompt) + 80))
     axis = a.object_schema(
         name=a.text_schema(40),
@@ -264,7 +265,7 @@ def _axes_schema(prompt: str, most_axes: int) -> Schema:
 
 
 class _Conversation:
-    """A conversation about the axes of a prompt, whose answers are counted by step."""
+    """A conversation about the axes of a prompt, in which answers are counted for each step."""
 
     def __init__(self, task: Task, tally: AnswerTally, seed: int) -> None:
         self._task = task
@@ -280,7 +281,7 @@ class _Conversation:
         read: Callable[[Completion], Any],
         schema: Schema | None = None,
     ) -> Any:
-        """Return the answer to an instruction. Raises UnusableAnswer."""
+        """Return the model's answer to an instruction. Raise UnusableAnswer if it is unusable."""
         self._messages.append(Message("user", instruction))
         completion = self._task(self._messages, schema, attempt_seed(self._seed, number))
         try:
@@ -297,7 +298,7 @@ class _Conversation:
 
 @dataclass
 class _AxisCollection:
-    """The accepted and the rejected axes of a prompt, by name."""
+    """The accepted and rejected axes for a prompt, by name."""
 
     check: "_TextCheck"
     tally: AnswerTally
@@ -306,7 +307,7 @@ class _AxisCollection:
     rejected_texts: dict[str, RejectedText] = field(default_factory=dict)
 
     def add(self, axis: a.ParsedAxis) -> None:
-        """Accept an axis once, or reject it with a reason."""
+        """Accept an axis, or reject it with a reason. A repeated axis is rejected."""
         name = axis_name(axis.name)
         checked = self.check.run(name, axis)
         self.tally.add(COUNTERFACTUALS, *checked.faults, *_lost_entries(axis))
@@ -332,34 +333,34 @@ class _AxisCollection:
         return None if name else "it has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis shares its name or two texts with an accepted axis."""
+        """Check whether an axis has the name of an accepted axis or shares two texts with it."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2
 
     def is_complete(self, names: Sequence[str] | None) -> bool:
-        """Check whether any axis is accepted, and every axis of `names`."""
+        """Check whether at least one axis and all axes in `names` are accepted."""
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
-        """Return the accepted axes, in the order of `names` if there are names."""
+        """Return the accepted axes, or the axes in `names` in their order."""
         return [self.accepted[name] for name in (self.accepted if names is None else names)]
 
     def missing_reason(self, names: Sequence[str] | None) -> str:
-        """Return the reason why the collection is not complete."""
+        """Return the reason why the collection is incomplete."""
         missing = [name for name in names or () if name not in self.accepted]
         subject = f"the axis {missing[0]!r}" if missing else "an axis"
         return f"{subject} with two counterfactual prompts that differ in one thing is missing"
 
     def with_rejections(self, reason: str) -> str:
-        """Return a reason with the reasons for all rejected axes."""
+        """Return a reason, followed by the reason for each rejected axis."""
         rejections = [f"{name}: {axis.reason}" for name, axis in self.rejected.items()]
         return f"{reason} ({'; '.join(rejections)})" if rejections else reason
 
 
 @dataclass
 class _TextCollection:
-    """Accepted texts by their simplified form, with the faults of the last answer."""
+    """Accepted texts by their simplified form, and the faults in the last answer."""
 
     kind: Kind
     prompt: str
@@ -368,7 +369,7 @@ class _TextCollection:
     faults: Counter[str] = field(default_factory=Counter)
 
     def reminders(self) -> str:
-        """Return the additions to a repeated request: the last faults, and the texts so far."""
+        """Return the text to add to a repeated request: the last faults and the texts so far."""
         reminders = ""
         if self.faults:
             reminders += f" Faults of the last answer: {', '.join(self.faults)}."
@@ -378,7 +379,7 @@ class _TextCollection:
         return reminders
 
     def add(self, answer: Completion, requested: int) -> list[str | None]:
-        """Collect the texts of an answer, and return the fault of each; None for accepted texts."""
+        """Collect the texts in an answer. Return each text's fault, or None if it is accepted."""
         self.faults = Counter()
         try:
             texts = a.read_texts(answer)
@@ -396,7 +397,7 @@ class _TextCollection:
         return faults
 
     def _fault(self, text: str) -> str | None:
-        """Return the reason why a text is not accepted; None if it is."""
+        """Return the reason why a text is rejected; None if it is accepted."""
         if not simplify(text):
             return "a text was empty"
         if not has_length(text, self.words):
@@ -410,21 +411,21 @@ class _TextCollection:
 
 
 def axis_name(text: str) -> str:
-    """Return askew's name of an axis: "Art Bias" gives "art", and "sex" gives "gender"."""
+    """Return askew's name for an axis, such as "art" for "Art Bias" and "gender" for "sex"."""
     words = [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in ("bias", "axis")]
     return canonical_name("_".join(words[:4]))
 
 
 @dataclass(frozen=True)
 class _CheckedTexts:
-    """The texts of an axis.
+    """The counterfactual prompts of an axis, after their check.
 
     Attributes
     ----------
     texts
-        Accepted texts by value.
+        Accepted prompts by value.
     rejected
-        Rejected texts with their reasons.
+        Rejected prompts with the reasons for rejection.
     """
 
     texts: dict[str, str] = field(default_factory=dict)
@@ -432,13 +433,13 @@ class _CheckedTexts:
 
     @property
     def faults(self) -> list[str | None]:
-        """Return the reasons of rejected texts, and None for each accepted text."""
+        """Return the reason for each rejected prompt, and None for each accepted prompt."""
         reasons = [text.reason for text in self.rejected]
         return [*reasons, *[None] * len(self.texts)]
 
 
 def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
-    """Yield a fault for each entry of an axis that askew did not check."""
+    """Yield a fault for each entry of an axis that askew ignored."""
     surplus = len(axis.counterfactuals) - MAX_VALUES
     if surplus > 0:
         reason = (
@@ -450,13 +451,13 @@ def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ValueReader:
-    """Questions to the language model about the value that a prompt states."""
+    """A reader that asks the language model which value each prompt states."""
 
     task: Task
     seed: int
 
     def read(self, axis: str, texts: Sequence[str]) -> list[str]:
-        """Return the value that the model reads in each text; an empty list without an answer."""
+        """Return the value that the model reads in each text, or [] if the answer is unusable."""
         listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
         instruction = INSTRUCTIONS["read_back"].format(
             count=len(texts), prompts=listed, axis=axis.replace("_", " ")
@@ -475,7 +476,7 @@ class _ValueReader:
 
 @dataclass(frozen=True, slots=True)
 class _TextCheck:
-    """The check of the counterfactual prompts of a prompt."""
+    """The check that askew applies to counterfactual prompts."""
 
     prompt: str
     stated: bool
@@ -483,7 +484,7 @@ class _TextCheck:
     reader: _ValueReader
 
     def run(self, name: str, axis: a.ParsedAxis) -> _CheckedTexts:
-        """Check the counterfactual prompts of an axis."""
+        """Check the counterfactual prompts for an axis."""
         pairs = [self._pair(name, value, text) for value, text in axis.counterfactuals[:MAX_VALUES]]
         values = [value for value, _ in pairs]
         checked = _CheckedTexts()
@@ -509,7 +510,7 @@ class _TextCheck:
         values: Sequence[str],
         accepted: Mapping[str, str],
     ) -> str | None:
-        """Return the fault of a text as far as askew can find it without the language model."""
+        """Return the fault that askew finds in a text without asking the language model."""
         if not value:
             return "it has no value"
         if value in accepted or simplify(text) in map(simplify, accepted.values()):
@@ -525,7 +526,7 @@ class _TextCheck:
         )
 
     def _read_back(self, axis: str, checked: _CheckedTexts) -> None:
-        """Ask the model for the values that askew does not know, and remove texts without them."""
+        """Reject each text with an unknown value if the model does not read that value in it."""
         texts = dict(checked.texts)
         unknown = [value for value in texts if acceptance.is_read_back(self.prompt, axis, value)]
         if not unknown:
@@ -540,7 +541,7 @@ class _TextCheck:
 
     @staticmethod
     def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
-        """Return the fault of a text whose value the model reads differently."""
+        """Return a fault if the model reads another value in a text, or gave no answer."""
         if answer is None:
             return "the language model did not read its value back"
         others = [other for other in texts if other != value]
@@ -550,7 +551,10 @@ class _TextCheck:
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
-    """Return the value of a text in the catalog's spelling, or the words that the text adds."""
+    """Return the value of a text in the catalog's spelling.
+
+    If the model gave no value and askew finds none, the value is the words that the text adds.
+    """
     if not value:
         stated = acceptance.stated_value(axis, text)
         if stated:
@@ -561,7 +565,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return the axis, or the catalog's axis if it has the same values."""
+    """Return an axis with these values, based on the catalog's axis of that name if possible."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"
@@ -574,7 +578,7 @@ def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
 
 
 def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic: str | None) -> str:
-    """Return the instruction to write texts of a kind, with or without a topic."""
+    """Return the instruction to write texts of a kind, about a topic if there is a topic."""
     number = "1 prompt" if count == 1 else f"{count} prompts"
     steered = ""
     if topic is not None and topic not in STYLES:
@@ -590,7 +594,7 @@ def _write_instruction(kind: Kind, prompt: str, count: int, words: Words, topic:
 
 
 def _open_aspects(topic: str | None) -> str:
-    """Return the part of the variation instructions that lists which details to state."""
+    """Return the part of the variation instruction that lists which details to state."""
     key = "any" if topic is None else topic
     if topic in STYLES:
         key = "style"

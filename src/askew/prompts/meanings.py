@@ -1,7 +1,7 @@
-"""Meaning of values: which value of an axis the words of a text state.
+"""Meanings of words, which show which value of an axis a text states.
 
-Language models write "elderly" or "in her seventies" where the catalog writes "old". The words of
-a value are those of the catalog, of meanings.toml, and nouns that imply the value ("woman").
+Language models write "elderly" or "in her seventies" where the catalog writes "old". The words for
+a value come from the catalog, from meanings.toml, and from nouns that imply the value ("woman").
 """
 
 import re
@@ -17,10 +17,10 @@ from askew.prompts.vocabulary import nouns
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _ARTICLES = frozenset("a an the".split())
 _MAX_NOUN_WORDS = 3
-"""Greatest number of words of a noun that can be a value."""
+"""Maximum number of words in a noun that can be a value."""
 
 _AXES_OF_NOUNS = ("gender", "age")
-"""Axes whose values nouns of people state: "woman", "child"."""
+"""Axes whose values are stated by nouns for people, such as "woman" and "child"."""
 
 _MEANINGS: Mapping[str, Any] = tomllib.loads(
     (files("askew.prompts") / "meanings.toml").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ _MEANINGS: Mapping[str, Any] = tomllib.loads(
 
 
 class Token(NamedTuple):
-    """A word in lower case without its hyphens, and its range of characters in a text."""
+    """A word in lower case, and its range of characters in a text."""
 
     text: str
     start: int
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 
 class ValueMention(NamedTuple):
-    """The words of a text that state a value.
+    """The words in a text that state a value.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ValueMention(NamedTuple):
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words of a text without articles; a hyphen separates two words."""
+    """Return the words of a text, without articles. A hyphen separates two words."""
     words = [
         Token(text=match.group().lower(), start=match.start(), end=match.end())
         for match in _TOKEN.finditer(text)
@@ -61,7 +61,9 @@ def tokens(text: str) -> list[Token]:
 
 
 def find_mentions(axis: str, text: str) -> list[ValueMention]:
-    """Return all statements of known values of an axis, the longest at each position.
+    """Find the words in a text that state known values of an axis.
+
+    If several values match at a position, the longest match is used.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
     Returns
     -------
     list[ValueMention]
-        The statements without overlap, in the order of the text.
+        The mentions of values, in the order of the text. They do not overlap.
     """
     words = tokens(text)
     spellings = _spellings(axis)
@@ -93,7 +95,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
 def _matching_length(
     words: Sequence[Token], index: int, spellings: Collection[tuple[str, ...]], longest: int
 ) -> int:
-    """Return the number of words of the longest spelling at an index; 0 for no spelling."""
+    """Return the number of words in the longest spelling at an index; 0 for no spelling."""
     for length in range(longest, 0, -1):
         spelling = tuple(word.text for word in words[index : index + length])
         if len(spelling) == length and spelling in spellings:
@@ -102,7 +104,7 @@ def _matching_length(
 
 
 def find_words(value: str, text: str) -> ValueMention | None:
-    """Return the range of a text with all words of a value; None if a word is missing."""
+    """Return the part of a text that contains all words of a value; None if a word is missing."""
     words = tokens(text)
     matches = []
     for needed in tokens(value):
@@ -117,20 +119,20 @@ def find_words(value: str, text: str) -> ValueMention | None:
 
 
 def canonical_value(axis: str, value: str) -> str:
-    """Return the catalog's spelling of a value: "elderly" on the axis age is "old".
+    """Return the catalog's spelling of a value, such as "old" for "elderly" on the axis age.
 
     Parameters
     ----------
     axis
-        Name of any axis.
+        Name of an axis, which need not be in the catalog.
     value
         A value in lower case.
 
     Returns
     -------
     str
-        The value of the catalog or of meanings.toml. A value that neither has, or that states
-        several values, is returned as it is.
+        The value as spelled in the catalog or in meanings.toml. A value that is in neither of them,
+        or that states several values, is returned unchanged.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
         return value
@@ -139,7 +141,7 @@ def canonical_value(axis: str, value: str) -> str:
 
 
 def is_known_value(axis: str, value: str) -> bool:
-    """Check whether the words or kinds of nouns of a value belong to an axis of the catalog."""
+    """Check whether a value contains words, or nouns of a kind, that belong to a catalog axis."""
     if find_mentions(axis, value):
         return True
     kinds = set(_meaning(axis).get("kinds", ()))
@@ -147,17 +149,17 @@ def is_known_value(axis: str, value: str) -> bool:
 
 
 def is_closed(axis: str) -> bool:
-    """Check whether every value of an axis that askew does not know is doubtful."""
+    """Check whether all values that askew does not know for an axis count as doubtful."""
     return axis in catalogue() and bool(_meaning(axis).get("closed"))
 
 
 def value_kinds(axis: str) -> frozenset[str]:
-    """Return the kinds of nouns that are values of an axis, such as places for "setting"."""
+    """Return the kinds of nouns that can be values of an axis, such as places for "setting"."""
     return frozenset(_meaning(axis).get("kinds", ()))
 
 
 def is_alike(first: str, second: str) -> bool:
-    """Check for words that are equal except for an ending: "Africa" and "African", "rain" and "rainy"."""
+    """Check whether two words are equal or differ only in their endings: "rain" and "rainy"."""
     short, long = sorted((first, second), key=len)
     if first == second:
         return True
@@ -181,7 +183,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Return the values of an axis by their spellings; the catalog's spellings come first."""
+    """Return the values of an axis by spelling. The catalog's spellings have priority."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))
@@ -191,7 +193,7 @@ def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
 
 
 def _worded_values(axis: str, entry: CatalogueAxis) -> Iterator[tuple[str, str]]:
-    """Yield pairs of words and the value that they state."""
+    """Yield pairs (words, value), in which the words state the value."""
     meaning = _meaning(axis)
     for value in entry.axis.values:
         yield value, value

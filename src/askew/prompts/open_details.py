@@ -1,7 +1,7 @@
 """Details that suit a prompt's subject, details that a prompt leaves open, and topics.
 
-A topic restricts prompts to an area such as people or nature, a group of things such as food, or
-any words.
+A topic restricts prompts to an area such as people or nature, to a group of things such as food, or
+to a subject that the user describes in words.
 """
 
 import re
@@ -25,7 +25,7 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, article, nouns, occupations, read_data
 
 SIDES = ("anywhere", "indoors", "outdoors")
-"""Settings of a detail: it can be shown anywhere, indoors or outdoors."""
+"""Settings in which a detail can be shown: anywhere, only indoors or only outdoors."""
 
 STYLE = "style"
 MONOCHROME = "monochrome"
@@ -34,14 +34,14 @@ CLOTHING = "clothing"
 WEARING = "wearing "
 STYLES = ("style", "styles")
 ANYTHING = "anything"
-"""Name of the group for nouns that belong to no other group."""
+"""Name of the group for all nouns outside other groups."""
 
 Knows = Callable[[str], bool]
-"""A function that checks whether a text stays inside a model's vocabulary."""
+"""A function that checks whether a model's vocabulary includes all words of a text."""
 
 
 def anything(text: str) -> bool:
-    """Return True: the vocabulary of a model that knows every word."""
+    """Return True for every text, as if a model knew every word."""
     return True
 
 
@@ -50,39 +50,39 @@ _PLACED = re.compile(
     r"|outdoors)\b",
     re.I,
 )
-"""Words after a thing that state a place."""
+"""Words that state a place if they follow a thing."""
 
 _DOES = re.compile(
     r"\b(?!(?:wearing|morning|evening|spring|building|wedding|living|ring|wing|king|shopping|swimming)"
     r"\b)\w+ing\b",
     re.I,
 )
-"""Words after a person that state an activity."""
+"""Words that state an activity if they follow a person."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
-"""Openings that cannot follow another frame."""
+"""Openings of prompts, such as "a close-up", before which no other frame fits."""
 
 _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Aspects at the same position of a prompt, in order; other aspects follow them."""
+"""Aspects in the order in which they are added at a position; other aspects follow."""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A detail of a subject: a value of an axis, a phrase, or a frame such as "a sketch".
+    """A detail to add to a prompt: a value of an axis, a phrase, or a frame such as "a sketch".
 
     Attributes
     ----------
     aspect
-        Name of the axis, or of the kind of phrase or frame.
+        Name of the axis, or name for this kind of phrase or frame.
     form
-        Words and their position.
+        Words for the detail and their position.
     side
-        Setting in which the detail can be shown, one of `SIDES`.
+        Setting in which the detail can be shown; one of `SIDES`.
     value
         Value of the axis; None for a phrase or a frame.
     """
@@ -94,18 +94,18 @@ class Detail:
 
     @property
     def is_phrase(self) -> bool:
-        """Check whether a phrase about a subject states no value of an axis."""
+        """Check whether the detail is a phrase, not a value of an axis or a frame."""
         return self.value is None and self.form.place != "frame"
 
     @property
     def is_wearing(self) -> bool:
-        """Check whether a detail describes clothes that a person is wearing."""
+        """Check whether the detail describes what a person is wearing."""
         return self.form.words.startswith(WEARING)
 
 
 @dataclass(frozen=True, slots=True)
 class NounGroup:
-    """Nouns of things that occur in the same places, with suitable details.
+    """A group of nouns for things that occur in the same places, with suitable details.
 
     Attributes
     ----------
@@ -116,13 +116,13 @@ class NounGroup:
     nouns
         The nouns, in the singular.
     adjectives
-        Adjectives that suit them.
+        Adjectives that suit all nouns.
     details
-        Details that suit them.
+        Details that suit all nouns.
     varied_axes
-        Axes that variations state.
+        Axes whose values variations may state.
     person_axes
-        Axes about the identity of a person; empty for things.
+        Axes about a person's identity; empty for things.
     """
 
     name: str
@@ -141,7 +141,7 @@ def _data() -> Mapping[str, Any]:
 
 @lru_cache
 def themes(aspect: str) -> frozenset[str]:
-    """Return the themes of an aspect; the aspect itself if phrases.toml lists none."""
+    """Return the themes of an aspect. Its own name is the theme if phrases.toml lists no theme."""
     listed = _data()["topics"].items()
     names = frozenset(name for name, aspects in listed if aspect in aspects)
     return names or frozenset((aspect,))
@@ -149,12 +149,12 @@ def themes(aspect: str) -> frozenset[str]:
 
 @lru_cache
 def groups() -> Mapping[str, NounGroup]:
-    """Return all groups by name."""
+    """Return all noun groups by name."""
     return {name: _group(name, table) for name, table in _data()["groups"].items()}
 
 
 def _group(name: str, table: Mapping[str, Any]) -> NounGroup:
-    """Return the group of a table of phrases.toml."""
+    """Return the noun group that a table in phrases.toml defines."""
     listed = [" ".join(noun.split()) for noun in table["nouns"].split(",") if noun.strip()]
     if listed == ["occupations"]:  # a police officer, but not "a police"
         listed = [noun for noun in occupations() if nouns()[noun].plural != noun]
@@ -176,7 +176,7 @@ def _group(name: str, table: Mapping[str, Any]) -> NounGroup:
 
 
 def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
-    """Yield phrases (except words of the axes), then values of axes, then frames."""
+    """Yield phrases (except those that state values), then values of axes, then frames."""
     axis_words = set[str]()
     for axis in axes:
         axis_words |= {form.words for form in find_catalogue_axis(axis).plain_forms.values()}
@@ -193,13 +193,13 @@ def _details(sorts: Sequence[str], axes: Sequence[str]) -> Iterator[Detail]:
 
 
 def _frames(aspect: str, key: str) -> Iterator[Detail]:
-    """Yield the frames of a list of phrases.toml."""
+    """Yield the frames in a list of phrases.toml."""
     for words in _data()[key]:
         yield Detail(aspect, ValueForm("frame", words))
 
 
 def _phrases(sort: str) -> Iterator[Detail]:
-    """Yield the phrases of a table of phrases.toml."""
+    """Yield the phrases in a table of phrases.toml."""
     table = _data()["phrases"][sort]
     place: FormPlace = "after" if table.get("place") == "noun" else "clause"
     for side in SIDES:
@@ -208,14 +208,18 @@ def _phrases(sort: str) -> Iterator[Detail]:
 
 
 def _values(axis: str) -> Iterator[Detail]:
-    """Yield the values of an axis of the catalog."""
+    """Yield a detail for each value of a catalog axis."""
     for value, form in find_catalogue_axis(axis).plain_forms.items():
         side = value if value in SIDES else "anywhere"
         yield Detail(aspect=axis, form=form, side=side, value=value)
 
 
 def group_of(phrase: NounPhrase | None) -> NounGroup:
-    """Return the group that lists a noun or its nearest related noun, else the group of its kind."""
+    """Return the noun group for a phrase.
+
+    A noun that is in no group gets the group of the most closely related noun, or else the group
+    for its kind.
+    """
     noun = phrase.noun if phrase else None
     if noun is None:
         return groups()[ANYTHING]
@@ -229,7 +233,7 @@ def group_of(phrase: NounPhrase | None) -> NounGroup:
 
 
 def kin(noun: Noun) -> tuple[str, ...]:
-    """Return the nouns nearest to a noun in WordNet, the nearest first.
+    """Return the nouns that WordNet relates most closely to a noun, the closest first.
 
     The result is empty for a noun that is not in WordNet.
     """
@@ -245,7 +249,7 @@ def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """Return the first group of each listed noun."""
+    """Return the first group that lists each noun, by noun."""
     table: dict[str, NounGroup] = {}
     for group in groups().values():
         for noun in group.nouns:
@@ -254,12 +258,12 @@ def _group_by_noun() -> Mapping[str, NounGroup]:
 
 
 def say(prompt: str, detail: Detail) -> str:
-    """Return a prompt with a detail.
+    """Return a prompt with a detail added.
 
     Raises
     ------
     UsageError
-        If the detail fits nothing in the prompt.
+        If nothing in the prompt can have the detail.
     """
     if detail.form.place == "frame":
         return reframe(prompt, detail.form.words)
@@ -272,23 +276,23 @@ def say(prompt: str, detail: Detail) -> str:
 
 
 def say_all(prompt: str, details: Iterable[Detail]) -> str:
-    """Return a prompt with several details, in the order of good English."""
+    """Return a prompt with several details added, in the usual English order."""
     for detail in sorted(details, key=_insertion_order):
         prompt = say(prompt, detail)
     return prompt
 
 
 def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
-    """Return a sorting key: details that are inserted first are nearer to the noun."""
+    """Return a sorting key. Details that are inserted first end up closer to the noun."""
     is_value_after_noun = detail.form.place == "after" and detail.value is not None
     place = _PLACES.index(detail.form.place)
     return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)
 
 
 def go_together(detail: Detail, others: Iterable[Detail]) -> bool:
-    """Check whether a detail can be combined with all others.
+    """Check whether a detail can be combined with all other details.
 
-    Details need different themes and the same setting, and "wearing" appears only once.
+    Combined details have different themes and the same setting, and "wearing" occurs at most once.
     """
     return all(_are_compatible(detail, other) for other in others)
 
@@ -307,12 +311,12 @@ def open_details(prompt: str, knows: Knows = anything) -> dict[str, list[Detail]
     prompt
         Any prompt.
     knows
-        Check whether a text stays inside a model's vocabulary.
+        Function that checks whether a model's vocabulary includes all words of a text.
 
     Returns
     -------
     dict[str, list[Detail]]
-        Details by aspect; aspects without an open detail are absent.
+        Details by aspect. Aspects without an open detail are omitted.
     """
     subject = _DescribedSubject.of(parse_prompt(" ".join(prompt.split())))
     closed: dict[str, bool] = {}
@@ -339,10 +343,10 @@ class _DescribedSubject:
     phrase
         The main phrase.
     following
-        Text after the main phrase; all text if there is no main phrase.
+        Text after the main phrase; the entire text if there is no main phrase.
     side
-        Setting that the prompt states; "anywhere" for a place that may be indoors or outdoors, None
-        for no place.
+        Setting that the prompt states: "indoors", "outdoors", or "anywhere" for a place that can be
+        either. None if the prompt states no place.
     """
 
     parsed: ParsedPrompt
@@ -363,7 +367,7 @@ class _DescribedSubject:
         )
 
     def suits(self, detail: Detail) -> bool:
-        """Check whether the detail suits the kind of the subject."""
+        """Check whether a detail suits this kind of subject."""
         kind = self.phrase.noun.kind if self.phrase and self.phrase.noun else None
         if kind is None or not detail.value:
             return True
@@ -371,7 +375,7 @@ class _DescribedSubject:
         return not kinds.isdisjoint({kind, "any"})
 
     def settles(self, detail: Detail) -> bool:
-        """Check whether the prompt states the aspect of a detail."""
+        """Check whether the prompt already states the aspect of a detail."""
         if detail.value is not None and states(self.parsed.text, detail.aspect):
             return True
         return any(self._settles_theme(theme) for theme in themes(detail.aspect))
@@ -399,7 +403,7 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
-    """Return the settings that the nouns of a prompt imply, "" for no setting."""
+    """Return the setting that each known noun except the subject implies; "" for no setting."""
     others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
     return [noun.implies.get("environment", "") for noun in others]
 
@@ -421,16 +425,16 @@ def _side(parsed: ParsedPrompt, subject: NounPhrase | None, following: str) -> s
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The topic of prompts.
+    """A topic for prompts.
 
     Attributes
     ----------
     name
-        Name of the topic; None for anything.
+        Name of the topic; None for any topic.
     groups
-        Groups of nouns that belong to it.
+        Groups of nouns that belong to the topic.
     words
-        Words for a thing outside of all groups; None for a topic of groups.
+        Words that each prompt must contain; None if the topic consists of groups of nouns.
     """
 
     name: str | None
@@ -444,7 +448,7 @@ class Topic:
     def has(self, prompt: str) -> bool:
         """Check whether a prompt is about the topic.
 
-        For the topic clothing, a prompt about people must state their clothes.
+        For the topic "clothing", a prompt about people must state their clothes.
         """
         if self.words is not None:
             return self.words.lower() in prompt.lower()
@@ -455,7 +459,7 @@ class Topic:
         return not needs_clothes or states(prompt, CLOTHING)
 
     def wants(self, detail: Detail, group: NounGroup) -> bool:
-        """Check whether variations of a prompt about a group should state a detail."""
+        """Check whether variations on this topic should state a detail about a group of nouns."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
         if self.name == PEOPLE and group.person_axes:
@@ -466,15 +470,16 @@ class Topic:
 
 
 def find_topic(name: str | None, knows: Knows = anything) -> Topic:
-    """Return the topic of a name in any spelling.
+    """Return the topic with a name in any spelling.
 
     Parameters
     ----------
     name
-        People, clothing, style, a group or an area of phrases.toml, or any words; None for
-        anything.
+        People, clothing, style, a group or an area in phrases.toml, or other words; None for any
+        topic.
     knows
-        Check whether a text stays inside a model's vocabulary; other nouns are left out.
+        Function that checks whether a model's vocabulary includes all words of a text. Groups
+        without known nouns are omitted.
 
     Returns
     -------
@@ -484,7 +489,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
     Raises
     ------
     UsageError
-        For a topic without words, and for a topic outside of the vocabulary.
+        If the topic is empty or outside the vocabulary.
     """
     spelled = None if name is None else " ".join(name.lower().split())
     if spelled == "":
@@ -505,7 +510,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
 
 
 def _groups_of_topic(name: str | None) -> list[NounGroup]:
-    """Return the groups of a topic; all groups with nouns if the topic is a style or anything."""
+    """Return the groups of a topic; for styles and for no topic, return all groups with nouns."""
     if name == CLOTHING:
         return [groups()[key] for key in groups() if key in (PEOPLE, "clothes")]
     if name in ("animals", "animal"):
@@ -526,14 +531,14 @@ def _has_animals(group: NounGroup) -> bool:
 
 @lru_cache(maxsize=256)
 def nouns_of(group: NounGroup, knows: Knows) -> tuple[str, ...]:
-    """Return the group's nouns inside a vocabulary."""
+    """Return the nouns in a group that are in a model's vocabulary."""
     return tuple(noun for noun in group.nouns if knows(noun))
 
 
 def with_article(words: str) -> str:
-    """Add an article to the words of a topic, if they need it.
+    """Add an article to the words of a topic if they need an article.
 
-    "red shoe" gives "a red shoe"; "shoes", "footwear" and "scientists in Nigeria" stay as they are.
+    "red shoe" becomes "a red shoe"; "shoes", "footwear" and "scientists in Nigeria" are unchanged.
     """
     parsed = parse_prompt(words)
     subject = parsed.phrases[0] if parsed.phrases else None

@@ -1,6 +1,6 @@
-"""A language model behind any OpenAI-compatible server (--llm-url).
+"""Language models on OpenAI-compatible servers (--llm-url).
 
-Such servers are vLLM, Ollama, llama.cpp and hosted services.
+Examples of such servers are vLLM, Ollama, llama.cpp and hosted services.
 """
 
 import os
@@ -18,11 +18,11 @@ URL_VARIABLE = "ASKEW_LLM_URL"
 
 
 class OpenAILLM:
-    """One model of one server.
+    """A language model on a server.
 
-    After a server has rejected a field such as `seed` or the schema, the field is left out.
-    The server's address is not part of the fingerprint: a model's name is assumed to mean the same
-    model everywhere.
+    If the server rejects a request field such as `seed` or the schema, later requests omit it. The
+    server's address is not part of the fingerprint, because askew assumes that a name means the
+    same model on every server.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class OpenAILLM:
     server
         The server.
     temperature
-        Temperature of sampling.
+        Sampling temperature.
     max_tokens
-        Greatest number of tokens of an answer.
+        Maximum number of tokens in an answer.
     concurrency
-        Number of conversations at once.
+        Maximum number of simultaneous conversations.
     """
 
     def __init__(
@@ -48,12 +48,12 @@ class OpenAILLM:
         self._client = ChatClient(server, fields)
 
     def complete(self, messages: Sequence[Message], schema: Schema | None, seed: int) -> Completion:
-        """Return the next message of a conversation; see `askew.prompts.llm.LLM`.
+        """Return the model's next message in a conversation; see `askew.prompts.llm.LLM`.
 
         Raises
         ------
         ServerError
-            If the server gives no answer.
+            If the server does not answer.
         """
         return self._client.complete([asdict(message) for message in messages], schema, seed)
 
@@ -72,24 +72,24 @@ def create(
     axes_on: AxesOn = "unstated",
     doubtful_values: bool = False,
 ) -> LLMWriter:
-    """Return the prompt generator of `--llm openai/MODEL`.
+    """Return the prompt generator for `--llm openai/MODEL`.
 
     Parameters
     ----------
     name
         Name of the model on the server.
     url
-        Address of the server; by default $ASKEW_LLM_URL, else OpenAI's.
+        Address of the server; "" for the value of $ASKEW_LLM_URL or, without it, OpenAI's address.
     cache
-        Cache of answers; None for no cache.
+        Cache for answers; None for no cache.
     temperature, max_tokens, concurrency
-        As `OpenAILLM` takes them.
+        Parameters of `OpenAILLM`.
     timeout
-        Seconds to wait for the server.
+        Number of seconds to wait for the server.
     budget
-        Greatest number of tokens to use; None for no limit.
+        Maximum number of tokens to use; None for no limit.
     axes, axes_on, doubtful_values
-        As `LLMWriter` takes them.
+        Parameters `axes`, `on` and `doubtful_values` of `LLMWriter`.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def create(
     Raises
     ------
     UsageError
-        For a missing name, a bad address, and impossible settings.
+        If the name is missing, the address is invalid or a setting is impossible.
     """
     check_model_name("--llm", name)
     check_concurrency(concurrency)

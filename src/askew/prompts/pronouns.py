@@ -1,4 +1,4 @@
-"""Pronouns that state a gender, and their exchange in counterfactual prompts."""
+"""Pronouns that state a gender, and their replacement in counterfactual prompts."""
 
 import re
 
@@ -6,21 +6,21 @@ _BY_GENDER = {
     "male": {"he": "he", "him": "him", "his": "his", "himself": "himself"},
     "female": {"he": "she", "him": "her", "his": "her", "himself": "herself"},
 }
-"""Pronouns by gender and by the male form."""
+"""Pronouns by gender, and then by their male form."""
 
 _MALE_FORMS = {"she": "he", "hers": "his", "herself": "himself"}
 _PRONOUN = re.compile(r"\b(he|him|his|himself|she|her|hers|herself)\b", re.I)
 _NO_POSSESSION = frozenset("and or but in on at to with for from by while as".split())
-"""Words before which "her" is an object, not a possessive."""
+"""Words after "her" which show that "her" is an object ("with her in"), not a possessive."""
 
 
 def states_gender(text: str) -> bool:
-    """Check whether a text has a pronoun of one gender."""
+    """Check whether a text contains a pronoun that states a gender."""
     return bool(_PRONOUN.search(text))
 
 
 def genders_of_pronouns(text: str) -> set[str]:
-    """Return the genders, "male" and "female", of the pronouns in a text."""
+    """Return the genders ("male", "female") that the pronouns in a text state."""
     words = {word.lower() for word in _PRONOUN.findall(text)}
     male_forms = set(_BY_GENDER["male"])
     genders = set()
@@ -32,16 +32,16 @@ def genders_of_pronouns(text: str) -> set[str]:
 
 
 def with_pronouns(text: str, gender: str) -> str:
-    """Return a text with its pronouns in another gender.
+    """Return a text with its pronouns changed to a gender.
 
-    "A firefighter carrying his helmet" gives "A firefighter carrying her helmet".
+    "A firefighter carrying his helmet" becomes "A firefighter carrying her helmet".
 
     Parameters
     ----------
     text
         A prompt about one person.
     gender
-        "male" or "female"; for other values the pronouns stay.
+        "male" or "female". For any other value, the text is returned unchanged.
     """
     forms = _BY_GENDER.get(gender)
     if forms is None:
@@ -56,7 +56,7 @@ def with_pronouns(text: str, gender: str) -> str:
 
 
 def _male_form(word: str, rest: str) -> str:
-    """Return the male form of a pronoun; "her" depends on the word after it."""
+    """Return the male form of a pronoun; for "her", the form depends on the next word."""
     if word != "her":
         return _MALE_FORMS.get(word, word)
     following = re.match(r" (\w+)", rest)

@@ -1,4 +1,4 @@
-"""Noun phrases of a prompt, and the values of an axis that a prompt states."""
+"""Parser for the noun phrases in a prompt and for the values of an axis that it states."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -61,24 +61,24 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with the words before it. All positions are indices of the prompt's words.
+    """A noun with the words before it. All positions are word indices in the prompt.
 
     Attributes
     ----------
     start
-        The determiner, or the first modifier if there is no determiner.
+        Index of the determiner; without a determiner, the same as `first`.
     first
-        The first modifier.
+        Index of the first modifier; without a modifier, the same as `head`.
     head
-        The noun with the nouns compounded into it ("bird photographer").
+        Index of the noun, or of the first noun of a compound such as "bird photographer".
     noun_start
-        The noun itself.
+        Index of the noun itself.
     end
-        The word after the noun.
+        Index of the word after the noun.
     plural
         Whether the phrase names several things.
     noun
-        The known noun; None for an unknown noun.
+        The noun; None for an unknown noun.
     """
 
     start: int
@@ -99,9 +99,9 @@ class ParsedPrompt:
     text
         The prompt.
     words
-        Its words.
+        The words of the prompt.
     phrases
-        Its noun phrases, in the order of the text.
+        The noun phrases in the prompt, in order.
     """
 
     text: str
@@ -109,7 +109,7 @@ class ParsedPrompt:
     phrases: tuple[NounPhrase, ...]
 
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
-        """Return the first phrase of these kinds, with phrases that follow after "and" or ","."""
+        """Return the first phrase of these kinds, and phrases joined to it by "and" or ","."""
         phrases = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
         for count in range(1, len(phrases)):
             start = self.words[phrases[count - 1].end - 1].end
@@ -119,23 +119,23 @@ class ParsedPrompt:
         return phrases
 
     def span(self, first: int, end: int) -> tuple[int, int]:
-        """Return the range of characters of the words `first` to `end`."""
+        """Return the character range of the words from `first` up to but not including `end`."""
         return self.words[first].start, self.words[end - 1].end
 
     def replace_words(self, first: int, end: int, words: str) -> str:
-        """Return the text with the words `first` to `end` replaced."""
+        """Return the text with the words from `first` up to but not including `end` replaced."""
         return replace_text(self.text, *self.span(first, end), words)
 
     def lower(self, index: int) -> str:
-        """Return a word in lower case, or "" outside of the text."""
+        """Return the word at an index in lower case, or "" if the text has no such word."""
         return self.words[index].text.lower() if 0 <= index < len(self.words) else ""
 
     def lower_text(self, first: int, end: int) -> str:
-        """Return the text of the words `first` to `end` in lower case."""
+        """Return the words from `first` up to but not including `end`, in lower case."""
         return self.text[slice(*self.span(first, end))].lower()
 
     def is_adjacent(self, index: int) -> bool:
-        """Check whether only space separates a word from the word before it."""
+        """Check whether only whitespace separates a word from the word before it."""
         return not self.text[self.words[index - 1].end : self.words[index].start].strip()
 
     def frame_words(self) -> int:
@@ -155,9 +155,9 @@ def occupations_in(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def parse_prompt(text: str) -> ParsedPrompt:
-    """Return the words and noun phrases of a prompt.
+    """Parse a prompt into words and noun phrases.
 
-    An opening noun phrase of unknown words is guessed from its form.
+    If a prompt opens with unknown words, their form shows which of them may be a noun phrase.
     """
     words = tuple(Word(match.group(), *match.span()) for match in _WORD.finditer(text))
     parsed = ParsedPrompt(text=text, words=words, phrases=())
@@ -169,7 +169,7 @@ def parse_prompt(text: str) -> ParsedPrompt:
 
 
 def has_known_word(text: str) -> bool:
-    """Check whether a text has a noun, an adjective, an axis' value or an article of English."""
+    """Check whether a text has a known English noun or adjective, an axis value or an article."""
     parsed = parse_prompt(text)
     if _known_phrases(parsed):
         return True
@@ -178,14 +178,14 @@ def has_known_word(text: str) -> bool:
 
 
 def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhrase]) -> bool:
-    """Check whether a guessed phrase precedes all known phrases, and is not a "kind of" them."""
+    """Check whether a guessed phrase precedes all known phrases and has no "of" after it."""
     if not phrases:
         return True
     return guess.end <= phrases[0].start and parsed.lower(guess.end) != "of"
 
 
 def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Return the phrases around known nouns; the last of several nouns in a row is the head."""
+    """Return the phrases with known nouns. Of several nouns in a row, the last one counts."""
     phrases: list[NounPhrase] = []
     opening = parsed.frame_words()
     index = opening
@@ -206,7 +206,7 @@ def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
 
 
 def _known_noun_end(parsed: ParsedPrompt, start: int) -> int | None:
-    """Return the end of the longest known noun of up to four words; None if no noun starts here."""
+    """Return the end of the longest known noun at `start`; None if no known noun starts there."""
     for end in range(min(start + 4, len(parsed.words)), start, -1):
         if _known_noun(parsed, start, end) and not _is_adjective_before_word(parsed, start, end):
             return end
@@ -218,13 +218,13 @@ def _known_noun(parsed: ParsedPrompt, start: int, end: int) -> Noun | None:
 
 
 def _is_adjective_before_word(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Check whether the words are an adjective of the word that follows."""
+    """Check whether the words are an adjective directly before another word."""
     is_followed = end < len(parsed.words) and parsed.is_adjacent(end)
     return is_followed and parsed.lower_text(start, end) in adjectives()
 
 
 def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhrase) -> bool:
-    """Check for a noun of people that counts people, as in "a couple of nurses"."""
+    """Check whether a noun only counts the people in the next phrase: "a couple of nurses"."""
     is_joined = phrase.start - counting.end == 1 and parsed.lower(phrase.start - 1) == "of"
     nouns_of_both = (counting.noun, phrase.noun)
     return (
@@ -237,7 +237,7 @@ def _counts_people(parsed: ParsedPrompt, counting: NounPhrase, phrase: NounPhras
 def _phrase(
     parsed: ParsedPrompt, floor: int, noun_start: int, end: int, noun: Noun | None
 ) -> NounPhrase:
-    """Return the phrase of a noun; `floor` is the first word that may belong to it."""
+    """Return the noun phrase around a noun; no word before the index `floor` belongs to it."""
     first = noun_start
     head = noun_start
     while first > floor and _is_modifier(parsed, first - 1):
@@ -261,7 +261,7 @@ def _phrase(
 
 
 def _is_compounded(word: str) -> bool:
-    """Check whether a word before a noun is part of it ("bird photographer"), not an adjective."""
+    """Check whether a word forms a compound with the noun after it ("bird photographer")."""
     if word in adjectives() or word in value_words():
         return False
     known = nouns().get(word)
@@ -271,7 +271,7 @@ def _is_compounded(word: str) -> bool:
 
 
 def _is_plural(text: str, noun: Noun | None, determiners: Collection[str]) -> bool:
-    """Check whether a noun names several things, by its form and its determiners."""
+    """Check the form and the determiners of a noun to find out whether it names several things."""
     if not SINGULAR.isdisjoint(determiners):
         return False
     if noun and noun.singular != noun.plural:
@@ -294,7 +294,7 @@ def _is_modifier(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
-    """Return the first words after the frame that can form a noun phrase."""
+    """Return the first words after the frame as a noun phrase, if they can form a noun phrase."""
     small_words = DETERMINERS | FUNCTION_WORDS
     start = parsed.frame_words()
     while parsed.lower(start) in small_words:
@@ -309,7 +309,7 @@ def _guessed_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
-    """Check whether a word belongs to the unknown noun phrase before it."""
+    """Check whether a word can continue the guessed noun phrase before it."""
     small_words = DETERMINERS | FUNCTION_WORDS
     word = parsed.lower(index)
     if word in small_words or not parsed.is_adjacent(index):
@@ -319,7 +319,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return the noun of a person that the ending of an unknown word implies: "falconer"."""
+    """Return a noun for a person if an unknown word has an ending such as in "falconer"."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")
@@ -328,28 +328,28 @@ def _person_by_ending(word: str) -> Noun | None:
 
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
-"""Media in frames of photographs without a style."""
+"""Media that name an image without a style."""
 
 STYLE_WORDS = re.compile(
     r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|"
     r"cartoon)\b ?",
     re.I,
 )
-"""Adjectives of frames that state the style."""
+"""Words in frames that state a style."""
 
 _OPEN_MEDIA = PHOTOS | {"portrait", "headshot"}
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A range of characters of a text that states a value.
+    """A part of a text that states a value.
 
     Attributes
     ----------
     start, end
-        The range.
+        Range of characters.
     value
-        The value; `OTHER` for a value that is not in the axis.
+        The value; `OTHER` for a value that the axis does not list.
     before
         Whether the words are adjectives before a noun.
     """
@@ -362,7 +362,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt states a value of an axis, so that a bias on the axis has no meaning.
+    """Check whether a prompt states a value of an axis. Bias on this axis is then meaningless.
 
     Parameters
     ----------
@@ -374,12 +374,12 @@ def states(prompt: str, axis: str) -> bool:
     Returns
     -------
     bool
-        Whether the prompt itself states a value, listed or not.
+        True if the prompt states a value, whether the axis lists that value or not.
 
     Raises
     ------
     UnknownName
-        For an axis that is not in the catalog.
+        If the axis is not in the catalog.
     """
     entry = find_catalogue_axis(axis)
     parsed = parse_prompt(" ".join(prompt.split()))
@@ -396,7 +396,7 @@ def states(prompt: str, axis: str) -> bool:
 
 
 def _frame_states_style(text: str) -> bool:
-    """Check whether the frame of a prompt states the style of the image."""
+    """Check whether a prompt has a frame that states the style of the image."""
     frame = FRAME.match(text)
     if frame is None:
         return False
@@ -405,7 +405,7 @@ def _frame_states_style(text: str) -> bool:
 
 
 def _is_implied(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]) -> bool:
-    """Check whether a noun of the subjects or of a place implies a value of the axis."""
+    """Check whether the noun of a subject or of a place implies a value of the axis."""
     axis = entry.axis.name
     subject_nouns = [phrase.noun for phrase in subjects]
     place_nouns = [
@@ -415,19 +415,19 @@ def _is_implied(parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[N
 
 
 def stated_values(text: str, axis: str) -> set[str]:
-    """Return the values of an axis that a text states by nouns ("woman") or other words.
+    """Return the values of an axis that a text states with nouns ("woman") or other words.
 
     Parameters
     ----------
     text
         Any text.
     axis
-        Name of an axis as the catalog spells it.
+        Name of an axis in the catalog's spelling.
 
     Returns
     -------
     set[str]
-        Values of the axis, or the value that a noun implies.
+        The stated values, including values that nouns imply.
     """
     entry = catalogue()[axis]
     phrases = parse_prompt(text).phrases
@@ -447,23 +447,23 @@ def stated_values(text: str, axis: str) -> set[str]:
 def find_statements(
     parsed: ParsedPrompt, entry: CatalogueAxis, subjects: Sequence[NounPhrase]
 ) -> Iterator[Statement]:
-    """Yield every statement of a value about some subjects.
+    """Yield all statements in a prompt that give the subjects a value of an axis.
 
-    Statements are modifiers of the subjects, and phrases after the first of them.
+    Statements are modifiers of the subjects, or phrases after the first subject.
 
     Parameters
     ----------
     parsed
         Prompt to search.
     entry
-        Axis whose values are searched.
+        Catalog entry of the axis.
     subjects
-        Noun phrases that the statements are about; empty for the whole prompt.
+        Noun phrases that the statements describe; empty to search the entire prompt.
 
     Yields
     ------
     Statement
-        Adjectives in the order of the subjects, then phrases, then places such as "in China".
+        First adjectives in the order of the subjects, then phrases, then places such as "in China".
     """
     for phrase in subjects:
         start = parsed.words[phrase.first].start
@@ -479,7 +479,7 @@ def find_statements(
 
 
 def _place_statements(parsed: ParsedPrompt, entry: CatalogueAxis) -> Iterator[Statement]:
-    """Yield the places that imply a value, such as "in China" and "at a museum"."""
+    """Yield a statement for each place that implies a value, such as "in China"."""
     for phrase in parsed.phrases:
         value = phrase.noun.implies.get(entry.axis.name) if phrase.noun else None
         if value and parsed.lower(phrase.start - 1) in ("in", "on", "at"):
@@ -491,7 +491,7 @@ def _place_statements(parsed: ParsedPrompt, entry: CatalogueAxis) -> Iterator[St
 def _matches(
     text: str, entry: CatalogueAxis, *, before: bool, start: int, end: int
 ) -> Iterator[Statement]:
-    """Yield the statements of values between two characters, before or after a noun."""
+    """Yield the statements between two character positions, before or after a noun."""
     values = list(entry.synonyms)
     for match in _pattern(entry.axis.name, before).finditer(text, start, end):
         number = int((match.lastgroup or "v0")[1:])
@@ -500,9 +500,9 @@ def _matches(
 
 @lru_cache
 def _pattern(axis: str, before: bool) -> re.Pattern[str]:
-    """Return a pattern of the words that state a value before a noun, or after it.
+    """Return a pattern that matches words which state a value, before or after a noun.
 
-    It has one group per value, in the order of `CatalogueAxis.synonyms`.
+    The pattern has one group per value, in the order of `CatalogueAxis.synonyms`.
     """
     entry = catalogue()[axis]
     groups = []
@@ -528,7 +528,7 @@ def _adjectives_of(form: ValueForm | None, synonyms: Sequence[str]) -> set[str]:
 def _phrases_of(
     form: ValueForm | None, synonyms: Sequence[str], value_adjectives: Collection[str]
 ) -> set[str]:
-    """Return the phrases after a noun that state a value, in the singular and in the plural."""
+    """Return the phrases that state a value after a singular or plural noun."""
     phrases = {word for word in synonyms if PHRASE_START.match(word)}
     if form and form.place != "before":
         phrases.add(form.words)

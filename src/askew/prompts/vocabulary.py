@@ -1,6 +1,6 @@
-"""The words of the lexicon, and the English grammar for rewriting prompts.
+"""The lexicon's words, and rules of English grammar for rewriting prompts.
 
-The grammar covers plurals, articles and agreement.
+The rules form plurals, choose articles, and make words agree in number.
 """
 
 import re
@@ -11,25 +11,25 @@ from importlib.resources import files
 from typing import Literal, NamedTuple
 
 _NO_GENDER = ("human", "german", "roman", "norman", "ottoman", "shaman", "talisman", "fireman")
-"""Words on "-man" that imply no gender. The planted world knows "fireman" as another name of any firefighter."""
+"""Words that end in "-man" but imply no gender. The studio uses "fireman" for any firefighter."""
 
 NounKind = Literal["person", "animal", "object", "place", "nature", "event"]
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun, and what it implies about axes.
+    """A noun, and the values that it implies.
 
     Attributes
     ----------
     singular, plural
         Singular and plural form.
     kind
-        Kind of the named thing.
+        Kind of person or thing that the noun names.
     implies
-        Values that the noun implies, by axis: "boy" implies gender male and age young.
+        Values that the noun implies, by axis. "boy" implies gender male and age young.
     counterparts
-        Noun that replaces it for another value, by axis.
+        Noun that replaces this noun when a prompt must state another value, by axis.
     """
 
     singular: str
@@ -40,7 +40,7 @@ class Noun:
 
 
 class _Entry(NamedTuple):
-    """An entry of a word list; `tag` is the heading before it, "" for none."""
+    """An entry in a word list; `tag` is the heading above it, or "" without a heading."""
 
     tag: str
     singular: str
@@ -48,15 +48,15 @@ class _Entry(NamedTuple):
 
 
 def read_data(name: str) -> str:
-    """Return the text of a data file of this package."""
+    """Return the text of a data file in this package."""
     return (files("askew.prompts") / "data" / name).read_text(encoding="utf-8")
 
 
 @lru_cache
 def nouns() -> Mapping[str, Noun]:
-    """Return every known noun by its lower-case forms, singular and plural.
+    """Return all known nouns by their singular and plural forms, in lower case.
 
-    If two entries have a form in common, the first is used.
+    If two nouns share a form, the first noun is used.
     """
     table: dict[str, Noun] = {}
     for noun in _all_nouns():
@@ -69,7 +69,7 @@ def nouns() -> Mapping[str, Noun]:
 
 
 def _all_nouns() -> Iterator[Noun]:
-    """Yield the nouns of all word lists, in the order in which forms are looked up."""
+    """Yield the nouns in all word lists, in order of priority."""
     for line in _lines("people.txt"):
         yield _person(line)
     for entry in _entries("occupations.txt"):
@@ -89,7 +89,7 @@ def _all_nouns() -> Iterator[Noun]:
 
 
 def _person(line: str) -> Noun:
-    """Return the noun of a line of people.txt."""
+    """Return the noun that a line in people.txt defines."""
     singular, many, gender, age, counterpart, ageless = (cell.strip() for cell in line.split("|"))
     implied = {"gender": gender, "age": age}
     counterparts = {"gender": counterpart, "age": ageless}
@@ -103,7 +103,7 @@ def _person(line: str) -> Noun:
 
 
 def occupation_noun(singular: str, plural_form: str) -> Noun:
-    """Return the noun of a person with an occupation; "-man" and "-woman" imply a gender."""
+    """Return the noun for a person with an occupation; "-man" and "-woman" imply a gender."""
     implies = {"occupation": singular}
     counterparts = {"occupation": "person"}
     gendered = re.fullmatch(r"(.+?)(wo)?man", singular)
@@ -138,12 +138,12 @@ def adjectives() -> frozenset[str]:
 
 @lru_cache
 def occupations() -> tuple[str, ...]:
-    """Return every known occupation, in the singular."""
+    """Return all known occupations, in the singular."""
     return tuple(entry.singular for entry in _entries("occupations.txt"))
 
 
 def _entries(name: str) -> Iterator[_Entry]:
-    """Yield the entries of a file of comma-separated words."""
+    """Yield the entries in a file of comma-separated words."""
     tag = ""
     for text in re.sub(r"\n(?=\w+:)", ",", "\n".join(_lines(name))).split(","):
         word = " ".join(text.split())
@@ -155,7 +155,7 @@ def _entries(name: str) -> Iterator[_Entry]:
 
 
 def _lines(name: str) -> list[str]:
-    """Return the lines of a data file without comments and blank lines."""
+    """Return the lines in a data file, without comments and blank lines."""
     lines = read_data(name).splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
 
@@ -176,7 +176,7 @@ _SPOKEN_VOWEL = frozenset("AEFHILMNORSX8")
 
 
 def plural(noun: str) -> str:
-    """Return the plural of a noun, by its last word."""
+    """Return the plural of a noun, which may have several words."""
     word = noun.split(" ")[-1]
     if word in _IRREGULAR:
         many = _IRREGULAR[word]
@@ -194,7 +194,7 @@ def plural(noun: str) -> str:
 
 
 def article(words: str) -> str:
-    """Return "a" or "an", by the sound of the first word."""
+    """Return the article "a" or "an", depending on the sound of the first word."""
     word = re.match(r"\w*", words).group()  # type: ignore[union-attr]  # this matches anything
     if (word.isupper() and len(word) in (2, 3)) or word[:1] == "8":
         return "an" if word[0] in _SPOKEN_VOWEL else "a"
@@ -202,9 +202,9 @@ def article(words: str) -> str:
 
 
 def replace(text: str, start: int, end: int, words: str) -> str:
-    """Return a text with `text[start:end]` replaced, in correct English.
+    """Return a text with `text[start:end]` replaced, and with correct spaces and articles.
 
-    The result has no double or dangling space, and an article before the words agrees with them.
+    The result has no double or trailing space, and an article before the new words fits them.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def replace(text: str, start: int, end: int, words: str) -> str:
     start, end
         Range of characters to replace.
     words
-        Replacement; "" to remove the range.
+        New words; "" to remove the characters.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def replace(text: str, start: int, end: int, words: str) -> str:
 
 
 def _agreeing_article(before: str, following: str) -> str:
-    """Return the text before some words, with its last article adapted to these words."""
+    """Return `before` with its final "a" or "an" adapted to the text that follows."""
     match = re.search(r"\b(an?)(\s+)$", before, re.I)
     if match is None:
         return before
@@ -245,7 +245,7 @@ def _agreeing_article(before: str, following: str) -> str:
 def agree(phrase: str) -> str:
     """Convert a phrase about one person to a phrase about several people.
 
-    "who is blind" gives "who are blind", "with a hat" gives "with hats".
+    "who is blind" becomes "who are blind", and "with a hat" becomes "with hats".
     """
     phrase = re.sub(r"^who is\b", "who are", phrase)
     match = re.search(r"\ban? (?=\S+( \S+)?$)", phrase)
