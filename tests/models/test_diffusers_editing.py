@@ -158,7 +158,7 @@ def test_errors_of_edits_name_settings_that_would_work(tiny: Saved) -> None:
         match=r"studio/planted makes images from prompts only.*askew edit --model studio",
     ):
         editor_of(PlantedModel(), {})
-    with pytest.raises(UsageError, match="families that have: Stable Diffusion 1, 2, XL"):
+    with pytest.raises(UsageError, match="These families can edit: Stable Diffusion 1, 2, XL"):
         editor_of(create(str(tiny("pixart"))), {})
 
 

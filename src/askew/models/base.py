@@ -16,32 +16,33 @@ from askew.types import Missing
 Setting = str | int | float | bool
 
 REPORT = "askew_report"
-"""Key in the `info` of an image under which a model reports facts, as texts and numbers by name.
+"""Key in the `info` of an image. Its value contains facts that the model reports, by name.
 
-A hosted model reports `revised_prompt`, the prompt that the server used in place of the given one.
+A hosted model reports `revised_prompt`, the prompt that the server used in place of the given
+prompt.
 """
 
 MITIGATION_SETTING = "mitigation"
-"""Setting that names a model's mitigation: by its file when given, by its hash in results."""
+"""Setting that names a model's mitigation: users give its file, and results contain its hash."""
 
 
 def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, object]) -> None:
-    """Check the names of settings, and the types of numbers and switches.
+    """Check that settings exist, and that numbers and switches have the right type.
 
     Parameters
     ----------
     owner
-        Name of the object with these settings, for messages.
+        Name of the object that has these settings, for messages.
     known
-        Types of the settings by name. None accepts every value.
+        Type of each setting, by name. A setting of type None accepts every value.
     settings
-        The settings as given.
+        The user's settings.
 
     Raises
     ------
     UsageError
-        For a setting that does not exist, a text in place of a number or switch, or a fraction in
-        place of a whole number.
+        If a setting does not exist, a number or switch is given as text, or a whole number is
+        given as a fraction.
     """
     for name, value in settings.items():
         if name not in known:
@@ -52,7 +53,7 @@ def check_settings(owner: str, known: Mapping[str, Any], settings: Mapping[str, 
 
 
 def _has_type(value: object, types: set[Any]) -> bool:
-    """Check whether a value has one of the types, if they are numbers or switches."""
+    """Check whether a value has one of the types; True for types other than number or switch."""
     numbers = set(types) - {NoneType}
     is_other = not numbers <= {int, float, bool}
     if is_other or (value is None and NoneType in types):
@@ -64,7 +65,7 @@ def _has_type(value: object, types: set[Any]) -> bool:
 
 
 def _type_words(types: set[Any]) -> str:
-    """Return the words for numbers or switches of these types."""
+    """Return a phrase that describes these types of numbers or switches to users."""
     if float in types:
         return "a number"
     return "a whole number" if int in types else "true or false"
@@ -72,17 +73,17 @@ def _type_words(types: set[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Request of an image.
+    """Request for an image.
 
     Attributes
     ----------
     prompt
         The prompt.
     seed
-        Seed of all noise of the image.
+        Seed for all noise in the image.
     number
-        Position of the image among those of its prompt, from 0. With the prompt and the run's seed,
-        it decides `seed`. None where images are not numbered.
+        Position of the image among the images of its prompt, from 0. `seed` is computed from this
+        number, the prompt and the run's seed. None if images are not numbered.
     """
 
     prompt: str
@@ -92,14 +93,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Size of an audit that suits a model, used unless the user sets it.
+    """Size of an audit that suits a model. askew uses it unless the user sets the size.
 
     Attributes
     ----------
     images
-        Number of images of each prompt.
+        Number of images per prompt.
     axes
-        Names of the axes. None leaves the choice to the writer.
+        Names of the axes. If None, the prompt generator chooses the axes.
     """
 
     images: int = 48
@@ -110,19 +111,19 @@ class Suggestion:
 class Model(Protocol):
     """Text-to-image model under audit.
 
-    An image depends on revision, settings, prompt and seed only. It depends neither on the other
-    requests of a batch nor on earlier images.
+    An image depends only on revision, settings, prompt and seed. It depends neither on the other
+    requests in a batch nor on earlier images.
 
     Attributes
     ----------
     name
         Provider and name.
     revision
-        Text that changes with every change of the model.
+        Text that changes whenever the model changes.
     settings
         Settings that affect images.
     batch_size
-        Number of images that are made at a time.
+        Number of images that the model makes at a time.
     """
 
     name: str
@@ -131,10 +132,10 @@ class Model(Protocol):
     batch_size: int
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return an RGB image, or the reason why there is none, per request, in order."""
+        """Return an RGB image for each request, or the reason why there is no image."""
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words of `prompt` that the model is known to ignore, if that is known."""
+        """Return the words of `prompt` that the model is known to ignore; empty if unknown."""
 
 
 def is_mitigated(model: object) -> bool:
@@ -144,11 +145,11 @@ def is_mitigated(model: object) -> bool:
 
 
 def is_seeded(model: object) -> bool:
-    """Check whether a model can make an image again, by its optional attribute `seeded`.
+    """Check whether a model can make the same image again.
 
-    A model is seeded unless it says otherwise. An image of a seeded model depends only on revision,
-    settings, prompt and seed. Images of an unseeded model, such as a hosted server, are kept and
-    never made again.
+    A model is seeded unless its optional attribute `seeded` is false. An image of a seeded model
+    depends only on revision, settings, prompt and seed. askew stores the images of an unseeded
+    model, such as a hosted server, and never makes them again.
     """
     return bool(getattr(model, "seeded", True))
 
@@ -159,8 +160,8 @@ class WhiteBox(Model, Protocol):
     Attributes
     ----------
     watch
-        Function of the pipeline and the requests that returns a context, which is entered while
-        the pipeline makes these images. None where nothing watches.
+        Function that takes the pipeline and the requests and returns a context manager. The
+        context is active while the pipeline makes these images. None if nothing watches.
     """
 
     watch: Callable[[Any, Sequence[Request]], Any] | None
@@ -171,12 +172,12 @@ class WhiteBox(Model, Protocol):
 
     @property
     def pipeline(self) -> Any:
-        """Diffusers pipeline."""
+        """The model's diffusers pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class FiledPicture:
-    """Image file of a collection.
+    """Image file in a collection, with its prompt and labels.
 
     Attributes
     ----------
@@ -185,12 +186,12 @@ class FiledPicture:
     prompt
         Prompt of the image, or a name that replaces it, such as an occupation.
     axis, value
-        Condition as in `askew.types.Prompt`. Both are None for the baseline condition.
+        Condition, as in `askew.types.Prompt`. Both are None for the baseline condition.
     labels
-        Value that a person gave the image, by axis.
+        Label that a person gave the image, by axis.
     rater_labels
-        Values that several raters gave the image, by axis, in the order of the raters. These axes
-        are not among `labels`.
+        Labels that several raters gave the image, by axis, in the order of the raters. `labels`
+        does not contain these axes.
     """
 
     path: Path
@@ -202,13 +203,13 @@ class FiledPicture:
 
     @property
     def all_labels(self) -> Mapping[str, tuple[str, ...]]:
-        """Labels of all raters by axis. An axis in `labels` has a single rater."""
+        """Labels from all raters, by axis. An axis in `labels` has a single rater."""
         return {axis: (label,) for axis, label in self.labels.items()} | dict(self.rater_labels)
 
 
 @runtime_checkable
 class Collection(Protocol):
-    """Collection of existing images, which replaces a model."""
+    """Collection of existing images, used in place of a model."""
 
     name: str
     revision: str
@@ -219,7 +220,7 @@ class Collection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """Request of an edit.
+    """Request for an edit.
 
     Attributes
     ----------
@@ -230,7 +231,7 @@ class EditRequest:
     strength
         Share of the denoising steps that are repeated, in (0, 1].
     seed
-        Seed of the noise.
+        Seed for the noise.
     """
 
     picture: Image.Image
@@ -242,19 +243,19 @@ class EditRequest:
 class Editor(Protocol):
     """Model that edits images toward prompts.
 
-    An edit depends on revision, settings and request only, not on its batch. An editor may have the
-    attributes `seeded` and `concurrency` of a model.
+    An edit depends only on revision, settings and request, not on its batch. Like a model, an
+    editor may have the attributes `seeded` and `concurrency`.
 
     Attributes
     ----------
     name
         Provider and name.
     revision
-        Text that changes with every change of the model.
+        Text that changes whenever the model changes.
     settings
         Settings that affect edits.
     batch_size
-        Number of edits that are made at a time.
+        Number of edits that the model makes at a time.
     """
 
     name: str
@@ -263,18 +264,21 @@ class Editor(Protocol):
     batch_size: int
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raise UsageError if images of a width and height cannot be edited at all strengths."""
+        """Raise UsageError if images of this size cannot be edited at each of the strengths."""
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an RGB image of the same size, or the reason why there is none, per request."""
+        """Return an RGB image of the same size for each request, or why it is missing."""
 
 
 @runtime_checkable
 class Restorer(Editor, Protocol):
-    """Editor whose autoencoder is accessible, so that its changes can be told from edits."""
+    """Editor whose autoencoder can be run without an edit.
+
+    Comparing the two results separates the edit from the changes that the autoencoder makes.
+    """
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Return each image, encoded and decoded without an edit."""
+        """Return each image after encoding and decoding without an edit."""
 
 
 @runtime_checkable
@@ -282,23 +286,23 @@ class EditingModel(Protocol):
     """Model that can also edit images."""
 
     def editor(self, settings: Mapping[str, Setting]) -> Editor:
-        """Return the model as an editor. `settings` override the model's settings."""
+        """Return an editor that uses this model. `settings` override the model's settings."""
 
 
 _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=lambda count: None)
 
 
 def report_images(count: int) -> None:
-    """Report that `count` more images of the batch are made.
+    """Report that the model has made `count` more images of the batch.
 
-    Reports serve the display of progress only. No model has to report.
+    Reports only update the display of progress. A model does not have to report.
     """
     _LISTENER.get()(count)
 
 
 @contextmanager
 def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
-    """Call `listener` with each number of images that a model of this process reports meanwhile."""
+    """Call `listener` with each number that a model reports by `report_images` in this context."""
     token = _LISTENER.set(listener)
     try:
         yield

@@ -1,8 +1,8 @@
-"""Images of a workflow on a server of ComfyUI, whose nodes for prompt and seed are named.
+"""Model that runs a workflow on a ComfyUI server; the user names its nodes for prompt and seed.
 
-The workflow is a file in ComfyUI's format for its API. askew sends it once per image, with the
-prompt and the seed of the image, and asks for the result until it is there. The server draws the
-same image from the same workflow and seed, if its models and nodes do not change.
+The workflow is a file in ComfyUI's API format. askew sends it once per image, with the prompt and
+the seed of the image, and then polls the server for the result. The same workflow and seed give
+the same image, as long as the server's models and nodes do not change.
 """
 
 import copy
@@ -28,17 +28,17 @@ TIMEOUT = 600.0
 SEED_BITS = 63
 
 PROMPT_INPUTS = ("text", "prompt", "value", "string")
-"""Inputs of a node that may take the prompt, unless the setting names the input."""
+"""Names of node inputs that may take the prompt, used unless the setting names the input."""
 
 SEED_INPUTS = ("seed", "noise_seed", "value")
-"""Inputs of a node that may take the seed, unless the setting names the input."""
+"""Names of node inputs that may take the seed, used unless the setting names the input."""
 
 Node = tuple[str, str]
-"""Number of a node, and the name of its input."""
+"""Number of a node, and the name of one of its inputs."""
 
 
 class ComfyModel:
-    """One workflow on one server.
+    """Model that runs one workflow on one server.
 
     The server's address is not part of the identity of an image.
 
@@ -49,15 +49,16 @@ class ComfyModel:
     server
         The server.
     workflow
-        Nodes by number, in ComfyUI's format for its API.
+        Nodes by number, in ComfyUI's API format.
     prompt_inputs, seed_inputs
-        Inputs that get prompt and seed. Without inputs for the seed, images are not made again.
+        Inputs that receive the prompt and the seed. Without inputs for the seed, askew stores the
+        images and never makes them again.
     output_node
-        Number of the node whose image is taken; "" for the only image.
+        Number of the node whose image askew uses; "" if the workflow makes only one image.
     revision
-        Revision in the user's words, for changes of the server.
+        Revision of the server's models, in the user's words.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     """
 
     batch_size = 1
@@ -97,7 +98,7 @@ class ComfyModel:
         Raises
         ------
         ServerError
-            If the server makes no image.
+            If the server does not return an image.
         """
         return [self._image(request) for request in requests]
 
@@ -114,7 +115,7 @@ class ComfyModel:
             raise ServerError(f"{self._server.url} sent no image: {error}") from error
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return no words, since the words that a workflow ignores are unknown."""
+        """Return an empty list, because the words that a workflow ignores are unknown."""
         return []
 
 
@@ -123,7 +124,7 @@ def _names_of(inputs: Sequence[Node]) -> str:
 
 
 def _without_inputs(workflow: Mapping[str, Any], inputs: Sequence[Node]) -> dict[str, Any]:
-    """Return a workflow without the values that each image replaces."""
+    """Return a workflow without the prompt and the seed, which differ between images."""
     copied = copy.deepcopy(dict(workflow))
     for node, name in inputs:
         copied[node]["inputs"][name] = None
@@ -136,7 +137,7 @@ def read_workflow(path: Path) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If the file cannot be read, or is not in ComfyUI's format for its API.
+        If the file cannot be read, or is not in ComfyUI's API format.
     """
     try:
         workflow: dict[str, Any] = json_value(read_text(path, "the workflow"))
@@ -145,8 +146,8 @@ def read_workflow(path: Path) -> dict[str, Any]:
     is_for_api = isinstance(workflow, dict) and bool(workflow)
     if not is_for_api or not all(_is_node(node) for node in workflow.values()):
         raise UsageError(
-            f"the workflow {path} is not in the format of ComfyUI's API, a node with class_type and "
-            "inputs by number. Save it in ComfyUI with File > Export (API)"
+            f"the workflow {path} is not in ComfyUI's API format, in which each node has a number, "
+            "a class_type and inputs. Save it in ComfyUI with File > Export (API)"
         )
     return workflow
 
@@ -167,22 +168,23 @@ def inputs_named(
     setting
         Name of the setting, for errors.
     text
-        Its value: nodes, with a dot before the name of an input.
+        Value of the setting: numbers of nodes separated by commas. A dot and the name of an input
+        may follow each number.
     usual
-        Names of inputs to look for if the value names none.
+        Names of inputs to look for if the value does not name an input.
 
     Raises
     ------
     UsageError
-        If there is no such node or input, or another node decides the input.
+        If there is no such node or input, or if the input is linked to another node.
     """
     inputs = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         node, _, name = part.partition(".")
         if node not in workflow:
             raise UsageError(
-                f"the workflow has no node {node!r}; -M {setting} is the number of a node: "
-                f"{', '.join(workflow)}"
+                f"the workflow has no node {node!r}; set -M {setting} to the number of one of its "
+                f"nodes: {', '.join(workflow)}"
             )
         given = workflow[node]["inputs"]
         # a list is a link to another node, which would lose its effect
@@ -210,7 +212,7 @@ def create(
     concurrency: int = CONCURRENCY,
     timeout: float = TIMEOUT,
 ) -> ComfyModel:
-    """Return the model of `--model comfyui/ADDRESS`.
+    """Create the model for `--model comfyui/ADDRESS`.
 
     Parameters
     ----------
@@ -219,35 +221,35 @@ def create(
     url
         The address, if the name does not contain it; by default $ASKEW_MODEL_URL.
     workflow
-        File with the workflow, exported for the API.
+        File with the workflow, exported from ComfyUI in the API format.
     prompt_node, seed_node
-        Numbers of the nodes that get prompt and seed, or NUMBER.INPUT, several with commas. Without
-        a seed node, images are kept and never made again.
+        Numbers of the nodes that receive the prompt and the seed, or NUMBER.INPUT. Commas separate
+        several nodes. Without a seed node, askew stores the images and never makes them again.
     output_node
-        Number of the node whose image is taken, if there are several images.
+        Number of the node whose image askew uses, if the workflow makes several images.
     revision
-        Revision of the server's models, in the user's words; by default that of the workflow.
+        Revision of the server's models, in the user's words; by default a digest of the workflow.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     timeout
         Seconds to wait for an image.
 
     Raises
     ------
     UsageError
-        For a missing address, workflow or node.
+        If the address, the workflow or a node is missing.
     """
     check_concurrency(concurrency)
     address = name or url or os.environ.get(URL_VARIABLE, "")
     if not address:
         raise UsageError(
             "--model comfyui does not name a server; write --model comfyui/http://127.0.0.1:8188, "
-            f"or put the address into {URL_VARIABLE}"
+            f"or set the environment variable {URL_VARIABLE} to the address"
         )
     if not (workflow and str(prompt_node)):
         raise UsageError(
-            "a model of ComfyUI needs a workflow and its nodes: -M workflow=FILE.json "
-            "-M prompt_node=6 -M seed_node=3"
+            "a ComfyUI model needs a workflow and the numbers of its nodes, as in "
+            "-M workflow=FILE.json -M prompt_node=6 -M seed_node=3"
         )
     nodes = read_workflow(Path(workflow))
     return ComfyModel(

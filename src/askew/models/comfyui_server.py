@@ -1,7 +1,7 @@
-"""A server of ComfyUI: a workflow is queued, its result is asked for, its image is fetched.
+"""Client for a ComfyUI server, which queues a workflow, polls for its result and gets its image.
 
-Redirects are not followed, answers are bounded in size and time, and images are fetched from the
-same server only.
+The client follows no redirects, limits the size and time of answers, and gets images only from the
+same server.
 """
 
 import json
@@ -30,18 +30,18 @@ from askew.hosted import (
 from askew.store.foreign import json_value
 
 ATTEMPTS = 4
-"""Greatest number of times that a request is sent."""
+"""Maximum number of times that a request is sent."""
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 2.0
-"""Seconds before the result is asked for the first time, and the longest time between questions."""
+"""Seconds before the first request for the result, and the longest pause between requests."""
 
 ANSWER_SECONDS = 60.0
-"""Seconds without any data after which a request fails. The image itself may take longer."""
+"""Seconds without any data after which a request fails. Making the image may take longer."""
 
 
 class ComfyServer:
-    """A server with ComfyUI's interface. Several threads can use it at once.
+    """Client for a server with ComfyUI's interface. Several threads can share a client.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class ComfyServer:
     Raises
     ------
     UsageError
-        For a bad address or key.
+        If the address or the key is invalid.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
@@ -76,19 +76,19 @@ class ComfyServer:
         return client
 
     def image(self, workflow: Mapping[str, Any], output_node: str) -> bytes:
-        """Return the image file that a workflow makes.
+        """Run a workflow and return the content of the image file that it makes.
 
         Parameters
         ----------
         workflow
             Nodes by number.
         output_node
-            Number of the node whose image is taken; "" for the only image.
+            Number of the node whose image is returned; "" if the workflow makes only one image.
 
         Raises
         ------
         ServerError
-            If the server refuses the workflow, fails, or makes no image in time.
+            If the server refuses the workflow, fails, or does not make an image in time.
         """
         queued = self._json("POST", "/prompt", {"prompt": workflow})
         number = queued.get("prompt_id")
@@ -99,7 +99,7 @@ class ComfyServer:
         return self._send("GET", f"/view?{urlencode(place)}").content
 
     def _result(self, number: str) -> Mapping[str, Any]:
-        """Return the entry of a finished workflow in the server's history."""
+        """Wait until a workflow has finished, and return its entry in the server's history."""
         end = time.monotonic() + self._timeout
         wait = FIRST_WAIT
         while time.monotonic() < end:
@@ -116,11 +116,12 @@ class ComfyServer:
             if entry.get("outputs") or state.get("completed"):
                 return entry
         raise ServerError(
-            f"{self.url} made no image within {self._timeout:g} s; a larger -M timeout waits longer"
+            f"{self.url} made no image within {self._timeout:g} s; set a larger -M timeout to wait "
+            "longer"
         )
 
     def _place_of_image(self, entry: Mapping[str, Any], output_node: str) -> dict[str, str]:
-        """Return name, subfolder and type of the image of a finished workflow."""
+        """Return the file name, subfolder and type of the image that a finished workflow made."""
         outputs = entry.get("outputs")
         places = []
         if isinstance(outputs, dict):
@@ -130,14 +131,15 @@ class ComfyServer:
                     places += images if isinstance(images, list) else []
         if len(places) != 1 or not isinstance(places[0], dict):
             raise ServerError(
-                f"the workflow on {self.url} made {len(places)} images, not one. Let the workflow "
-                "make one image at a time, and name the node that saves it: -M output_node=9"
+                f"the workflow on {self.url} made {len(places)} images, not one. Change the "
+                "workflow so that it makes one image at a time, or name the node that saves the "
+                "image, as in -M output_node=9"
             )
         (place,) = places
         return {name: str(place.get(name, "")) for name in ("filename", "subfolder", "type")}
 
     def _json(self, method: str, path: str, content: object = None) -> Mapping[str, Any]:
-        """Return the object in an answer."""
+        """Send a request and return the JSON object in the answer."""
         answer = self._send(method, path, content)
         try:
             parsed = json_value(answer.content)
@@ -148,7 +150,7 @@ class ComfyServer:
         return parsed
 
     def _send(self, method: str, path: str, content: object = None) -> httpx2.Response:
-        """Return the answer to a request, which is sent again after a temporary failure."""
+        """Send a request, retry it after a temporary failure, and return the answer."""
         attempt = 1
         while True:
             answer = self._attempt(method, path, content, attempt)
@@ -165,7 +167,7 @@ class ComfyServer:
     def _attempt(
         self, method: str, path: str, content: object, attempt: int
     ) -> httpx2.Response | FailedAttempt:
-        """Return the answer to a request, or its failure."""
+        """Send a request once, and return the answer or the failure."""
         separator = "&" if "?" in path else "?"
         query = f"{separator}{self._query}" if self._query else ""
         address = f"{self._address.geturl()}{path}{query}"
@@ -188,7 +190,7 @@ class ComfyServer:
         return FailedAttempt(self._status_error(answer), pause)
 
     def _status_error(self, answer: httpx2.Response) -> ServerError:
-        """Return the error for a redirect or a failure status."""
+        """Return the error for an answer that is a redirect or has an error status."""
         if answer.is_redirect:
             place = self._quoted(answer.headers.get("location", ""))
             return ServerError(f"{self.url} redirects to {place}; use that address", status=307)
@@ -201,6 +203,6 @@ class ComfyServer:
         )
 
     def _quoted(self, content: object) -> str:
-        """Return a server's message in one bounded line, without secrets that it may repeat."""
+        """Return a server's message as one line of limited length, with all secrets removed."""
         text = content if isinstance(content, str) else json.dumps(content)
         return quoted(text, (self._key, *self._secrets))

@@ -1,4 +1,4 @@
-"""Devices and number formats of networks, chosen for the machine unless the user names them."""
+"""Choice of the device and number format of networks, by the user or to suit the machine."""
 
 import gc
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def choose_device(name: str = AUTO) -> torch.device:
-    """Return a device of the machines that work on the run.
+    """Return the device that a name means on the machines that work on the run.
 
     Parameters
     ----------
     name
-        Name such as cuda, cuda:1, mps or cpu. `auto` takes the fastest device.
+        Name such as cuda, cuda:1, mps or cpu. `auto` chooses the fastest device.
 
     Raises
     ------
@@ -39,25 +39,25 @@ def choose_device(name: str = AUTO) -> torch.device:
 
 
 def _has_number(kind: str, number: str) -> bool:
-    """Check whether a device of this kind may have this number."""
+    """Check whether the machine can have a device of this kind with this number."""
     return number.isdigit() and (kind != "cuda" or int(number) < hardware().gpus)
 
 
 def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.dtype:
-    """Return a number format.
+    """Return the number format that a name means on a device.
 
     Parameters
     ----------
     name
-        float32, bfloat16 or float16. `auto` is bfloat16 on a GPU that computes in it, float16 on
-        other GPUs, and float32 on a CPU, where only float32 gives the same numbers everywhere.
+        float32, bfloat16, float16 or auto. `auto` is bfloat16 on a GPU that supports it, float16 on
+        other GPUs, and float32 on a CPU, because only float32 gives the same results on every CPU.
     device
         The device. By default, the fastest device of this machine.
 
     Raises
     ------
     UnknownName
-        For other names.
+        For any other name.
     """
     if name in DTYPES:
         return DTYPES[name]
@@ -69,12 +69,12 @@ def choose_dtype(name: str = AUTO, device: torch.device | None = None) -> torch.
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """Return the name of a number format, as `choose_dtype` takes it."""
+    """Return the name of a number format in the form that `choose_dtype` accepts."""
     return str(dtype).removeprefix("torch.")
 
 
 def free_memory(device: torch.device) -> None:
-    """Free the memory of a failed call on a device."""
+    """Free the memory that a failed call used on a device."""
     gc.collect()
     if device.type in ("cuda", "mps"):
         getattr(torch, device.type).empty_cache()
@@ -82,7 +82,7 @@ def free_memory(device: torch.device) -> None:
 
 @contextmanager
 def overflow_safe(vae: Any) -> Iterator[None]:
-    """Switch an autoencoder that overflows in half precision to single precision in the block."""
+    """Use single precision in the `with` block if the autoencoder overflows in half precision."""
     overflows = vae.dtype == torch.float16 and getattr(vae.config, "force_upcast", False)
     if overflows:
         vae.to(dtype=torch.float32)

@@ -8,7 +8,7 @@ from askew.models.base import Setting
 from askew.models.pipeline import PipelineModel
 
 OPENS_SLOWLY = True
-"""A pipeline takes seconds to open, see `registry.opens_slowly`."""
+"""Opening a pipeline takes seconds. See `registry.opens_slowly`."""
 
 
 def create(name: str, **settings: Setting) -> PipelineModel:
@@ -19,8 +19,8 @@ def create(name: str, **settings: Setting) -> PipelineModel:
     name
         A folder, a repository's ID, or a single checkpoint file.
     **settings
-        Settings of `DiffusersModel`, and every text, number or switch that the pipeline takes when
-        it is called.
+        Settings of `DiffusersModel`, and every text, number or switch that the pipeline's call
+        accepts.
 
     Raises
     ------

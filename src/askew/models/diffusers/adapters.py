@@ -16,30 +16,30 @@ from askew.models.hub import NO_SAFETENSORS, WEIGHTS, digest_of_file, explain_er
 from askew.models.pipeline_constants import LEARNED_WORDS, LORA
 
 LORA_MARKS = ("lora_down", "lora_up", "lora_a.", "lora_b.", "lora.down", "lora.up", "lora_linear")
-"""Parts of the names of LoRA weights in the layouts that diffusers reads, in lower case."""
+"""Lower-case text that the names of LoRA weights contain, in the layouts that diffusers reads."""
 
 SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Keys of learned words for two text encoders, and the parts of the pipeline that they belong to."""
+"""Text encoder and tokenizer of a learned word, by key, in files for two text encoders."""
 
 UNNAMED = ("emb_params",)
-"""Keys of learned words that are no words."""
+"""Keys in files of learned words that are not the learned word itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoraFile:
-    """Weights that are added to a pipeline's networks.
+    """LoRA file whose weights are added to a pipeline's networks.
 
     Attributes
     ----------
     path
-        The safetensors file, in the layout of diffusers or of kohya.
+        The safetensors file, in the layout of diffusers or kohya.
     weight
-        Factor of the added weights.
+        Factor by which the added weights are multiplied.
     identity
-        Text that changes with the file or the factor.
+        Text that changes when the file or the factor changes.
     """
 
     path: Path
@@ -49,16 +49,16 @@ class LoraFile:
 
 @dataclass(frozen=True, slots=True)
 class WordFile:
-    """Embeddings of a learned word.
+    """File with the embeddings of a learned word.
 
     Attributes
     ----------
     path
         The safetensors file.
     word
-        The word, as prompts write it.
+        The word as it appears in prompts.
     identity
-        Text that changes with the file or the word.
+        Text that changes when the file or the word changes.
     """
 
     path: Path
@@ -68,14 +68,14 @@ class WordFile:
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Files that change a pipeline after its own weights.
+    """Files that change a pipeline after its weights are loaded.
 
     Attributes
     ----------
     loras
-        LoRA weights, which are added together.
+        LoRA files, whose weights are all added.
     words
-        Learned words.
+        Files of learned words.
     """
 
     loras: tuple[LoraFile, ...]
@@ -83,15 +83,15 @@ class Adapters:
 
     @classmethod
     def of(cls, lora: str, words: str, family: type, name: str) -> Self:
-        """Find the files that settings name.
+        """Find the files that the settings name.
 
         Parameters
         ----------
         lora
-            "PATH:WEIGHT,PATH:WEIGHT", empty for none. The weight is 1 if it is left out.
+            LoRA files, as "PATH:WEIGHT,PATH:WEIGHT"; empty for none. The default weight is 1.
         words
-            "PATH:WORD,PATH:WORD", empty for none. Without a word, the word that the file names, or
-            else the name of the file.
+            Files of learned words, as "PATH:WORD,PATH:WORD"; empty for none. The default word is
+            the word that the file contains, or the name of the file if it contains no word.
         family
             Class of the pipeline.
         name
@@ -100,7 +100,7 @@ class Adapters:
         Raises
         ------
         UsageError
-            If a file is absent, is of another kind, or cannot be used by the pipeline.
+            If a file is missing or of the wrong kind, or if the pipeline cannot use it.
         """
         _check_family(family, name, {LORA: lora, LEARNED_WORDS: words})
         loras = tuple(_lora_file(part) for part in _parts(lora, LORA))
@@ -111,7 +111,7 @@ class Adapters:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Settings that name the files by content, without their folders."""
+        """Settings that identify each file by its name and content, without its folder."""
         identities = {
             LORA: [file.identity for file in self.loras],
             LEARNED_WORDS: [file.identity for file in self.words],
@@ -119,7 +119,7 @@ class Adapters:
         return {setting: ",".join(names) for setting, names in identities.items() if names}
 
     def apply(self, pipeline: Any, name: str) -> None:
-        """Change a loaded pipeline.
+        """Add the learned words and the LoRA weights to a loaded pipeline.
 
         Raises
         ------
@@ -135,20 +135,20 @@ class Adapters:
 
 
 def _check_family(family: type, name: str, given: Mapping[str, str]) -> None:
-    """Raise UsageError for adapters of a kind that the pipeline's class does not take."""
+    """Raise UsageError if the pipeline's class does not support the adapters that the user gave."""
     methods = {LORA: "load_lora_weights", LEARNED_WORDS: "load_textual_inversion"}
     for setting, method in methods.items():
         if given[setting] and not hasattr(family, method):
             raise UsageError(
-                f"{name}: a {family.__name__} takes no -M {setting}; leave it out, or choose "
-                "another model"
+                f"{name}: a {family.__name__} takes no -M {setting}; leave this setting out, or "
+                "choose another model"
             )
     if given[LORA]:
         MissingPackage.unless_installed("peft", LORA, "adding LoRA weights to a model")
 
 
 def _parts(text: str, setting: str) -> Iterator[str]:
-    """Yield the entries of a setting that are separated by commas."""
+    """Yield the comma-separated entries of a setting."""
     for part in text.split(",") if text else ():
         if not part.strip():
             raise UsageError(
@@ -191,7 +191,7 @@ def _lora_file(text: str) -> LoraFile:
 
 
 def _word_file(text: str) -> WordFile:
-    """Return the learned word that "PATH:WORD" or "PATH" names."""
+    """Return the file of a learned word that "PATH:WORD" or "PATH" names."""
     path = _existing_file(text)
     word = ""
     if path is None:
@@ -204,13 +204,16 @@ def _word_file(text: str) -> WordFile:
 
 
 def _word_of(path: Path, keys: list[str]) -> str:
-    """Return the word that a file names, else the name of the file."""
+    """Return the word that a file contains, or the name of the file if it contains no word."""
     is_named = len(keys) == 1 and keys[0] not in (*SECOND_ENCODER, *UNNAMED)
     return keys[0] if is_named else path.stem
 
 
 def _existing_file(address: str) -> Path | None:
-    """Return a file, or the only safetensors file in a folder; None if there is none."""
+    """Return the file at an address, or the only safetensors file in a folder.
+
+    None if there is no such file.
+    """
     path = Path(address).expanduser()
     if address and path.is_dir():
         files = sorted(path.glob(f"*{WEIGHTS}"))
@@ -229,8 +232,8 @@ def _existing_file(address: str) -> Path | None:
 def _absent(text: str, setting: str, example: str) -> UsageError:
     return UsageError(
         f"-M {setting}={text} names no file on this machine; give the path of a {WEIGHTS} file, as "
-        f"in -M {setting}=PATH:{example}. Paths contain no commas. Download a repository of the "
-        "Hugging Face Hub by `hf download ID`"
+        f"in -M {setting}=PATH:{example}. Paths must not contain commas. Download a repository "
+        "from the Hugging Face Hub with `hf download ID`"
     )
 
 
@@ -256,8 +259,8 @@ def _add(pipeline: Any, files: tuple[LoraFile, ...], name: str) -> None:
 
 def _unfit(setting: str, path: Path, name: str) -> UsageError:
     return UsageError(
-        f"-M {setting}: {path} does not fit {name}; name the model for which it was trained, or "
-        "leave it out"
+        f"-M {setting}: {path} does not fit {name}; name the model that the file was trained for, "
+        "or leave the file out"
     )
 
 
@@ -282,7 +285,7 @@ def _learn(pipeline: Any, file: WordFile, name: str) -> None:
     except (ValueError, AttributeError, RuntimeError, KeyError) as error:
         if "already in" in str(error):
             raise UsageError(
-                f"-M {LEARNED_WORDS}: the word {file.word!r} is known to {name} already; choose another, "
-                f"as in -M {LEARNED_WORDS}={file.path}:<{file.path.stem}>"
+                f"-M {LEARNED_WORDS}: {name} already knows the word {file.word!r}; choose another "
+                f"word, as in -M {LEARNED_WORDS}={file.path}:<{file.path.stem}>"
             ) from error
         raise _unfit(LEARNED_WORDS, file.path, name) from error

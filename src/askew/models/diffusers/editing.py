@@ -1,6 +1,6 @@
 """A diffusers pipeline as an editor: text-guided image-to-image (SDEdit, Meng et al. 2022).
 
-The editor shares the parts of the pipeline that makes images, so that nothing is loaded twice.
+The editor shares its parts with the pipeline that makes images, so that nothing is loaded twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ ABLE = (
     "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2.2 and 3, "
     "Sana-Sprint"
 )
-"""Families whose edits are tested, as users call them."""
+"""Families of models whose edits are tested, by the names that users know."""
 
 FURTHER = {
     "SanaSprintPipeline": "SanaSprintImg2ImgPipeline",
@@ -49,26 +49,26 @@ FURTHER = {
 
 STEPS = "num_inference_steps"
 FIXED = ("height", "width", "strength")
-"""Parameters of the call that each edit decides."""
+"""Parameters of the call whose values depend on the edit."""
 
 KANDINSKY_SIDES = 64
-"""Number of which sides must be multiples. Kandinsky would round other sides up."""
+"""Width and height must be multiples of this number. Kandinsky would round other sizes up."""
 
 
 class DiffusersEditor(PipelineMaker[EditRequest]):
-    """Edits by the image-to-image pipeline that shares the parts of a model's own pipeline.
+    """Editor with an image-to-image pipeline that shares the parts of a model's pipeline.
 
     Parameters
     ----------
     model
-        The model. Its settings hold for edits, too, where edits have them.
+        The model. Its settings also apply to edits, if the image-to-image pipeline has them.
     settings
         Settings that override the model's settings: num_inference_steps, guidance_scale, …
 
     Raises
     ------
     UsageError
-        If the family has no image-to-image pipeline, or that pipeline does not have a setting.
+        If the family has no image-to-image pipeline, or if that pipeline lacks one of `settings`.
     """
 
     product = "edit"
@@ -101,14 +101,14 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     @cached_property
     def pipeline(self) -> Any:
-        """Image-to-image pipeline, made of the parts of the model's pipeline."""
+        """Image-to-image pipeline that consists of parts of the model's pipeline."""
         with quiet():
             pipeline = self._class.from_pipe(self._model.pipeline)
             pipeline.set_progress_bar_config(disable=True)
         return pipeline
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Check that images of a size can be edited at all strengths.
+        """Check that images of a size can be edited at each of the strengths.
 
         Parameters
         ----------
@@ -120,27 +120,30 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         Raises
         ------
         UsageError
-            If a side is not a multiple of the pipeline's, or a strength leaves no step.
+            If the width or height is not a multiple of the number that the pipeline requires, or
+            if a strength is so small that no denoising step is left.
         """
         multiple = self._multiple()
         if any(length % multiple for length in size):
             fitting = max(min(size) // multiple, 1) * multiple
             raise UsageError(
                 f"images of {size[0]} x {size[1]} pixels cannot be edited by {self.name}, which "
-                f"takes multiples of {multiple}; crop and resize them, as in --resize {fitting}"
+                f"takes multiples of {multiple}; crop and resize the images, as in "
+                f"--resize {fitting}"
             )
         steps = self._call_settings.get(STEPS)
         for strength in strengths:
             if isinstance(steps, int) and int(steps * strength) < 1:
                 raise UsageError(
-                    f"{self.name}: {steps} steps at strength {strength:g} leave no step to edit "
-                    f"in; take more steps, as in --edit-arg {STEPS}={int(1 / strength) + 1}"
+                    f"{self.name}: with {steps} steps, strength {strength:g} leaves no step for "
+                    f"the edit; use more steps, as in --edit-arg {STEPS}={int(1 / strength) + 1}"
                 )
 
     def _multiple(self) -> int:
-        """Return the number of which sides must be multiples.
+        """Return the number of which width and height must be multiples.
 
-        It is the factor by which images are prepared, and a patch of a transformer.
+        It is determined by the factor between pixels and latents and by the patch size of a
+        transformer.
         """
         if not hasattr(self.pipeline, "vae"):
             return KANDINSKY_SIDES
@@ -151,15 +154,15 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
         return lcm(prepared, int(factor) * patch) if isinstance(patch, int) else prepared
 
     def edit(self, requests: Sequence[EditRequest]) -> list[ImageOrMissing]:
-        """Return an RGB image of the same size, or `Missing("blank_image")`, per request.
+        """Return an RGB image of the same size, or `Missing("blank_image")`, for each request.
 
-        Each edit depends on its request only. When memory runs out, the batch is halved and
-        repeated.
+        Each edit depends only on its request. When memory runs out, the editor halves the batch and
+        tries again.
 
         Raises
         ------
         ModelError
-            If one edit needs more memory than there is.
+            If one edit needs more memory than the device has.
         """
         similar = grouped(
             range(len(requests)),
@@ -185,7 +188,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
     @torch.inference_mode()
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[ImageOrMissing]:
-        """Return each image as the autoencoder decodes the mean of its latent distribution."""
+        """Return each image decoded from the mean of its latent distribution."""
         vae = self.pipeline.vae if hasattr(self.pipeline, "vae") else self.pipeline.movq
         processor = getattr(self.pipeline, "image_processor", None) or VaeImageProcessor()
         decoded: list[ImageOrMissing] = []
@@ -201,7 +204,7 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
 
 
 def _encode_decode(vae: Any, pixels: torch.Tensor) -> torch.Tensor:
-    """Return pixels after encoding and decoding. For an autoencoder of videos they are a frame."""
+    """Return pixels after encoding and decoding; a video autoencoder gets them as one frame."""
     is_of_videos = pixels.ndim == 4 and hasattr(vae, "temperal_downsample")
     encoded = vae.encode(pixels[:, :, None] if is_of_videos else pixels)
     latents = encoded.latent_dist.mode() if hasattr(encoded, "latent_dist") else encoded[0]
@@ -211,7 +214,7 @@ def _encode_decode(vae: Any, pixels: torch.Tensor) -> torch.Tensor:
 
 
 def _editing_class(model: DiffusersModel) -> Any:
-    """Return the image-to-image pipeline of a model's family, or raise UsageError."""
+    """Return the image-to-image pipeline class for a model's family, or raise UsageError."""
     name = model.pipeline_class.__name__
     family = _get_task_class(
         AUTO_IMAGE2IMAGE_PIPELINES_MAPPING, name, throw_error_if_not_exist=False
@@ -220,13 +223,13 @@ def _editing_class(model: DiffusersModel) -> Any:
     if family is None or not _can_edit(family):
         raise UsageError(
             f"{model.name} is a {name}, which has no image-to-image pipeline with a strength and "
-            f"an autoencoder; families that have: {ABLE}. Use, for example, "
+            f"an autoencoder. These families can edit: {ABLE}. Use, for example, "
             "askew edit --model diffusers/stable-diffusion-v1-5/stable-diffusion-v1-5"
         )
     return family
 
 
 def _can_edit(family: Any) -> bool:
-    """Check whether a pipeline has a strength and an autoencoder."""
+    """Check whether a pipeline has the parameter `strength` and an autoencoder."""
     parts = signature(family.__init__).parameters
     return "strength" in parameters(family) and bool({"vae", "movq"} & parts.keys())

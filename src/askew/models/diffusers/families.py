@@ -1,4 +1,4 @@
-"""Pipeline classes of diffusers, and the reasons why some make no image from a prompt only."""
+"""Pipeline classes of diffusers, and why some of them cannot make images from a prompt only."""
 
 import inspect
 from collections.abc import Mapping
@@ -37,10 +37,10 @@ SIGNS: Mapping[str, str] = {
     "gligen_boxes": "it needs boxes in which objects are drawn",
     "source_embeds": "it changes images from one embedding to another",
 }
-"""Reasons by a parameter of a pipeline's call."""
+"""Reasons why a pipeline cannot be used, by a parameter of its call."""
 
 PARTS: Mapping[str, str] = {"controlnet": CONTROL, "adapter": CONTROL}
-"""Reasons by a part of a pipeline."""
+"""Reasons why a pipeline cannot be used, by one of its parts."""
 
 CLASSES: Mapping[str, str] = {
     "DiffusionGemmaPipeline": "it makes text",
@@ -50,13 +50,13 @@ CLASSES: Mapping[str, str] = {
     "StableDiffusionLDM3DPipeline": "it makes images with a depth",
     "JoyImageEditPlusPipeline": IMAGE,
 }
-"""Reasons of classes that neither a parameter nor a part tells."""
+"""Reasons why a pipeline cannot be used, by its class, if no parameter or part shows it."""
 
 BEGINNINGS: Mapping[str, str] = {
     "Onnx": "its networks have the ONNX format, which askew does not load",
     "StableDiffusionOnnx": "its networks have the ONNX format, which askew does not load",
 }
-"""Reasons by the beginning of the name of a class."""
+"""Reasons why a pipeline cannot be used, by the beginning of its class name."""
 
 WITHOUT_IMAGE = frozenset(
     (
@@ -72,20 +72,20 @@ WITHOUT_IMAGE = frozenset(
         "ZImageOmniPipeline",
     )
 )
-"""Pipelines that take an image, and make images without it, too."""
+"""Pipelines that accept an image but do not need it."""
 
 PACKAGES: Mapping[str, str] = {"opencv": "opencv-python"}
-"""Packages whose names differ from the names in diffusers."""
+"""Package names on PyPI, where they differ from the names in diffusers."""
 
 
 def pipeline_class(repository: Repository) -> Any:
-    """Return the class that makes images from a prompt with the weights of a repository.
+    """Return the pipeline class that makes images from prompts with a repository's weights.
 
     Raises
     ------
     UsageError
-        If diffusers has no such class, the class needs a package that is not installed, or it makes
-        no images from a prompt only.
+        If diffusers has no such class, if the class needs a package that is not installed, or if it
+        cannot make images from a prompt only.
     """
     name = repository.class_name
     family = _get_task_class(
@@ -115,7 +115,7 @@ def pipeline_class(repository: Repository) -> Any:
 def loader(family: type[DiffusionPipeline]) -> Any:
     """Return the class that loads pipelines of a family.
 
-    It is AutoPipelineForText2Image, or DiffusionPipeline for families unknown to the former.
+    The class is AutoPipelineForText2Image if it knows the family, and DiffusionPipeline if not.
     """
     known = family in AUTO_TEXT2IMAGE_PIPELINES_MAPPING.values()
     return AutoPipelineForText2Image if known else DiffusionPipeline
@@ -132,7 +132,7 @@ def call_signature(family: type) -> dict[str, inspect.Parameter]:
 
 
 def _absent_packages(family: type) -> list[str]:
-    """Return the packages without which diffusers has only a stand-in for a class."""
+    """Return the missing packages that a class needs; without them, diffusers has a stand-in."""
     if issubclass(family, DiffusionPipeline):
         return []
     backends: list[str] = getattr(family, "_backends", [])
@@ -140,7 +140,7 @@ def _absent_packages(family: type) -> list[str]:
 
 
 def _reason_against(family: type) -> str:
-    """Return the reason why a class makes no image from a prompt only, empty if it does."""
+    """Return why a class cannot make images from a prompt only; empty if it can."""
     name = family.__name__
     call = call_signature(family)
     if name in CLASSES:
@@ -158,13 +158,13 @@ def _reason_against(family: type) -> str:
     if "prompt" not in call:
         return "it takes no prompt"
     if "Prior" in name:
-        return "it makes only the input of a decoder, whose repository is the model"
+        return "it makes only the input for a decoder; name the repository of the decoder"
     needed = _needed_parameters(call)
     return f"it needs {', '.join(needed)} besides the prompt" if needed else ""
 
 
 def _needed_parameters(call: Parameters) -> list[str]:
-    """Return the parameters besides the prompt that a call cannot do without."""
+    """Return the required parameters of a call, except the prompt."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [
         name
@@ -176,12 +176,12 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return the reason against a UNet that takes an image besides noise, as for inpainting."""
+    """Return why a UNet needs an image as input besides noise, as for inpainting; empty if not."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:
         return ""
     return (
-        f"its unet takes {channels} channels where the latents of images have {latents}, because "
+        f"its unet takes {channels} channels, but the latents of images have {latents}, because "
         "it changes a given image"
     )
