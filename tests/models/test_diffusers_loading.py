@@ -231,7 +231,7 @@ def test_memory_is_checked_before_loading(tiny: Saved, monkeypatch: pytest.Monke
     monkeypatch.setattr(loading, "free_bytes", lambda device: expected - 1)
     with pytest.raises(
         ModelError,
-        match=r"not enough memory .* in float32, and .* free \(cpu\); .* -M dtype=bfloat16",
+        match=r"not enough memory .* in float32, but .* free \(cpu\); .* -M dtype=bfloat16",
     ):
         DiffusersModel(folder).pipeline  # noqa: B018
     monkeypatch.setattr(loading, "free_bytes", lambda device: expected)

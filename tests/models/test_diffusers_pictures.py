@@ -227,7 +227,11 @@ def test_the_error_of_an_image_too_large_for_memory_names_a_remedy(tiny: Saved) 
     [
         ("stable-diffusion-3", {"max_sequence_length": 513}, "cannot be greater than 512"),
         ("stable-diffusion-3", {"height": 33, "width": 33}, "divisible by"),
-        ("stable-diffusion", {"clip_skip": 50}, "clip_skip=50, .*; change it or leave it out"),
+        (
+            "stable-diffusion",
+            {"clip_skip": 50},
+            "clip_skip=50, .*; change the setting or leave it out",
+        ),
         (
             "stable-diffusion",
             {"num_inference_steps": 2000, "scheduler": "DDIM"},

@@ -97,7 +97,7 @@ def test_faults_are_errors_of_one_sentence(
     pickled.write_bytes(b"pickle")
     cases = [
         (broken, {}, "damaged"),
-        (unknown, {}, "cannot be told.*-M config=ID"),
+        (unknown, {}, "cannot recognize the layout.*-M config=ID"),
         (pickled, {}, "safetensors"),
         (checkpoint, {}, "-M config=FOLDER"),
         (checkpoint, {"revision": "main", **given}, "has no revision"),

@@ -158,7 +158,7 @@ def _reason_against(family: type) -> str:
     if "prompt" not in call:
         return "it takes no prompt"
     if "Prior" in name:
-        return "it makes only the input for a decoder; name the repository of the decoder"
+        return "it makes only the input of a decoder; the model is in the repository of the decoder"
     needed = _needed_parameters(call)
     return f"it needs {', '.join(needed)} besides the prompt" if needed else ""
 

@@ -1,4 +1,4 @@
-"""Loading of pipelines into memory: from safetensors, onto a device, if memory suffices."""
+"""Loading of pipelines from safetensors files onto a device, after a check of the free memory."""
 
 import math
 import os
@@ -38,16 +38,17 @@ CGROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class DeviceSetup:
-    """Device and number format of a pipeline.
+    """Device and number format of a pipeline, and which parts wait in main memory.
 
     Attributes
     ----------
     device
         Device on which the pipeline works.
     dtype
-        Number format of its networks.
+        Number format of the pipeline's networks.
     offload
-        Parts that wait in main memory while they do not work: "none", "model" or "sequential".
+        What waits in main memory while it is not needed: "none", "model" (whole networks) or
+        "sequential" (parts of networks).
     """
 
     device: torch.device
@@ -56,19 +57,19 @@ class DeviceSetup:
 
     @classmethod
     def of(cls, device: str, dtype: str, offload: Setting) -> Self:
-        """Choose device and number format as a user names them.
+        """Choose the device, number format and offloading that a user names.
 
         Parameters
         ----------
         device, dtype
-            Names, see `choose_device` and `choose_dtype`.
+            Names that `choose_device` and `choose_dtype` accept.
         offload
-            "none", "model" or "sequential". True means "model". A CPU ignores it.
+            "none", "model" or "sequential". True means "model". On a CPU, it has no effect.
 
         Raises
         ------
         UsageError
-            For unknown names, or if the package for offloading is missing.
+            If a name is unknown, or if the package for offloading is missing.
         """
         chosen = choose_device(device)
         mode = str(offload)
@@ -90,14 +91,14 @@ class DeviceSetup:
             pipeline.enable_sequential_cpu_offload(device=self.device)
 
     def check_memory(self, name: str, parts: Sequence[int]) -> None:
-        """Check that free memory suffices for the weights.
+        """Check that there is enough free memory for the weights.
 
         Parameters
         ----------
         name
             Name of the pipeline, for messages.
         parts
-            Bytes of the weights of each component.
+            Size of each component's weights in bytes.
 
         Raises
         ------
@@ -113,12 +114,12 @@ class DeviceSetup:
             if need > free and not is_offloaded:
                 raise ModelError(
                     f"there is not enough memory for {name!r}: its weights need {need / GB:.1f} GB "
-                    f"in {dtype_name(self.dtype)}, and {free / GB:.1f} GB are free ({device}); "
+                    f"in {dtype_name(self.dtype)}, but {free / GB:.1f} GB are free ({device}); "
                     f"{', '.join(self._memory_advice(device))}, or choose a smaller model"
                 )
 
     def _memory_advice(self, device: torch.device) -> list[str]:
-        """Return ways to need less memory on a device."""
+        """Return advice on how to need less memory on a device."""
         advice = ["close other programs"]
         if self.dtype == torch.float32:
             advice.append("halve the memory with -M dtype=bfloat16")
@@ -130,16 +131,16 @@ class DeviceSetup:
 def all_sources(
     repository: Repository, family: type[DiffusionPipeline], variant: str
 ) -> list[Repository]:
-    """Find the repositories of all parts of a pipeline, its own first.
+    """Find all repositories that contain parts of a pipeline; `repository` comes first.
 
     Parameters
     ----------
     repository
-        The pipeline's own repository.
+        The repository that the user named.
     family
         Class of the pipeline.
     variant
-        Variant of the weights, such as fp16, or empty.
+        Variant of the weights, such as fp16; empty for the default weights.
 
     Raises
     ------
@@ -170,20 +171,20 @@ def load(
     variant: str,
     change: Callable[[Any], None] = lambda _: None,
 ) -> Any:
-    """Load a pipeline.
+    """Load a pipeline onto its device.
 
     Parameters
     ----------
     sources
-        Repositories, from `all_sources`.
+        Repositories of the pipeline's parts, from `all_sources`.
     family
         Class of the pipeline.
     place
-        Its device and number format.
+        Device and number format of the pipeline.
     scheduler
         Class that replaces the pipeline's own scheduler, or None.
     variant
-        Variant of the weights, such as fp16, or empty.
+        Variant of the weights, such as fp16; empty for the default weights.
     change
         Function that changes the pipeline before it moves to its device.
 
@@ -197,7 +198,7 @@ def load(
     UsageError
         If weights are incomplete or not safetensors.
     ModelError
-        If network, disk or memory do not suffice.
+        If the network fails, or if there is not enough disk space or memory.
     """
     first = sources[0]
     folders = [source.fetch(variant) for source in sources]
@@ -226,7 +227,7 @@ def load(
 
 
 def _check_tokenizers(source: Repository, folder: Path) -> None:
-    """Check that each tokenizer of CLIP tells where it cuts a text. Raises UsageError."""
+    """Raise UsageError for a CLIP tokenizer whose file does not state where it cuts a text."""
     for name in source.components:
         file = folder / name / "tokenizer_config.json"
         if not name.startswith("tokenizer") or not file.exists():
@@ -234,16 +235,16 @@ def _check_tokenizers(source: Repository, folder: Path) -> None:
         is_clip = source.components[name][1].startswith(CLIP)
         if is_clip and "model_max_length" not in read_json(file):
             raise UsageError(
-                f"{source.name!r}: {name}/{file.name} has no model_max_length, so that texts "
-                'cannot be cut to the length of the text encoder; add "model_max_length": 77, or '
-                "the max_position_embeddings of the text encoder's config.json"
+                f"{source.name!r}: {name}/{file.name} has no model_max_length, so texts cannot be "
+                'cut to the length of the text encoder; add "model_max_length": 77, or the value '
+                "of max_position_embeddings in the text encoder's config.json"
             )
 
 
 def _part_sizes(
     sources: Sequence[Repository], folders: Sequence[Path], dtype: torch.dtype, variant: str
 ) -> list[int]:
-    """Return the bytes of the weights of every component once they are loaded."""
+    """Return how many bytes the weights of each component need once they are loaded."""
     sizes = []
     for source, folder in zip(sources, folders, strict=True):
         if source.single_file is not None:
@@ -266,8 +267,8 @@ def _from_single_file(
     MissingPackage.unless_installed("accelerate", "offload", "loading a single checkpoint file")
     if not hasattr(family, "from_single_file"):
         raise UsageError(
-            f"{source.name!r}: diffusers loads no {family.__name__} from a single file; name a "
-            "folder that save_pretrained wrote"
+            f"{source.name!r}: diffusers cannot load a {family.__name__} from a single file; name "
+            "a folder that save_pretrained wrote"
         )
     with explain_errors(source.name, LIBRARY):
         try:
@@ -282,7 +283,7 @@ def _from_single_file(
             lacking = re.search(r"load (\w+)", str(error))
             raise UsageError(
                 f"the file {source.name!r} has no weights of a {lacking[1] if lacking else 'part'}; "
-                "give a folder that has them, as in -M config=FOLDER"
+                "give a folder that contains these weights, as in -M config=FOLDER"
             ) from error
         except (RuntimeError, ValueError, KeyError) as error:
             raise _another_layout(source.name) from error
@@ -308,7 +309,7 @@ def _assemble(
     variant: str,
     parts: Mapping[str, Any],
 ) -> Any:
-    """Make a pipeline of loaded parts, and load its remaining parts from a folder."""
+    """Assemble a pipeline from loaded parts, and load the remaining parts from a folder."""
     with explain_errors(name, LIBRARY):
         try:
             return loader(family).from_pretrained(
@@ -328,7 +329,7 @@ def _network(
 ) -> torch.nn.Module:
     """Load a network, and check that the files contain all its weights.
 
-    diffusers and transformers would replace absent weights by random numbers.
+    diffusers and transformers would replace missing weights with random numbers.
     """
     has_variant = source.weights(part, variant) != source.weights(part)
     with explain_errors(source.name, LIBRARY, part):
@@ -344,7 +345,7 @@ def _network(
     lacking = sorted({*report["missing_keys"], *mismatched})
     if lacking:
         raise UsageError(
-            f"the {part} of {source.name!r} has weights that are absent or of another shape, such "
+            f"the {part} of {source.name!r} has weights that are missing or of another shape, such "
             f"as {lacking[0]}; {ANOTHER}"
         )
     if hasattr(network, "final_layer_norm") and not hasattr(network, "text_model"):
@@ -354,9 +355,9 @@ def _network(
 
 
 def free_bytes(device: torch.device) -> float:
-    """Return the free memory of a device.
+    """Return the free memory of a device in bytes.
 
-    On a CPU, it is the smaller of the system's and the container's free memory.
+    On a CPU, the result is the free memory of the system or of the container, whichever is smaller.
     """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
@@ -366,7 +367,7 @@ def free_bytes(device: torch.device) -> float:
 
 
 def _free_system_bytes() -> float:
-    """Return the free main memory, infinite where the system does not report it."""
+    """Return the free main memory in bytes; infinite if the system does not report it."""
     free = math.inf
     with suppress(OSError, ValueError, AttributeError):
         free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -377,7 +378,7 @@ def _free_system_bytes() -> float:
 
 
 def _free_container_bytes() -> float:
-    """Return the free memory of the container, infinite without a limit."""
+    """Return the free memory of the container in bytes; infinite if it has no limit."""
     with suppress(OSError):
         limit, used, kinds = (
             (CGROUP / f"memory.{name}").read_text("ascii") for name in ("max", "current", "stat")

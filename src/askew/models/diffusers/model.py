@@ -47,9 +47,9 @@ from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
-"""Function of the pipeline and the requests that returns a context.
+"""Function that takes the pipeline and the requests and returns a context manager.
 
-The context is entered while the pipeline makes these images.
+The context is active while the pipeline makes these images.
 """
 
 ImageOrMissing = Image.Image | Missing
@@ -72,22 +72,22 @@ BATCHED = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines whose images do not depend on their batch. Others make one image at a time."""
+"""Pipelines whose images do not depend on the batch. Other pipelines make one image at a time."""
 
 LEFT_ON_DEVICE = BATCHED - {"KandinskyV22CombinedPipeline"}
-"""Pipelines whose images are rounded on their device, which transfers a quarter of the bytes.
+"""Pipelines whose images askew rounds on the device, so that it transfers a quarter of the bytes.
 
-Kandinsky's decoder returns tensors that are not scaled to [0, 1].
+Kandinsky is not among them, because its decoder returns tensors that are not scaled to [0, 1].
 """
 
 BATCH = {"cuda": 8, "mps": 4, "cpu": 4}
-"""Number of images that are made at a time, by device."""
+"""Number of images that a pipeline makes at a time, by device."""
 
 OF_PIPELINE: Mapping[str, Setting] = {}
-"""No defaults besides those of the pipeline."""
+"""Empty mapping: no setting replaces a default of the pipeline."""
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
-"""Settings of distilled models that differ from the defaults of a pipeline."""
+"""Settings whose values differ between distilled models and the pipeline's defaults."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -96,12 +96,12 @@ FLAT = "the image shows a single color"
 
 @dataclass(frozen=True, slots=True)
 class CallInput:
-    """Input of a pipeline's call besides prompts and generators.
+    """Arguments of a pipeline's call, except prompts and generators.
 
     Attributes
     ----------
     settings
-        Settings of the call.
+        Settings for the call.
     others
         Further arguments, such as images.
     """
@@ -111,14 +111,16 @@ class CallInput:
 
 
 class PipelineMaker(ABC, Generic[R]):
-    """Maker of images with a pipeline, each with its own noise, in batches that fit into memory.
+    """Base class that makes images or edits with a pipeline, in batches that fit into memory.
+
+    Each image has its own noise.
 
     Attributes
     ----------
     product
-        Word for a product: "image" or "edit".
+        Word for what the pipeline makes: "image" or "edit".
     smaller
-        Advice for products that need too much memory.
+        Advice for users when one image or edit needs too much memory.
     """
 
     name: str
@@ -133,12 +135,12 @@ class PipelineMaker(ABC, Generic[R]):
 
     @property
     def device(self) -> str:
-        """Device on which images are made."""
+        """Device on which the pipeline makes images."""
         return str(self.place.device)
 
     @property
     def dtype(self) -> str:
-        """Number format in which images are made."""
+        """Number format of the pipeline's networks."""
         return dtype_name(self.place.dtype)
 
     @cached_property
@@ -148,17 +150,17 @@ class PipelineMaker(ABC, Generic[R]):
 
     @abstractmethod
     def _call_input(self, requests: Sequence[R]) -> CallInput:
-        """Return the input besides prompts, for requests that one call can serve."""
+        """Return the arguments, except prompts, of one call that serves all requests."""
 
     def _watched(self, requests: Sequence[R]) -> AbstractContextManager[object]:
-        """Return the context within which the pipeline is called."""
+        """Return the context manager in which the pipeline is called."""
         return nullcontext()
 
     def _make(self, requests: Sequence[R]) -> list[ImageOrMissing]:
-        """Make the images of requests that one call could serve.
+        """Make the images for requests that one call could serve.
 
-        When memory runs out, the batch is halved and repeated. Raises ModelError when one image
-        needs too much memory.
+        When memory runs out, halve the batch and try again. Raise ModelError if one image needs
+        too much memory.
         """
         images: list[ImageOrMissing] = []
         while len(images) < len(requests):
@@ -177,7 +179,7 @@ class PipelineMaker(ABC, Generic[R]):
         return images
 
     def _halve_batch(self, size: int) -> None:
-        """Halve the batch after a batch of this size needed too much memory."""
+        """Halve the batch size after a batch of `size` requests needed too much memory."""
         if size == 1:
             raise ModelError(
                 f"there is not enough memory on {self.device} for one {self.product} by "
@@ -187,10 +189,11 @@ class PipelineMaker(ABC, Generic[R]):
         free_memory(self.place.device)
 
     def _call(self, requests: Sequence[R]) -> list[ImageOrMissing]:
-        """Call the pipeline once.
+        """Call the pipeline once, and return its images.
 
-        Some pipelines draw noise that no generator of an image reaches. Such a pipeline makes one
-        image at a time from then on, and only the first request is served.
+        Some pipelines draw noise from the global generator instead of the images' own generators.
+        If a pipeline does, this method returns only the image of the first request, and the
+        pipeline makes one image at a time from then on.
         """
         pipeline = self.pipeline
         seeds = [request.seed for request in requests]
@@ -213,7 +216,7 @@ class PipelineMaker(ABC, Generic[R]):
 
 
 class DiffusersModel(PipelineMaker[Request]):
-    """Images by a diffusers pipeline, which do not depend on their batch.
+    """Model that makes images with a diffusers pipeline. An image does not depend on its batch.
 
     The weights are loaded when the first image, or `pipeline`, is needed.
 
@@ -224,29 +227,29 @@ class DiffusersModel(PipelineMaker[Request]):
     name
         Name of the model in results. By default diffusers/LOCATION.
     defaults
-        Settings that replace the pipeline's own defaults. None for the settings that its makers
-        recommend, see `recommended_settings`.
+        Settings that replace the pipeline's own defaults. If None, the settings that the model's
+        makers recommend. See `recommended_settings`.
     revision
         Branch, tag or commit of a repository.
     variant
-        Variant of the weights where there are several, such as fp16.
+        Variant of the weights, such as fp16, if the repository has several.
     scheduler
-        Class that replaces the model's own, with or without "Scheduler" at its end.
+        Name of the class that replaces the model's scheduler. The ending "Scheduler" is optional.
     device
         auto, cuda, cuda:1, mps or cpu.
     dtype
         auto, float32, bfloat16 or float16.
     offload
-        none, model or sequential: parts that wait in main memory while they do not work, on a GPU
-        only.
+        What waits in main memory while the GPU does not need it: none, model (whole networks) or
+        sequential (parts of networks).
     batch_size
-        Number of images that are made at a time. 0 chooses for the device. It is halved when memory
-        runs out.
+        Number of images that the pipeline makes at a time. If 0, askew chooses a number for the
+        device. askew halves the number when memory runs out.
     config
-        For a single file: folder or ID of a pipeline of the same layout. By default it is told by
-        the names of the weights.
+        For a single file: folder or ID of a pipeline of the same layout. By default, askew
+        recognizes the layout by the names of the weights.
     lora
-        LoRA weights that are added, as "PATH:WEIGHT,PATH:WEIGHT".
+        LoRA weights to add, as "PATH:WEIGHT,PATH:WEIGHT".
     textual_inversion
         Learned words, as "PATH:WORD,PATH:WORD".
     **settings
@@ -256,15 +259,16 @@ class DiffusersModel(PipelineMaker[Request]):
     Attributes
     ----------
     watch, steer
-        Contexts around the making of images, or None. `watch` must not change images. `steer` may,
-        as a mitigation does, which is then among the settings.
+        Functions whose context is active while the pipeline makes images, or None. `watch` must not
+        change the images. `steer` may change them, as a mitigation does. The settings then contain
+        the mitigation.
 
     Raises
     ------
     UsageError
-        If a setting cannot be used, or the pipeline cannot be found or is incomplete.
+        If a setting cannot be used, or if the pipeline does not exist or is incomplete.
     ModelError
-        If network or memory do not suffice.
+        If the network fails, or if there is not enough memory.
     """
 
     has_pipeline = True
@@ -326,7 +330,7 @@ class DiffusersModel(PipelineMaker[Request]):
         self.steer: Watch | None = None
 
     def _check_batch_size(self, batch_size: Setting) -> int:
-        """Return the batch size, chosen for the device if it is 0."""
+        """Return the batch size; if it is 0, return a batch size that suits the device."""
         is_number = isinstance(batch_size, int) and not isinstance(batch_size, bool)
         if not is_number or int(batch_size) < 0:
             raise UsageError(
@@ -337,7 +341,7 @@ class DiffusersModel(PipelineMaker[Request]):
 
     @property
     def pipeline_class(self) -> type:
-        """The class of the pipeline, known before it is loaded."""
+        """The class of the pipeline, which is known before the pipeline is loaded."""
         return self._class  # type: ignore[no-any-return]
 
     @cached_property
@@ -353,14 +357,14 @@ class DiffusersModel(PipelineMaker[Request]):
         )
 
     def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
-        """Return an RGB image, or `Missing("blank_image")`, per request.
+        """Return an RGB image, or `Missing("blank_image")`, for each request.
 
-        Each image depends on its request only.
+        Each image depends only on its request.
 
         Raises
         ------
         ModelError
-            If one image needs more memory than there is.
+            If one image needs more memory than the device has.
         """
         return self._make(requests)
 
@@ -378,8 +382,8 @@ class DiffusersModel(PipelineMaker[Request]):
     def unknown_words(self, prompt: str) -> list[str]:
         """Return the words at the end of a prompt that no text encoder receives, in their order.
 
-        Text encoders cut long prompts. Of text encoders other than CLIP, T5 and Qwen the limit is
-        unknown, and the list is empty.
+        Text encoders cut off the end of long prompts. askew knows the limits of CLIP, T5 and Qwen
+        only. For pipelines with another text encoder, the list is empty.
         """
         if len(prompt) <= SHORT_PROMPT:
             return []
@@ -391,7 +395,7 @@ class DiffusersModel(PipelineMaker[Request]):
         return min((self._cut_words(prompt, limit) for limit in tokenizers), key=len)
 
     def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
-        """Return the words that a tokenizer cuts, of which the first may be cut in part."""
+        """Return the words that a tokenizer cuts off. The first may be the end of a word."""
         with explain_errors(self.repository.name, LIBRARY, limit.tokenizer):
             folder = self.repository.network.folder / limit.tokenizer
             tokenizer = _tokenizer(self.repository.kind(limit.tokenizer), folder)
@@ -404,14 +408,15 @@ class DiffusersModel(PipelineMaker[Request]):
 def _report_unknown_recommendation(
     name: str, chosen: Mapping[str, Setting], known: Mapping[str, Parameter]
 ) -> None:
-    """Report that a model with the name of a distilled model has the pipeline's usual settings."""
+    """Warn if a model is named like a distilled model but would use the pipeline's defaults."""
     word = distilled_word(name)
     usual = {setting: known[setting].default for setting in DISTILLED_SETTINGS if setting in known}
     if word and usual and not chosen.keys() & usual.keys():
         listed = " and ".join(f"{setting}={value}" for setting, value in usual.items())
         report_message(
-            f"{name} is called {word!r}, and askew does not know the settings of its makers: it "
-            f"uses {listed}; see the model's page, and set -M num_inference_steps"
+            f"the name {name} contains {word!r}, and askew does not know which settings the "
+            f"model's makers recommend. askew uses {listed}; see the model's page, and set "
+            "-M num_inference_steps"
         )
 
 
@@ -419,10 +424,10 @@ def _report_unknown_recommendation(
 def noise_per_picture(
     pipeline: DiffusionPipeline, seeds: Sequence[int]
 ) -> Iterator[list[torch.Generator]]:
-    """Yield CPU generators for a pipeline, one per image, from which its schedulers draw, too.
+    """Yield one CPU generator per image, and let the pipeline's schedulers use these generators.
 
-    Some pipelines use their generators for the initial noise only. A scheduler that adds noise at
-    every step would then draw it from the global generator, for the batch as a whole.
+    Some pipelines use the generators for the initial noise only. A scheduler that adds noise at
+    every step would then draw this noise from the global generator, for all images of the batch.
     """
     generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
 
@@ -456,9 +461,9 @@ def _draws_noise(part: object) -> bool:
 
 @contextmanager
 def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
-    """Seed the global generators meanwhile, and report in `used` whether they were used.
+    """Seed the global generators in this context, and restore their states at the end.
 
-    Afterwards they are restored.
+    The attribute `used` of the result says whether the generators were used.
     """
     noise = SimpleNamespace(used=False)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -472,7 +477,7 @@ def global_noise(seed: int, device: torch.device) -> Iterator[SimpleNamespace]:
 
 
 def _generator_states(device: torch.device) -> list[torch.Tensor]:
-    """Return the states of the global generators of the CPU and of a device."""
+    """Return the states of the CPU's global generator and of the device's, if it has one."""
     states = [torch.get_rng_state()]
     if device.type in ("cuda", "mps"):
         states.append(getattr(torch, device.type).get_rng_state())
@@ -480,19 +485,19 @@ def _generator_states(device: torch.device) -> list[torch.Tensor]:
 
 
 def pictures(output: Any, count: int) -> list[ImageOrMissing]:
-    """Return an RGB image, or `Missing("blank_image")`, per request.
+    """Return an RGB image, or `Missing("blank_image")`, for each request.
 
     Parameters
     ----------
     output
         Result of a pipeline's call.
     count
-        Number of requests of the call.
+        Number of requests in the call.
 
     Raises
     ------
     ModelError
-        If the pipeline returned another number of images.
+        If the pipeline did not return `count` images.
     """
     images = getattr(output, "images", None)
     if images is None:
@@ -511,9 +516,10 @@ def pictures(output: Any, count: int) -> list[ImageOrMissing]:
 
 
 def _rounded(images: torch.Tensor) -> list[NDArray[np.uint8] | None]:
-    """Return images (images, channels, height, width) in [0, 1] with 8 bits per channel.
+    """Convert a tensor (images, channels, height, width) in [0, 1] to 8 bits per channel.
 
-    They are rounded on their device. An image with values that are not finite is None.
+    The values are rounded on the tensor's device. An image that contains a value that is not finite
+    becomes None.
     """
     finite = torch.isfinite(images).flatten(start_dim=1).all(dim=1).tolist()
     scaled = (images.float().clamp(0, 1) * 255).round().to(torch.uint8)
@@ -522,7 +528,7 @@ def _rounded(images: torch.Tensor) -> list[NDArray[np.uint8] | None]:
 
 
 def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
-    """Return an image or array as an RGB image, or the reason why it cannot be used."""
+    """Convert an image or array to an RGB image, or return the reason why it cannot be used."""
     if is_hidden:
         return Missing("blank_image", HIDDEN)
     if image is None:
@@ -542,6 +548,6 @@ def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
 
 @lru_cache(maxsize=4)
 def _tokenizer(kind: Any, folder: Path) -> Any:
-    """Load a tokenizer of a class from a folder."""
+    """Load a tokenizer from a folder; `kind` is its class."""
     with quiet():
         return kind.from_pretrained(folder, local_files_only=True)

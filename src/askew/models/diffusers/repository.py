@@ -1,4 +1,4 @@
-"""Pipelines in the diffusers layout, before they are loaded, and checks of their files."""
+"""Pipelines in the diffusers layout, and checks of their files before they are loaded."""
 
 import re
 import warnings
@@ -34,14 +34,14 @@ LIBRARY = f"diffusers {__version__}"
 SHARD = re.compile(r"-\d+-of-(\d+)\.")
 SENTENCEPIECE = ".model"
 PLAIN = re.compile(r"[^.]+\.safetensors")
-"""Files of weights without a variant: model.safetensors, not model.fp16.safetensors."""
+"""Names of weight files without a variant: model.safetensors, but not model.fp16.safetensors."""
 
 REFINER_BASE = "diffusers/stabilityai/stable-diffusion-xl-base-1.0"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let diffusers and transformers log errors only, without progress bars, meanwhile."""
+    """Let diffusers and transformers log only errors, without progress bars, in this context."""
     libraries = (diffusers_logging, transformers_logging)
     before = [
         (library, library.get_verbosity(), library.is_progress_bar_enabled())
@@ -63,22 +63,22 @@ def quiet() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Pipeline that exists.
+    """Pipeline in a folder, a repository or a single file, before it is loaded.
 
     Attributes
     ----------
     network
-        Its files and version.
+        The pipeline's files and version.
     class_name
-        Class of the pipeline from which it was saved.
+        Class of the pipeline, as saved in its index.
     components
         (library, class) by name, such as unet: (diffusers, UNet2DConditionModel).
     absent
-        Names of components without which it was saved.
+        Names of components that the index lists without a class.
     single_file
-        Checkpoint file with the weights. None if each component has its own.
+        Checkpoint file that contains all weights. None if each component has its own files.
     is_distilled
-        True if its index states that it makes images in few steps without guidance.
+        True if the index states that the pipeline makes images in few steps without guidance.
     """
 
     network: Pretrained
@@ -90,11 +90,11 @@ class Repository:
 
     @property
     def name(self) -> str:
-        """Name as the user wrote it."""
+        """Name of the pipeline as the user wrote it."""
         return self.network.name
 
     def config(self, component: str) -> dict[str, Any]:
-        """Return the configuration of a network or scheduler, empty if there is none."""
+        """Return the configuration of a network or scheduler; empty if there is none."""
         file = "scheduler_config.json" if component == "scheduler" else "config.json"
         return read_json(self.network.folder / component / file)
 
@@ -104,7 +104,7 @@ class Repository:
         Raises
         ------
         UsageError
-            If the libraries do not know the class.
+            If the installed library does not know the class.
         """
         library, name = self.components[component]
         try:
@@ -123,7 +123,7 @@ class Repository:
         return [file for file in self.network.files if file.startswith(f"{component}/")]
 
     def weights(self, component: str, variant: str = "") -> list[str]:
-        """Return the files with the weights of a component, of the variant if there are any."""
+        """Return the weight files of a component. If it has files of the variant, return only these."""
         below = map(PurePosixPath, self.files_of(component))
         files = [file for file in below if file.suffix == WEIGHTS and len(file.parts) == 2]
         chosen = [file for file in files if variant and f".{variant}" in file.stem]
@@ -132,14 +132,14 @@ class Repository:
         return sorted(map(str, chosen))
 
     def fetch(self, variant: str = "") -> Path:
-        """Download the weights if they are absent, and return the folder of the pipeline.
+        """Download the weights if they are missing, and return the folder of the pipeline.
 
-        For a single file, it is the folder of the configurations.
+        For a single file, return the folder of the configurations.
 
         Raises
         ------
         ModelError
-            If they cannot be downloaded.
+            If the weights cannot be downloaded.
         """
         if self.single_file is not None:
             return self.network.folder
@@ -148,7 +148,7 @@ class Repository:
         )
 
     def check(self, variant: str = "") -> None:
-        """Check that all components are complete, by their file names, and safe to load.
+        """Check by file names that all components are complete and safe to load.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Repository:
             )
 
     def _check(self, component: str, variant: str) -> None:
-        """Raise UsageError for a component that is incomplete or cannot be loaded safely."""
+        """Raise UsageError if a component is incomplete or cannot be loaded safely."""
         kind = self.kind(component)
         if self.components[component][0] == "diffusers":
             self._check_loading(component, kind)
@@ -184,18 +184,18 @@ class Repository:
         lacking = _lacking(files, weights, kind)
         if lacking:
             raise UsageError(
-                f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists; "
+                f"{self.name!r} lacks {lacking} of the {component}, which its {INDEX} lists; "
                 f"{ANOTHER}"
             )
         if safe and not weights:
             variants = sorted({name.split(".")[1].partition("-")[0] for name in safe})
             raise UsageError(
-                f"{self.name!r} has the weights of its {component} only as a variant; add "
+                f"{self.name!r} has the weights of the {component} only as a variant; add "
                 f"-M variant={variants[0]}"
             )
 
     def _check_loading(self, component: str, kind: Any) -> None:
-        """Raise MissingPackage for a network that diffusers loads with accelerate only."""
+        """Raise MissingPackage if diffusers needs accelerate to load a network."""
         if getattr(kind, "_keep_in_fp32_modules", None) or "quantization_config" in self.config(
             component
         ):
@@ -204,7 +204,7 @@ class Repository:
 
 
 def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
-    """Return the words for files that a component of a class lacks, empty if it is complete."""
+    """Return a phrase for the files that a component lacks; empty if the component is complete."""
     if not files:
         return "the folder"
     shards = Counter[int]()
@@ -225,7 +225,7 @@ def _lacking(files: Sequence[str], weights: Sequence[str], kind: type) -> str:
 def find_repository(name: str, revision: str | None = None, config: str = "") -> Repository:
     """Find the pipeline that a name means.
 
-    Only its small files are downloaded.
+    Only the pipeline's small files are downloaded.
 
     Parameters
     ----------
@@ -234,13 +234,14 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     revision
         Branch, tag or commit of a repository.
     config
-        For a single file: folder or ID of a pipeline of the same layout, "" to tell it by the names
-        of the weights.
+        For a single file: folder or ID of a pipeline of the same layout. If "", askew recognizes
+        the layout by the names of the weights.
 
     Raises
     ------
     UsageError
-        If it does not exist, is not a pipeline, or needs code or pickles to load.
+        If there is nothing of this name, if it is not a pipeline, or if loading it needs code or
+        pickles.
     ModelError
         If the Hub cannot be reached.
     """
@@ -253,7 +254,7 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
     index = _read_index(network)
     if index.get("requires_aesthetics_score"):
         raise UsageError(
-            f"{name!r} is a refiner, which improves images of its base model and cannot make "
+            f"{name!r} is a refiner, which improves images from its base model and cannot make "
             f"images by itself; name the base model, such as {REFINER_BASE}"
         )
     parts = {
@@ -275,19 +276,19 @@ def find_repository(name: str, revision: str | None = None, config: str = "") ->
 
 
 def _check_folder(name: str, config: str) -> None:
-    """Raise UsageError for a folder that is not a pipeline, or that needs no configuration."""
+    """Raise UsageError if a folder is not a pipeline, or if `config` is given for a folder."""
     if config:
         raise UsageError(f"{name!r} is not a single file and needs no -M config; leave it out")
     path = Path(name).expanduser()
     if name and path.is_dir() and not (path / INDEX).is_file():
         raise UsageError(
-            f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; name the "
-            "folder that save_pretrained of a pipeline wrote, or a single checkpoint file"
+            f"the folder {name!r} contains no {INDEX}, so it is not a diffusers pipeline; name a "
+            "folder that a pipeline's save_pretrained wrote, or a single checkpoint file"
         )
 
 
 def _read_index(network: Pretrained) -> dict[str, Any]:
-    """Return the index of a pipeline. Raises UsageError if it needs code of its repository."""
+    """Return the index of a pipeline; raise UsageError if it needs code from its repository."""
     if INDEX not in network.files:
         raise UsageError(
             f"{network.name!r} contains no {INDEX}, so it is not a diffusers pipeline; look for a "
@@ -304,15 +305,15 @@ def _read_index(network: Pretrained) -> dict[str, Any]:
     with_code = _parts_with_code(index)
     if with_code:
         raise UsageError(
-            f"{network.name!r} needs code of its own repository for {', '.join(with_code)}; askew "
-            "runs no such code, since it could do anything on this machine; choose a model that "
-            "diffusers supports"
+            f"{network.name!r} needs code of its own repository for {', '.join(with_code)}. askew "
+            "does not run code from repositories, since it could do anything on this machine; "
+            "choose a model that diffusers supports"
         )
     return index
 
 
 def _parts_with_code(index: Mapping[str, Any]) -> list[str]:
-    """Return the parts of a pipeline that need code of its repository."""
+    """Return the parts of a pipeline that need code from its repository."""
     parts = [] if isinstance(index["_class_name"], str) else ["the pipeline"]
     for part, value in index.items():
         library = value[0] if isinstance(value, list) and value and part != "_class_name" else None

@@ -1,4 +1,4 @@
-"""Settings of pipelines of diffusers, and checks that settings have an effect."""
+"""Settings of diffusers pipelines, and checks that the user's settings have an effect."""
 
 import inspect
 import math
@@ -31,7 +31,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Numbers of which height and width must be multiples, where known.
+"""Number of which height and width must be multiples, by pipeline class, where it is known.
 
 Flux, Chroma and Qwen-Image would round other sizes without a warning.
 """
@@ -44,9 +44,9 @@ RECORDED = (
     "prior_num_inference_steps",
     "true_cfg_scale",
 )
-"""Parameters whose defaults are recorded with the user's settings.
+"""Parameters whose defaults are recorded together with the user's settings.
 
-A new default of diffusers then means new images.
+If a new version of diffusers changes one of these defaults, askew therefore makes new images.
 """
 
 NOT_SETTINGS = (
@@ -76,7 +76,10 @@ WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 SIDES = ("height", "width")
 AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
-"""Files of diffusers that check and use settings. Errors of networks are not about settings."""
+"""Paths of the diffusers files that check and use settings.
+
+Errors that other files raise, such as those of networks, are not about settings.
+"""
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
 LAYERS = ("skip_layer_guidance_scale", "skip_layer_guidance_start", "skip_layer_guidance_stop")
@@ -89,7 +92,7 @@ class Parameter:
     Attributes
     ----------
     kind
-        Type: bool, int, float or str.
+        Type of the parameter: bool, int, float or str.
     default
         The pipeline's default.
     """
@@ -99,7 +102,7 @@ class Parameter:
 
 
 def parameters(family: type) -> dict[str, Parameter]:
-    """Return the texts, numbers and switches that a user can set when a pipeline is called."""
+    """Return the texts, numbers and switches that a user can set for a pipeline's call."""
     known = {}
     for name, parameter in call_signature(family).items():
         kind = _setting_kind(parameter)
@@ -109,7 +112,7 @@ def parameters(family: type) -> dict[str, Parameter]:
 
 
 def _setting_kind(parameter: inspect.Parameter) -> type | None:
-    """Return the type of a parameter that a user can set, else None."""
+    """Return the type of a parameter; None if a user cannot set it."""
     annotation = parameter.annotation
     options = (annotation,)
     if get_origin(annotation) in (Union, UnionType):
@@ -125,9 +128,10 @@ def call_arguments(
     settings: Mapping[str, Setting],
     output: str = "np",
 ) -> dict[str, Any]:
-    """Return the arguments of a call that makes an image of each prompt.
+    """Return the arguments of a call that makes one image for each prompt.
 
-    The call returns numbers in [0, 1], as arrays ("np") or as a tensor on its device ("pt").
+    The images have values in [0, 1]. `output` is "np" for arrays or "pt" for a tensor on the
+    pipeline's device.
     """
     known = call_signature(family)
     negative = {
@@ -155,7 +159,7 @@ def call_settings(
     given: Mapping[str, Setting],
     name: str,
 ) -> dict[str, Setting]:
-    """Return all values with which a pipeline is called.
+    """Return the settings with which a pipeline is called, by name.
 
     Parameters
     ----------
@@ -164,14 +168,14 @@ def call_settings(
     defaults
         Settings that replace the pipeline's own defaults.
     given
-        The user's settings, which replace both.
+        The user's settings, which replace all defaults.
     name
         Name of the model, for messages.
 
     Raises
     ------
     UsageError
-        For a setting that does not exist or has the wrong type. The message lists known settings.
+        If a setting does not exist or has the wrong type. The message lists the known settings.
     """
     for setting in given:
         if setting not in known:
@@ -193,7 +197,7 @@ def call_settings(
 
 
 def _checked_value(setting: str, value: Setting, kind: type, name: str) -> Setting:
-    """Return a value as its type. Raises UsageError if it has another type or is too small."""
+    """Convert a value to the type of its setting; raise UsageError if it does not fit."""
     if not _fits(value, kind):
         raise UsageError(f"{name}: {setting} is {value!r}; it must be {WORDS[kind]}")
     if setting in AT_LEAST_ONE and float(value) < 1:
@@ -203,7 +207,7 @@ def _checked_value(setting: str, value: Setting, kind: type, name: str) -> Setti
 
 
 def _fits(value: Setting, kind: type) -> bool:
-    """Check whether a value can be converted to a type without a loss."""
+    """Check whether a value can be converted to a type without loss."""
     if isinstance(value, bool) != (kind is bool):
         return False
     if kind is int:
@@ -215,7 +219,7 @@ def _fits(value: Setting, kind: type) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChosenSettings:
-    """Settings of a pipeline, and what decides their effect.
+    """Settings of a pipeline, and the facts that determine whether they have an effect.
 
     Attributes
     ----------
@@ -224,7 +228,7 @@ class ChosenSettings:
     known
         Parameters of the pipeline's call.
     chosen
-        All values with which the pipeline is called.
+        Settings with which the pipeline is called.
     scheduler
         Class that replaces the pipeline's scheduler, or None.
     """
@@ -236,7 +240,7 @@ class ChosenSettings:
 
     @property
     def uses_true_cfg(self) -> bool:
-        """True for pipelines whose classifier-free guidance is `true_cfg_scale`."""
+        """True if the pipeline's parameter for classifier-free guidance is `true_cfg_scale`."""
         return "true_cfg_scale" in self.known
 
     def check_effects(self, given: Mapping[str, Setting], name: str) -> None:
@@ -252,7 +256,7 @@ class ChosenSettings:
         Raises
         ------
         UsageError
-            For a setting that would change nothing, given the other settings.
+            If a setting would change nothing, given the other settings.
         """
         reasons = {
             **self._without_guidance(),
@@ -271,7 +275,7 @@ class ChosenSettings:
             raise UsageError(f"{name}: {setting} changes nothing {reasons[setting]}")
 
     def _without_guidance(self) -> dict[str, str]:
-        """Return settings that have no effect because guidance is off, with the reason."""
+        """Return the reason for each setting that has no effect because guidance is off."""
         scale = self.chosen.get("true_cfg_scale" if self.uses_true_cfg else "guidance_scale")
         has_guidance_input = self.repository.config("unet").get("time_cond_proj_dim")
         if scale is None or (float(scale) > 1 and not has_guidance_input):
@@ -281,7 +285,7 @@ class ChosenSettings:
         return dict.fromkeys((*NEGATIVE, "guidance_rescale"), reason)
 
     def _without_negative_prompt(self) -> dict[str, str]:
-        """Return settings that have no effect without a negative prompt, with the reason."""
+        """Return the reason for each setting that has no effect without a negative prompt."""
         if "negative_prompt" in self.chosen:
             return {}
         settings: list[str] = ["true_cfg_scale"] if self.uses_true_cfg else []
@@ -292,7 +296,7 @@ class ChosenSettings:
         return dict.fromkeys(settings, reason)
 
     def _without_scheduler_support(self) -> dict[str, str]:
-        """Return settings that the scheduler does not use, with the reason."""
+        """Return the reason for each setting that the scheduler does not use."""
         reasons = {}
         scheduler = self.scheduler
         if scheduler is None and "scheduler" in self.repository.components:
@@ -305,19 +309,19 @@ class ChosenSettings:
             )
         if not self.repository.config("scheduler").get("use_dynamic_shifting"):
             reasons["mu"] = (
-                "with this model's scheduler, which does not shift dynamically: leave it out"
+                "with this model's scheduler, which does no dynamic shifting: leave it out"
             )
         return reasons
 
 
 def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> None:
-    """Check height and width.
+    """Check that height and width are given together and are multiples of `multiple`.
 
     Raises
     ------
     UsageError
-        For a height without a width, which some families ignore, or the reverse, and for sides that
-        are not multiples of `multiple`.
+        If only one of them is given, which some families would ignore, or if one of them is not a
+        multiple of `multiple`.
     """
     sides = {side: settings[side] for side in SIDES if side in settings}
     for side in SIDES:
@@ -337,7 +341,7 @@ def check_size(settings: Mapping[str, Setting], multiple: int, name: str) -> Non
 
 @contextmanager
 def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
-    """Turn errors of a pipeline or its scheduler about settings into a UsageError."""
+    """Convert a pipeline's or scheduler's errors about settings into UsageError in this context."""
     try:
         yield
     except (IndexError, ValueError) as error:
@@ -346,12 +350,12 @@ def fitting(settings: Mapping[str, Setting], name: str) -> Iterator[None]:
         given = ", ".join(f"{setting}={value!r}" for setting, value in settings.items())
         raise UsageError(
             f"{name} does not work with one of its settings ({given}): "
-            f"{str(error).rstrip('.')}; change it or leave it out"
+            f"{str(error).rstrip('.')}; change the setting or leave it out"
         ) from error
 
 
 def scheduler_class(repository: Repository, name: str) -> type | None:
-    """Return the class of a scheduler that replaces the model's own.
+    """Return the class of the scheduler that replaces the model's own scheduler.
 
     Parameters
     ----------
@@ -364,7 +368,7 @@ def scheduler_class(repository: Repository, name: str) -> type | None:
     Returns
     -------
     type or None
-        None for the model's own scheduler.
+        The class; None if the model keeps its own scheduler.
 
     Raises
     ------

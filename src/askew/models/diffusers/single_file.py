@@ -1,4 +1,4 @@
-"""Single checkpoint files: weights of a whole pipeline in one safetensors file."""
+"""Single checkpoint files, which contain all weights of a pipeline in one safetensors file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +21,11 @@ from askew.models.hub import (
 )
 
 FALLBACK = "v1"
-"""Layout that diffusers assumes where it recognizes no other."""
+"""Layout that diffusers assumes if it recognizes no other layout."""
 
 
 def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained:
-    """Find the configurations of a single checkpoint file.
+    """Find the configurations for a single checkpoint file.
 
     Parameters
     ----------
@@ -34,21 +34,24 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
     path
         The file.
     revision
-        Branch, tag or commit that a user gave. A file has none.
+        Branch, tag or commit that the user gave, or None. A file has no revision.
     config
-        Folder or ID of a pipeline of the same layout, "" to tell it by the names of the weights.
+        Folder or ID of a pipeline of the same layout. If "", askew recognizes the layout by the
+        names of the weights.
 
     Returns
     -------
     Pretrained
-        The configurations, under the name of the file. Its identity names both.
+        The configurations, under the name of the file. The identity covers the file and the
+        configurations.
 
     Raises
     ------
     UsageError
-        If the layout cannot be told, or the file is no safetensors file.
+        If askew cannot recognize the layout, if the file is not a safetensors file, or if a
+        revision is given.
     ModelError
-        If the file is damaged, or the configurations cannot be downloaded.
+        If the file is damaged, or if the configurations cannot be downloaded.
     """
     if path.suffix != WEIGHTS:
         raise UsageError(f"{name!r} {NO_SAFETENSORS}")
@@ -59,8 +62,8 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
         network = find_pretrained(address, needs_weights=False)
     except ModelError as error:
         raise ModelError(
-            f"{error}. Its configuration is that of {address!r}; a folder of a pipeline of the "
-            "same layout will do as well, as in -M config=FOLDER"
+            f"{error}. {name!r} needs the configuration of {address!r}. You can also give the "
+            "folder of a pipeline of the same layout, as in -M config=FOLDER"
         ) from error
     return replace(
         network, name=name, identity=f"{digest_of_file(path)}+{network.identity}", on_hub=False
@@ -68,7 +71,7 @@ def find(name: str, path: Path, revision: str | None, config: str) -> Pretrained
 
 
 def _usual_config(name: str, path: Path) -> str:
-    """Return the ID of the pipeline whose layout a file has, by the names of its weights."""
+    """Return the ID of a pipeline with the file's layout, judged by the names of the weights."""
     header = weights_header(path)
     shapes = {
         key: SimpleNamespace(shape=tuple(tensor.get("shape", ()))) for key, tensor in header.items()
@@ -77,8 +80,8 @@ def _usual_config(name: str, path: Path) -> str:
     is_told = layout != FALLBACK or any(key.startswith(LDM_UNET_KEY) for key in shapes)
     if not is_told or layout not in DIFFUSERS_DEFAULT_PIPELINE_PATHS:
         raise UsageError(
-            f"the layout of {name!r} cannot be told by the names of its weights; give the folder "
-            "or ID of a pipeline of the same layout, as in -M config=ID"
+            f"askew cannot recognize the layout of {name!r} by the names of its weights; give the "
+            "folder or ID of a pipeline of the same layout, as in -M config=ID"
         )
     config = DIFFUSERS_DEFAULT_PIPELINE_PATHS[layout]
     return str(config["pretrained_model_name_or_path"])

@@ -1,4 +1,4 @@
-"""Numbers of tokens after which the text encoders of a pipeline cut a prompt."""
+"""Limits on the number of tokens that the text encoders of a pipeline read from a prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,33 +8,34 @@ from askew.models.base import Setting
 from askew.models.diffusers.repository import Repository
 
 LENGTH = "max_sequence_length"
-"""Parameter of a call that limits the tokens of large text encoders."""
+"""Parameter of a pipeline's call that limits the number of tokens for large text encoders."""
 
 QWEN = "Qwen2Tokenizer"
 
 SPECIAL: Mapping[str, int] = {"CLIPTokenizer": 2, "T5Tokenizer": 1, QWEN: 0}
-"""Number of marks that count towards the limit, by the class of a tokenizer.
+"""Number of special tokens that count toward the limit, by class of tokenizer.
 
-CLIP has a mark at the start and at the end, T5 at the end. The pipelines of Qwen-Image put a
-template around each prompt, and count the tokens behind its beginning.
+CLIP has a special token at the start and one at the end, T5 has one at the end. The pipelines of
+Qwen-Image put a template around each prompt, and count the tokens after the template's beginning.
 """
 
 LIMITED_BY_CALL = ("T5Tokenizer", QWEN)
-"""Tokenizers whose limit is the parameter `LENGTH`, where a call has it."""
+"""Tokenizers whose limit is the parameter `LENGTH`, if the pipeline's call has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLimit:
-    """Number of tokens that a text encoder receives.
+    """Maximum number of tokens that a text encoder receives.
 
     Attributes
     ----------
     tokenizer
         Name of the tokenizer in its pipeline.
     tokens
-        Number of tokens, with marks. None for the number that the tokenizer states.
+        Maximum number of tokens, including special tokens. None for the number that the tokenizer
+        states.
     special
-        Number of marks among them.
+        Number of special tokens among these tokens.
     """
 
     tokenizer: str
@@ -52,14 +53,14 @@ def text_limits(
     repository
         Repository of the pipeline.
     settings
-        Settings with which it is called.
+        Settings with which the pipeline is called.
     call
-        Parameters of its call.
+        Parameters of the pipeline's call.
 
     Returns
     -------
     list
-        A limit for each tokenizer, empty if the limit of one of them is unknown.
+        One limit for each tokenizer; empty if the limit of any tokenizer is unknown.
     """
     limits = []
     for name in repository.components:

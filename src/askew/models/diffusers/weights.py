@@ -12,14 +12,14 @@ from askew.errors import ModelError
 from askew.store.foreign import json_value
 
 FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
-"""Formats that are converted when loaded. Other formats keep their width."""
+"""Number formats that are converted on loading. Weights in other formats keep their size."""
 
 MOST_HEADER_BYTES = 100_000_000
-"""Largest size of the header of a safetensors file, as in its library."""
+"""Maximum size of the header of a safetensors file. The safetensors library has the same limit."""
 
 
 def weights_bytes(file: Path, dtype: torch.dtype) -> int:
-    """Return the memory of the weights in a safetensors file once they are loaded as `dtype`.
+    """Return how many bytes the weights of a safetensors file need once they are loaded as `dtype`.
 
     Only the header of the file is read.
 
@@ -42,7 +42,7 @@ def weights_bytes(file: Path, dtype: torch.dtype) -> int:
 
 
 def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Return the description of each tensor of a safetensors file, by name.
+    """Return the description of each tensor in a safetensors file, by the tensor's name.
 
     Raises
     ------
