@@ -111,7 +111,7 @@ def test_absent_weights_are_not_invented(copy: Path, file: str) -> None:
     change_weights(
         copy / file, lambda weights: {name: weights[name] for name in weights if name != lost}
     )
-    says = rf"the {Path(file).parent} of .* has weights that are absent .*, such as {re.escape(lost)}; name a complete"
+    says = rf"the {Path(file).parent} of .* has weights that are missing .*, such as {re.escape(lost)}; name a complete"
     with pytest.raises(UsageError, match=says):
         DiffusersModel(copy).pipeline  # noqa: B018
 

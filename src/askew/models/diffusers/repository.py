@@ -184,13 +184,13 @@ class Repository:
         lacking = _lacking(files, weights, kind)
         if lacking:
             raise UsageError(
-                f"{self.name!r} lacks {lacking} of the {component}, which its {INDEX} lists; "
+                f"{self.name!r} lacks {lacking} of its {component}, which its {INDEX} lists; "
                 f"{ANOTHER}"
             )
         if safe and not weights:
             variants = sorted({name.split(".")[1].partition("-")[0] for name in safe})
             raise UsageError(
-                f"{self.name!r} has the weights of the {component} only as a variant; add "
+                f"{self.name!r} has the weights of its {component} only as a variant; add "
                 f"-M variant={variants[0]}"
             )
 
