@@ -1,30 +1,30 @@
-"""Intersectional Sensitivity: effect of an intervention on one axis on another axis (BiasConnect).
+"""Intersectional Sensitivity (IS): how intervening on one axis affects another (BiasConnect).
 
     IS = d(before, reference) - d(after, reference)                                         (Eq. 4)
 
-`before` are the shares of the target axis in the baseline images. `after` is the mean of its shares
-over the counterfactual sets of the intervened axis. Every set has the same weight, regardless of
-its number of answers. IS is positive if the intervention brings the target axis closer to its
-reference.
+The intervention states a value of one axis in the prompt. `before` contains the shares of another
+axis, the target axis, in the baseline images. `after` is the mean of its shares over the
+counterfactual image sets of the intervened axis. Every set has the same weight, regardless of its
+number of answers. IS is positive if the intervention brings the target axis closer to its reference.
 
 **Value.** A distance that is computed from few images is too large on average, and the excess is
-larger for fewer images. With 48 baseline images and K sets of 48 images, the plain difference of
-distances is positive even without an effect. Every distance used here is a sum of |f . (p - q)|
-over linear forms f (`distance.linear_forms`), and the excess of each term is known from the
-sampling variance of f . p. Normal noise is added to the more exact of the two distributions until
-both have the same variance, so that both excesses are equal. The remaining excess is removed by
-extrapolation from twice the variance.
+larger for fewer images. With 48 baseline images and K sets of 48 images, the uncorrected difference
+between the distances is positive even without an effect. Every distance used here is a sum of
+|f . (p - q)| over linear forms f (`distance.linear_forms`), and the excess of each term is known from
+the sampling variance of f . p. askew adds normal noise to the more exact of the two distributions
+until both have the same variance, so that both excesses are equal. It then removes the remaining
+excess by extrapolation from twice the variance.
 
-**Interval.** The population value of each distance is computed by test inversion
-(`distance_intervals`), with samples from tables of random numbers. The two intervals are combined
-by MOVER. A reference distribution that was counted in images is also treated as uncertain: samples
-are as small as errs like the difference of both sets, and a value that was not seen in the
-reference may be rare.
+**Interval.** The interval of each of the two distances is computed by test inversion
+(`distance_intervals`), with samples from tables of random numbers. MOVER combines the two intervals.
+A reference that was counted in images is uncertain, too. Samples then have fewer images, so that
+their sampling error includes the error of the reference. A value that was not seen in the reference
+images counts as rare, not as impossible.
 
-**Reading errors.** If the confusion matrix of the instrument is known, both distributions are
-corrected for it. The same labeling errors are applied to each tested population before it is
-compared with the answers. The matrix has a sampling error, which is common to both distributions.
-MOVER treats it as independent, which is conservative.
+**Labeling errors.** If the confusion matrix of the instrument is known, both distributions are
+corrected for its errors. The same labeling errors are applied to each tested population before it is
+compared with the answers. The matrix has a sampling error, which affects both distributions alike.
+MOVER treats its effects as independent, which is conservative.
 """
 
 import math
@@ -53,13 +53,13 @@ from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
 
 EXTRAPOLATION = 0.35
-"""Share of the step that would remove an excess proportional to the standard error.
+"""Fraction of the extrapolation that would fully remove an excess proportional to the standard error.
 
-A larger step would remove more of the excess, but increase the variance.
+A larger fraction would remove more of the excess but increase the variance.
 """
 
 AT_ONCE = 256
-"""Number of distributions that are inverted together, which limits the memory for their samples."""
+"""Largest number of distributions whose intervals are computed together, to limit memory."""
 
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
@@ -67,26 +67,27 @@ CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
 
 @dataclass(frozen=True, slots=True)
 class AxisPairSample:
-    """Counts of one ordered pair of axes: the intervened axis and the target axis.
+    """Counts for an ordered pair of axes: the intervened axis and the target axis.
 
     Attributes
     ----------
     initial : array, (m,) or (sets, m)
-        Answers about the target axis in the baseline images, by value. Several rows are the
-        baseline sets of several prompts, which get the same weight (Eq. 9-11).
+        Number of answers about the target axis in the baseline images, by value. Several rows are
+        the baseline sets of several prompts, which get the same weight (Eq. 9-11).
     counterfactual : array, (K, m)
-        The same for each counterfactual set of the intervened axis.
+        Number of answers about the target axis by value, for each counterfactual set of the
+        intervened axis.
     reference : array, (m,)
-        Desired shares of the target axis, or weights that are scaled to shares.
+        Reference shares of the target axis, or weights that are scaled to shares.
     distance : str
         Name of the distance from the reference, one of `distance.DISTANCES`.
     missing : int
-        Images without an answer, which are only reported.
+        Number of images without an answer, which is only reported.
     confusion : array, (m, m), optional
-        Answers of the instrument (columns) about images whose true value (rows) is known. If
-        given, the sensitivity is corrected for these reading errors.
+        Number of images by true value (rows) and answer of the instrument (columns). If given, the
+        sensitivity is corrected for these labeling errors.
     reference_images : int, optional
-        Number of images in which the reference was counted. None means that it is exact.
+        Number of images from which the reference was counted. None means that it is exact.
     """
 
     initial: ArrayLike
@@ -99,18 +100,18 @@ class AxisPairSample:
 
 
 class Gaps(NamedTuple):
-    """Mean shares of some sets, and their gaps to the reference.
+    """Mean shares over several image sets, and their gaps to the reference shares.
 
     Attributes
     ----------
     mean : array, (m,)
         Mean shares of answers.
     excess, variances : array, (L,)
-        Linear forms of the gap, and their sampling variances.
+        Gap in each linear form of the distance, and its sampling variance.
     coefficients : array, (L, m)
-        The forms, as forms of the shares of answers.
+        Coefficients with which each form is computed from the shares of answers.
     weight : float
-        Factor of the sum of |gap| that makes it a distance.
+        Factor that converts the sum of |gap| to a distance.
     """
 
     mean: Floats
@@ -122,9 +123,9 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedSets:
-    """Checked counts of a pair of axes, with the reference and the errors of the target axis.
+    """Checked counts for a pair of axes, with the reference and the errors of the target axis.
 
-    Attributes are those of `AxisPairSample`, with two axes of counts and normalised shares.
+    Attributes are as in `AxisPairSample`. All counts have two axes, and the reference is normalized.
     """
 
     initial: Floats
@@ -136,7 +137,7 @@ class CheckedSets:
 
     @property
     def baseline_key(self) -> tuple[bytes, ...]:
-        """Key of the data that determine the gaps of the baseline sets."""
+        """Key that identifies the data from which the gaps of the baseline sets are computed."""
         return (
             self.initial.tobytes(),
             self.reference.tobytes(),
@@ -153,26 +154,26 @@ def interactions(
     level: float = 0.95,
     draws: int = 1000,
 ) -> tuple[Estimate | Missing, ...]:
-    """Estimate the Intersectional Sensitivity of each pair of axes.
+    """Estimate the Intersectional Sensitivity (IS) of each pair of axes.
 
     The result for a pair does not depend on the other pairs.
 
     Parameters
     ----------
     pairs
-        Counts of each pair of axes.
+        Counts for each pair of axes.
     rng
-        Source of the seed of all random draws.
+        Random generator for the seed of all random draws.
     level
         Confidence level of the intervals, in (0, 1).
     draws
-        Simulated samples for each tested population.
+        Number of simulated samples for each tested population.
 
     Returns
     -------
     tuple of Estimate or Missing
-        One entry per pair. `value` is the debiased IS, in [-1, 1], kept within its interval. `p` is
-        two-sided for IS = 0 and agrees with the interval: it is below 1 - level exactly if the
+        IS of each pair. `value` is the debiased IS, in [-1, 1], moved into its interval if it is
+        outside. `p` is from a two-sided test of IS = 0. It is below 1 - level exactly if the
         interval excludes 0. `null` is the mean value without an effect, that is, if all sets come
         from one population. Missing if a set has no answer, if the axis has fewer than two values,
         or if the instrument cannot distinguish the values.
@@ -199,9 +200,9 @@ def interactions(
 
 
 def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
-    """Return only the values of `interactions`, without draws and intervals.
+    """Return the debiased IS of each pair as in `interactions`, without draws and intervals.
 
-    Unlike the value of an estimate, a value is not limited to an interval.
+    Unlike the values of `interactions`, these values are not moved into an interval.
     """
     values: list[float | Missing] = []
     before: list[Gaps] = []
@@ -223,7 +224,7 @@ def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
 
 
 def _values_of_gaps(before: Sequence[Gaps], after: Sequence[Gaps]) -> list[float]:
-    """Compute IS without the excess of few images, together for axes of any numbers of values."""
+    """Compute IS without the excess from few images, for all pairs of axes in one step."""
     if not before:
         return []
     longest = max(len(gaps.excess) for gaps in before)
@@ -246,21 +247,22 @@ def _values_of_gaps(before: Sequence[Gaps], after: Sequence[Gaps]) -> list[float
 
 
 def debiased_value(pair: AxisPairSample) -> float | Missing:
-    """Return `debiased_values` of a single pair."""
+    """Return the debiased IS of a single pair, as in `debiased_values`."""
     return debiased_values([pair])[0]
 
 
 def least_possible(pair: AxisPairSample) -> float:
-    """Return the least IS that the counterfactual sets allow.
+    """Return the smallest IS that is possible with these counterfactual sets.
 
-    IS is at least minus the distance after the intervention. Where every image of a counterfactual
-    set shows the same value, and labels have no known errors, that distance is known. An axis whose
-    counterfactual prompts are followed then cannot move away from a uniform reference.
+    IS is at least minus the distance after the intervention. This distance is known exactly if all
+    images of each counterfactual set show the same value, and labels have no known errors. For
+    example, if the images follow counterfactual prompts about the target axis, this axis cannot
+    move away from a uniform reference.
 
     Returns
     -------
     float
-        -1 where the distance is not known.
+        Smallest IS; -1 if the distance is not known exactly.
     """
     change = change_of(pair)
     return -1.0 if isinstance(change, Missing) else _least_possible(change)
@@ -274,24 +276,24 @@ def null_sizes(
 ) -> dict[tuple[str, str], Floats]:
     """Simulate |IS| without an effect, which is the noise in the amplification of a graph (Eq. 14).
 
-    Both distributions of a pair come from one population. All pairs of a target axis share the
-    random numbers of the initial set. The counterfactual sets of different pairs are independent.
-    If sets of equal size shared their draws, all pairs would be large in the same simulations, and
-    no graph would differ from the simulated graphs.
+    Both distributions of a pair are drawn from one population. All pairs with the same target axis
+    share the random numbers of the baseline set. The counterfactual sets of different pairs are
+    independent. If sets of equal size shared their draws, |IS| would be large for all pairs in the
+    same simulations, and no graph would differ from the simulated graphs.
 
     Parameters
     ----------
     pairs
-        Counts of the pairs of axes of a graph, by the intervened axis and the target axis.
+        Counts for the pairs of axes in a graph, by intervened axis and target axis.
     rng
-        Source of the seed of all random draws.
+        Random generator for the seed of all random draws.
     draws
         Number of simulated graphs.
 
     Returns
     -------
     dict of array, (draws,)
-        An array for every pair that is not missing.
+        Simulated |IS| of every pair for which IS is not Missing.
     """
     common = CommonDraws(seed=int(rng.integers(2**63)), draws=draws)
     sizes = {}
@@ -305,7 +307,7 @@ def null_sizes(
 
 
 class DistributionKey(NamedTuple):
-    """Key of the data that determine the interval of a distance; equal keys have equal intervals."""
+    """Key that identifies the data of an interval; distances with equal keys have equal intervals."""
 
     shares: bytes
     excess: bytes
@@ -317,32 +319,33 @@ class DistributionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TargetDistribution:
-    """An estimated distribution of the target axis, with its precision.
+    """Estimated distribution of the target axis, with its precision.
 
     Attributes
     ----------
     shares : array, (m,)
-        The shares, on the simplex.
+        Shares of the values, at least 0 and with sum 1.
     excess : array, (L,)
-        Linear forms of the gap to the reference, from shares that may be negative.
+        Gap to the reference in each linear form, from corrected shares that may be negative.
     variances : array, (L,)
-        Sampling variances of these forms.
+        Sampling variance of each gap.
     pictures : int
-        Number of independent images with the same precision, rounded to a table.
+        Number of independent images with the same precision, rounded to a size that has a table of
+        random numbers (`common_draws`).
     null_pictures : int
         The same number if all sets came from one population.
     answers : int
-        Answers that were counted.
+        Number of answers.
     reference : array, (m,)
-        The reference shares.
+        Reference shares.
     reference_population : array, (m,)
-        Shares of samples that have the reference shares, see `distance_intervals`.
+        Shares from which samples are drawn under the reference, see `distance_intervals`.
     distance : str
         Name of the distance.
     coefficients : array, (L, m)
-        The linear forms of the distance, as forms of the shares of *answers*.
+        Coefficients with which each linear form is computed from the shares of *answers*.
     errors : ReadingErrors, optional
-        Known reading errors of the instrument.
+        Known labeling errors of the instrument.
     """
 
     shares: Floats
@@ -359,7 +362,7 @@ class TargetDistribution:
 
     @property
     def key(self) -> DistributionKey:
-        """Key of the data that determine the interval of its distance."""
+        """Key that identifies the data from which the interval of the distance is computed."""
         return DistributionKey(
             shares=self.shares.tobytes(),
             excess=self.excess.tobytes(),
@@ -371,13 +374,13 @@ class TargetDistribution:
 
     @property
     def shifted_shares(self) -> Floats:
-        """Shares whose gap to `reference_population` is the observed gap to the reference."""
+        """Shares that differ from `reference_population` as `shares` differ from `reference`."""
         return shifted_shares(self.shares, self.reference, self.reference_population)
 
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
     ) -> Floats:
-        """Simulate shares of answers, (..., draws, m), for images of populations, (..., m)."""
+        """Simulate shares of answers (..., draws, m) in images from populations (..., m)."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
         answered = self._answered(populations, self.errors, common)
@@ -386,7 +389,7 @@ class TargetDistribution:
     def drawn(
         self, population: Floats, pictures: int, common: CommonDraws, rng: np.random.Generator
     ) -> Floats:
-        """Simulate shares of answers, (draws, m), without tables of random numbers."""
+        """Simulate shares of answers (draws, m) without tables of random numbers."""
         answered = population
         if self.errors is not None:
             answered = self._answered(population, self.errors, common)
@@ -394,24 +397,26 @@ class TargetDistribution:
 
     @staticmethod
     def _answered(populations: Floats, errors: ReadingErrors, common: CommonDraws) -> Floats:
-        """Return the shares of answers, (..., draws, m), with errors from the drawn matrices."""
+        """Return the shares of answers (..., draws, m) with errors from drawn error matrices."""
         confusion = errors.drawn(common.draws, common.seed)
         return np.asarray(np.einsum("...t,dto->...do", populations, confusion))
 
 
 class Change(NamedTuple):
-    """The target axis before and after the intervention."""
+    """Distributions of the target axis before and after the intervention."""
 
     before: TargetDistribution
     after: TargetDistribution
 
 
 Intervals = Mapping[DistributionKey, tuple[float, float]]
-"""Low and high end of a target's distance from its reference."""
+"""Low and high end of the interval of each target's distance from its reference."""
 
 
 def change_of(pair: AxisPairSample) -> Change | Missing:
-    """Estimate the target axis before and after the intervention, or return the reason why this is impossible.
+    """Estimate the distributions of the target axis before and after the intervention.
+
+    The result is Missing, with the reason, if this is impossible.
 
     Raises
     ------
@@ -430,7 +435,10 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
 
 
 def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
-    """Return the counts of a pair, or the reason why there is no IS; errors are those of `change_of`."""
+    """Check the counts of a pair; return Missing with the reason if they have no IS.
+
+    Errors are as in `change_of`.
+    """
     initial, counterfactual, reference = _checked_counts(pair)
     if len(reference) < 2:
         detail = "an axis with fewer than two values has no distribution that could change"
@@ -446,7 +454,8 @@ def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
         errors = ReadingErrors.of(pair.confusion)
         if len(errors.rates) != len(reference):
             raise ValueError(
-                f"a confusion matrix of {len(errors.rates)} values for an axis of {len(reference)}"
+                f"the confusion matrix has {len(errors.rates)} values, but the axis has "
+                f"{len(reference)}"
             )
         if not errors.tell_values_apart:
             detail = "the instrument does not distinguish the values of the target axis"
@@ -462,7 +471,7 @@ def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
 
 
 def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
-    """Return the baseline sets (sets, m), the counterfactual sets (K, m) and the reference (m,)."""
+    """Return checked baseline sets (sets, m), counterfactual sets (K, m) and reference (m,)."""
     initial = np.asarray(pair.initial, dtype=float)
     counterfactual = np.asarray(pair.counterfactual, dtype=float)
     reference = np.asarray(pair.reference, dtype=float)
@@ -470,8 +479,8 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
     right_axes = initial.ndim in (1, 2) and counterfactual.ndim == 2
     if not right_axes or not initial.shape[-1:] == counterfactual.shape[1:] == reference.shape:
         raise ValueError(
-            f"counts of shapes {initial.shape}, {counterfactual.shape} and a reference of "
-            f"{reference.shape}; (m,), (K, m), (m,) needed"
+            f"the counts have shapes {initial.shape} and {counterfactual.shape}, and the reference "
+            f"has shape {reference.shape}; (m,), (K, m) and (m,) are needed"
         )
 
     initial = np.atleast_2d(initial)
@@ -482,7 +491,7 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
 
 
 def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
-    """Return the gaps of the mean shares of counts (sets, m), where sets have equal weights."""
+    """Return the gaps for the mean shares of several sets (sets, m) with equal weights."""
     forms, weight = linear_forms(sets.distance, len(sets.reference))
     coefficients = forms if sets.errors is None else forms @ sets.errors.inverse.T
     answers = counts.sum(axis=1, keepdims=True)
@@ -507,7 +516,7 @@ def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
 
 
 def _target_distribution(counts: Floats, sets: CheckedSets) -> TargetDistribution:
-    """Average the shares of several sets (sets, m) with equal weights."""
+    """Estimate the distribution of the target axis from several sets (sets, m), equally weighted."""
     gaps = _gaps(counts, sets)
     answers = counts.sum(axis=1)
     pictures = as_exact_together(_effective_pictures(counts), sets.reference_images)
@@ -528,9 +537,9 @@ def _target_distribution(counts: Floats, sets: CheckedSets) -> TargetDistributio
 
 
 def _effective_pictures(sets: Floats) -> int:
-    """Return the size of one set that is as precise as the mean share of sets (sets, m).
+    """Return the size of a single set that is as precise as the mean shares of sets (sets, m).
 
-    Counts are smoothed, so that a set with a single value is not treated as exact.
+    Counts are smoothed, so that a set that shows only one value is not treated as exact.
     """
     answers = sets.sum(axis=1, keepdims=True)
     smooth = (sets + 1 / sets.shape[1]) / (answers + 1)
@@ -543,7 +552,7 @@ def _effective_pictures(sets: Floats) -> int:
 def _estimate(
     change: Change, missing: int, intervals: Intervals, common: CommonDraws, level: float
 ) -> Estimate:
-    """Combine the sensitivity, its interval, its null and its p."""
+    """Return the sensitivity with its interval, its null and its p."""
     before, after = change
     low, centre, high = joined(intervals[before.key], intervals[after.key])
     p = _p_of_interval(low, centre, high, level)
@@ -565,7 +574,7 @@ def _estimate(
 
 
 def _least_possible(change: Change) -> float:
-    """Return the least IS of `least_possible`."""
+    """Return the smallest possible IS, see `least_possible`."""
     after = change.after
     if np.any(after.variances > TOLERANCE):
         return -1.0
@@ -574,10 +583,9 @@ def _least_possible(change: Change) -> float:
 
 
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
-    """Return the two-sided p of the value 0, from the interval.
+    """Return the p of a two-sided test of the value 0, from the interval.
 
-    The half of the interval on the side of 0 is treated as a normal quantile times a standard
-    error.
+    The half of the interval toward 0 is treated as a normal quantile times a standard error.
     """
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
@@ -587,7 +595,7 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
 
 
 def _debiased_sensitivity(change: Change) -> float:
-    """Compute IS without the excess of few images."""
+    """Compute IS without the excess from few images."""
     before, after = change
     _, weight = linear_forms(before.distance, len(before.reference))
     difference = debiased_difference(before.excess, before.variances, after.excess, after.variances)
@@ -600,10 +608,10 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Return the debiased IS, (draws,), of samples from one population, which has no effect.
+    """Return the debiased IS (draws,) of samples without an effect, all from one population.
 
-    The initial set has the random numbers of a stream. Without a generator for the counterfactual
-    sets, these sets have the random numbers of the next stream.
+    The baseline set uses the random numbers of `stream`. The counterfactual sets use the generator
+    `after`; if it is None, they use the random numbers of the next stream.
     """
     n = change.before.null_pictures
     k = change.after.null_pictures
@@ -619,7 +627,7 @@ def _null_sensitivities(
 def _sensitivities_of_samples(
     change: Change, population: Floats, shares_before: Floats, shares_after: Floats
 ) -> Floats:
-    """Return the debiased IS, (draws,), of simulated shares (draws, m) of labels."""
+    """Return the debiased IS (draws,) computed from simulated shares of answers (draws, m)."""
     before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
     matrix_variances: Floats | float = 0.0
@@ -627,7 +635,7 @@ def _sensitivities_of_samples(
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(answered: Floats, pictures: int) -> tuple[Floats, Floats]:
-        """Return gaps to the reference, and their variances, in samples of this size."""
+        """Return gaps to the reference and their variances, for samples of this size."""
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
         return gaps, variances + matrix_variances
@@ -638,19 +646,19 @@ def _sensitivities_of_samples(
 
 
 def _stream(target: str) -> int:
-    """Return the number of the random stream of a target axis, which depends only on its name."""
+    """Return the number of the random stream for a target axis, which depends only on its name."""
     return zlib.crc32(target.encode())
 
 
 def debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Return the difference of two sums of |gap| (..., L), both without the excess from their variance.
+    """Return the sum of |gap| before minus the sum after, both without the excess from noise.
 
     Parameters
     ----------
     before, after : array, (..., L)
-        Gaps to the reference, as linear forms.
+        Gaps to the reference in each linear form.
     variances_before, variances_after : array, (..., L)
         Sampling variances of the gaps.
     """
@@ -661,14 +669,14 @@ def debiased_difference(
 
 
 def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
-    """Return |gap| with noise added up to the `common` variance, extrapolated to zero variance.
+    """Return |gap| after noise is added up to a `common` variance, extrapolated to zero variance.
 
     Parameters
     ----------
     gaps, variances : array, (..., L)
-        Gaps to the reference, as linear forms, and their sampling variances.
+        Gap to the reference in each linear form, and its sampling variance.
     common : array, (..., L)
-        Variance after noise is added, at least `variances`.
+        Variance of the gaps after noise is added, at least `variances`.
     """
     blurred = _mean_sizes(gaps, common - variances)
     blurred_twice = _mean_sizes(gaps, 2 * common - variances)
@@ -677,7 +685,7 @@ def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
 
 
 def _mean_sizes(means: Floats, variances: Floats) -> Floats:
-    """Return E |X| of normal X with these means and variances."""
+    """Return E |X| for normal X with these means and variances."""
     scale = np.sqrt(2 * np.maximum(variances, 0))
     shape = np.broadcast(means, scale).shape
     z = np.divide(means, scale, out=np.full(shape, np.inf), where=scale > 0)
@@ -688,7 +696,7 @@ def _mean_sizes(means: Floats, variances: Floats) -> Floats:
 def _intervals(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> Intervals:
-    """Find the interval of every target; targets that can share samples are inverted together."""
+    """Compute the interval of every target, in one step for targets that can share samples."""
     distinct = {target.key: target for target in targets}.values()
 
     def sharing(target: TargetDistribution) -> tuple[int, str, int, bytes]:
@@ -704,7 +712,7 @@ def _intervals(
 def _intervals_of_alike(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> dict[DistributionKey, tuple[float, float]]:
-    """Invert the test for targets with equal numbers of images, distance, number of values and errors."""
+    """Compute intervals for targets with the same distance, errors, and numbers of images and values."""
     first = targets[0]
     forms, weight = linear_forms(first.distance, len(first.reference))
     references = np.stack([target.reference_population for target in targets])
@@ -731,7 +739,7 @@ def _intervals_of_alike(
 
 
 def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
-    """Return standard errors (targets, m), the larger of those at the shares and at the reference."""
+    """Return the larger of the standard errors at the shares and at the reference (targets, m)."""
     rows = []
     for target in targets:
         at_shares = errors.standard_errors(target.shares, target.pictures)

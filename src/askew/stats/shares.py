@@ -1,8 +1,8 @@
-"""Shares of the values of one axis in one image set, their distance from a reference, and power.
+"""Shares of the values of an axis in an image set, and their distance from a reference.
 
-Counts are (K,) whole numbers of images that show each value, `missing` are images without an
-answer, which are only recorded. All functions raise NotEnoughData without answers, and ValueError
-for invalid counts or shapes.
+Counts are arrays (K,) with the number of images that show each value. `missing` is the number of
+images without an answer, which is only recorded. All functions raise NotEnoughData if there are no
+answers, and ValueError for invalid counts or shapes.
 """
 
 import math
@@ -40,18 +40,18 @@ def share_intervals(
 ) -> tuple[Estimate, ...]:
     """Estimate the share of every value, with the mid-P version of the Clopper-Pearson interval.
 
-    If the count is 0 or all images, where mid-P is slightly too short, the far end comes from
-    Clopper and Pearson. Coverage, computed exactly, is never below .925 for 10 to 200 images and
-    any share, and .95 to .97 on average.
+    If no image or every image shows the value, the mid-P interval is slightly too short, so its far
+    end is that of Clopper and Pearson. For 10 to 200 images and any share, the coverage, computed
+    exactly, is never below .925, and it is .95 to .97 on average.
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by value.
+        Number of images by value.
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Images without an answer, which are only recorded.
+        Number of images without an answer, which is only recorded.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -83,17 +83,17 @@ def distance_estimate(
 ) -> Estimate:
     """Estimate the distance of the shares from a reference distribution.
 
-    The value is the plug-in distance. The interval is by test inversion (`distance_intervals`), for
-    the population's distance, and may be below the value. The null is the mean distance of as many
-    images drawn from the reference. p is the mid-p of Pearson's test that the population has the
-    reference shares (`goodness_of_fit`).
+    The value is the plug-in distance. The interval is for the population's distance, by test
+    inversion (`distance_intervals`), and may be below the value. The null is the mean distance of
+    samples with the same number of images from the reference. p is the mid-p of Pearson's test that
+    the population has the reference shares (`goodness_of_fit`).
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by value.
+        Number of images by value.
     reference : array, (K,)
-        Reference shares, or weights.
+        Reference shares, or weights that are scaled to shares.
     distance
         A name of `distance.DISTANCES`, or a function of two distributions.
     rng
@@ -103,11 +103,12 @@ def distance_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Images without an answer, which are only recorded.
+        Number of images without an answer, which is only recorded.
     reference_images
-        Number of images in which the reference was counted. Then both have sampling errors:
-        interval and null are of as few images as err like their difference, and are drawn from the
-        reference with pseudo-images, since a value that was not seen there may be rare.
+        Number of images from which the reference was counted. None if it is exact. A counted
+        reference has a sampling error, too, so the samples for the interval and the null have fewer
+        images. Pseudo-images are added to the reference, since a value that was not seen in it may
+        be rare.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")
@@ -136,14 +137,14 @@ def sampled_distance(
     draws: int,
     level: float,
 ) -> Estimate:
-    """Return the distance of sampled shares, with its interval, null and p.
+    """Estimate the distance of shares from their reference, with its interval, null and p.
 
     Parameters
     ----------
     sample
         The shares and their reference.
     value, maximum
-        The observed distance, and the largest possible distance.
+        Observed distance and largest possible distance.
     p
         p of the test that the population has the reference shares.
     rng
@@ -167,15 +168,15 @@ def sampled_distance(
 
 
 def axis_counts(counts: ArrayLike) -> Floats:
-    """Check counts (K,) of one image set: whole numbers with a sum above 0."""
+    """Return counts (K,) as an array, and check that they are whole numbers with a sum above 0."""
     c = positive_counts(counts, "counts of one image set", whole=True)
     if c.ndim != 1:
-        raise ValueError("counts of one image set on one axis must be one list")
+        raise ValueError("the counts of an image set on an axis must be a single list")
     return c
 
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of n images; n need not be whole."""
+    """Return Wilson's interval for a share of n images; n need not be a whole number."""
     z = float(scipy.stats.norm.ppf(1 - tail(level)))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -184,14 +185,16 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def share_end(k: float, n: int, level: float) -> float:
-    """Return the mid-P high end of a share: P(X < k) + P(X = k) / 2 equals the tail; 1 for k = n.
+    """Return the high end of the mid-P interval of a share; 1 for k = n.
+
+    At this end, P(X < k) + P(X = k) / 2 equals (1 - level) / 2.
 
     Parameters
     ----------
     k, n
-        Number of images that show a value, and number of images.
+        Number of images that show a value, and number of all images.
     level
-        Level of the central interval, in (0, 1).
+        Confidence level of the central interval, in (0, 1).
     """
 
     def reached(share: Floats) -> bool:

@@ -1,4 +1,4 @@
-"""Significance level of all verdicts, and decisions by this level."""
+"""Significance level of all verdicts, and the decision whether a score is significant."""
 
 from askew.types import Estimate, Missing
 
@@ -12,12 +12,12 @@ def is_significant(score: Estimate | Missing | None) -> bool | None:
     Parameters
     ----------
     score
-        An estimate. The decision uses q, or p if there is no q.
+        An estimate. The check uses its q, or its p if it has no q.
 
     Returns
     -------
     bool or None
-        None if the score is missing or was not tested.
+        Whether q or p is below `SIGNIFICANCE_LEVEL`. None if the score is missing or was not tested.
     """
     if not isinstance(score, Estimate):
         return None

@@ -1,8 +1,8 @@
-"""Interval of the spread of several noisy scores, by test inversion.
+"""Interval for the spread of several noisy scores, by test inversion.
 
-The spread of noisy scores is too large if they are nearly equal, so a percentile interval would
-never reach 0. Instead, patterns of population scores are tested, and a pattern is rejected if too
-few of its samples have a spread as extreme as the observed spread.
+If the population scores are nearly equal, noise makes their observed spread too large, so a
+percentile interval would never reach 0. Instead, askew tests patterns of population scores. It
+rejects a pattern if too few samples from it have a spread as extreme as the observed spread.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,22 @@ from askew.stats.intervals import Floats, first_accepted, quantile, tail
 
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 SpreadMeasure = Callable[[Floats], Floats]
-"""Scores (..., K) to their spread (...), 0 where all scores are equal."""
+"""Function that maps scores (..., K) to their spread (...), which is 0 if all scores are equal."""
 
 
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
-    """Return the low end of the interval of the spread of K population scores.
+    """Return the low end of the interval for the spread of K population scores.
 
-    All scores move toward their median by the same amount, so that few remain different, which is
-    unfavorable to this end. It is the smallest spread whose samples reach the observed spread in at
-    least (1 - level) / 2 of cases.
+    The tested patterns move all scores toward their median by the same amount, so that only
+    few still differ from it. This is the least favorable case for the low end. The low end is the smallest
+    spread whose samples reach the observed spread in at least (1 - level) / 2 of cases.
 
     Parameters
     ----------
     scores : array, (K,)
-        The observed scores.
+        Observed scores.
     errors : array, (draws, K)
-        Draws of their joint error, centered at 0.
+        Draws of the joint error of the scores, centered at 0.
     spread
         Measure of spread.
     level
@@ -46,11 +46,11 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 
 
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
-    """Return the high end of the interval of the spread of K population scores.
+    """Return the high end of the interval for the spread of K population scores.
 
     It is the smallest spread whose samples exceed the observed spread in all but (1 - level) / 2 of
-    cases. Scores that are unusually similar for equal populations do not exclude a small spread, so
-    the observed spread is raised at least to the median under equality.
+    cases. Even equal populations can have observed scores that are unusually similar by chance. So
+    an observed spread below the median spread for equal populations is replaced by this median.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
 
 
 def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
-    """Move all scores toward the median by the same amount: all equal at t = 0, as observed at t = 1."""
+    """Move all scores toward the median by the same amount: equal at t = 0, as observed at t = 1."""
     deviation = scores - median
     size = np.abs(deviation)
     remaining = np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0)
@@ -90,7 +90,7 @@ def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
 
 
 def _outward(scores: Floats, errors: Floats) -> Floats:
-    """Return one standard error of each score, in the direction away from the mean: (K,)."""
+    """Return one standard error of each score (K,), with the sign of the score minus the mean."""
     deviation = scores - scores.mean()
     # equal scores must not all move the same way
     alternating = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)

@@ -1,11 +1,12 @@
 """Shares from a stratified sample of labels, and the smallest sample for a given half-width.
 
-N images are divided into strata of N_s images, such as the images with equal labels by instruments.
-People label n_s images of each stratum, drawn at random. The share of value t is estimated by
-sum_s (N_s / N) p_st (Cochran 1977, chapter 5), as a ratio to the images whose label is a value. The
-interval is Wilson's with the number of images that has the same variance (Korn and Graubard 1998).
+N images are divided into strata of N_s images, such as images with equal labels from instruments.
+People label n_s random images of each stratum. The share of value t is estimated by
+sum_s (N_s / N) p_st (Cochran 1977, chapter 5), divided by the same sum for all labels that are a
+value. The interval is Wilson's interval for the number of images that would give the same variance
+(Korn and Graubard 1998).
 
-All functions raise NotEnoughData without labels, and ValueError for invalid counts.
+All functions raise NotEnoughData if there are no labels, and ValueError for invalid counts.
 """
 
 from dataclasses import dataclass
@@ -20,10 +21,10 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
-"""Smallest number of labels per stratum, from which a variance can be estimated."""
+"""Smallest number of labels per stratum; a variance cannot be estimated from fewer."""
 
 PSEUDO_COUNT = 0.5
-"""Added to each category of a stratum, so that a stratum with equal labels has a variance."""
+"""Number added to the counts of a stratum, so that a stratum with equal labels has a variance."""
 
 BISECTIONS = 60
 
@@ -35,9 +36,9 @@ class StratifiedLabels:
     Attributes
     ----------
     sizes : array, (strata,)
-        Images of each stratum.
+        Number of images in each stratum.
     counts : array, (strata, values + 1)
-        Labeled images by value. The last column counts images whose label is not a value.
+        Number of labeled images by value. The last column counts images whose label is not a value.
     """
 
     sizes: Floats
@@ -45,7 +46,7 @@ class StratifiedLabels:
 
     @classmethod
     def of(cls, sizes: ArrayLike, counts: ArrayLike) -> "StratifiedLabels":
-        """Check the counts. Strata without images are left out."""
+        """Check sizes and counts, and leave out strata without images."""
         n_images = np.asarray(sizes, dtype=float)
         labels = np.asarray(counts, dtype=float)
         if labels.ndim != 2 or n_images.shape != labels.shape[:1]:
@@ -59,7 +60,7 @@ class StratifiedLabels:
 
     @property
     def shares(self) -> Floats:
-        """Shares of the values (values,), which sum to 1.
+        """Estimated share of each value (values,); the shares sum to 1.
 
         Raises
         ------
@@ -73,19 +74,20 @@ class StratifiedLabels:
 
     @property
     def _totals(self) -> Floats:
-        """Estimated share of each category among all images (values + 1,)."""
+        """Estimated share of each category (values + 1,) among all images."""
         weights = self.sizes / self.sizes.sum()
         within = self.counts / self.counts.sum(axis=1, keepdims=True)
         return np.asarray(weights @ within)
 
     def variances(self, *, of_model: bool = False) -> Floats:
-        """Return the variances of the shares (values,), by linearization of the ratio.
+        """Return the variances (values,) of the shares, by linearization of the ratio.
 
         Parameters
         ----------
         of_model
-            The variance about the model's true shares, of which the images are a sample. By default
-            the variance about the shares in these images, which is 0 if all images are labeled.
+            If True, the shares estimate the model's true shares, and the images are a sample from
+            the model. If False, they estimate the shares in these images, and the variance is 0 if
+            all images are labeled.
         """
         shares = self.shares
         values = len(shares)
@@ -115,7 +117,8 @@ class StratifiedLabels:
         level
             Confidence level of the intervals, in (0, 1).
         of_model
-            Whether the intervals hold for the model's true shares or for the shares in these images.
+            Whether the intervals are for the model's true shares. If False, they are for the shares
+            in these images.
         """
         estimates = []
         labeled = int(self.counts[:, :-1].sum())
@@ -150,18 +153,18 @@ def _wilson_of_variance(
 def half_widths(
     sizes: ArrayLike, shares: ArrayLike, labels: ArrayLike, level: float = 0.95
 ) -> Floats:
-    """Return the expected half-widths of the shares in these images (values,).
+    """Return the expected half-widths (values,) of the intervals for the shares in these images.
 
     Parameters
     ----------
     sizes : array, (strata,)
-        Images of each stratum.
+        Number of images in each stratum.
     shares : array, (strata, values)
         Expected shares of the values in each stratum.
     labels : array, (strata,)
-        Labeled images of each stratum.
+        Number of labeled images in each stratum.
     level
-        Confidence level of the interval, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     n_images = np.asarray(sizes, dtype=float)
     p = np.asarray(shares, dtype=float)
@@ -175,21 +178,21 @@ def half_widths(
 def smallest_sample(
     sizes: ArrayLike, shares: ArrayLike, half_width: float, level: float = 0.95
 ) -> NDArray[np.int64]:
-    """Return the labels per stratum (strata,) with which all shares reach a half-width.
+    """Return the fewest labels per stratum (strata,) for which no interval exceeds a half-width.
 
-    The labels are divided as by Neyman (1934): in proportion to the size of a stratum times the
-    largest standard deviation of a value in it.
+    The labels are divided over the strata as in Neyman (1934), in proportion to the size of a
+    stratum times the largest standard deviation of a value in it.
 
     Parameters
     ----------
     sizes : array, (strata,)
-        Images of each stratum.
+        Number of images in each stratum.
     shares : array, (strata, values)
         Expected shares of the values in each stratum.
     half_width
-        Half-width to reach, in (0, 1).
+        Largest half-width of the intervals, in (0, 1).
     level
-        Confidence level of the interval, in (0, 1).
+        Confidence level of the intervals, in (0, 1).
     """
     n_images = np.asarray(sizes, dtype=np.int64)
     p = np.asarray(shares, dtype=float)
@@ -209,27 +212,28 @@ def smallest_sample(
 
 
 def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
-    """Return whole numbers of labels, at least two per stratum and at most all its images."""
+    """Round numbers of labels up, to at least two per stratum and at most all images in it."""
     most = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
     return np.minimum(most, sizes)
 
 
 def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: float = 0.1) -> Floats:
-    """Return the expected shares of values among images with these labels by instruments.
+    """Return the expected shares of values among images with these labels from instruments.
 
-    By Bayes' rule with equal shares of all values before, and instruments that err independently
-    and with equal accuracy. A part `doubt` is spread evenly over the values.
+    The shares follow from Bayes' rule. They assume that all values have the same prior probability,
+    and that instruments make errors independently and have the same accuracy. The fraction `doubt`
+    is spread evenly over the values.
 
     Parameters
     ----------
     labels : array, (strata, instruments)
-        Index of the value, or -1 for a missing label.
+        Index of the value from each instrument, or -1 for a missing label.
     values
         Number of values.
     accuracy
-        Share of correct labels of an instrument, in (0, 1).
+        Share of labels from an instrument that are correct, in (0, 1).
     doubt
-        Part of the images about which nothing is assumed, in [0, 1].
+        Fraction of the images about which nothing is assumed, in [0, 1].
     """
     codes = np.asarray(labels, dtype=np.int64)
     wrong = (1 - accuracy) / max(values - 1, 1)
@@ -243,15 +247,15 @@ def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: floa
 
 
 def accuracy_from_agreement(agreement: float, values: int) -> float:
-    """Return the accuracy of instruments that agree on a share of the images.
+    """Return the accuracy of instruments from the share of images on which they agree.
 
-    Instruments of equal accuracy a that err independently agree on a**2 + (1 - a)**2 / (values - 1)
-    of the images.
+    Two instruments that have the same accuracy a and make errors independently agree on a share of
+    a**2 + (1 - a)**2 / (values - 1) of the images.
 
     Parameters
     ----------
     agreement
-        Share of images with equal labels, in [0, 1].
+        Share of images that get the same label from both instruments, in [0, 1].
     values
         Number of values.
     """
@@ -263,20 +267,22 @@ def accuracy_from_agreement(agreement: float, values: int) -> float:
 
 
 def sample_of_size(sizes: ArrayLike, shares: ArrayLike, total: int) -> NDArray[np.int64]:
-    """Divide a number of labels over strata, so that the shares have small intervals.
+    """Divide a number of labels over strata so that the intervals of the shares are short.
 
     Parameters
     ----------
     sizes : array, (strata,)
-        Images of each stratum.
+        Number of images in each stratum.
     shares : array, (strata, values)
         Expected shares of the values in each stratum.
     total
-        Number of labels. Each stratum gets at least two, or all its images.
+        Number of labels in all strata together. Each stratum gets at least two labels, or one label
+        per image if it has fewer than two images.
 
     Returns
     -------
     array, (strata,)
+        Number of labels in each stratum.
     """
     n_images = np.asarray(sizes, dtype=np.int64)
     p = np.asarray(shares, dtype=float)

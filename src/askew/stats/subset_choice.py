@@ -1,7 +1,8 @@
-"""Choice of a subset with the smallest cost, exact and greedy.
+"""Choice of the subset with the smallest cost, by comparing all subsets or step by step (greedy).
 
 InterMit (arXiv 2505.17280) asks which bias axes to mitigate so that all axes come closest to their
-references. A member is an axis, and the cost of a subset is the mean deviation that remains.
+references. Members of a subset are axes, and its cost is the mean deviation that remains after
+mitigation of these axes.
 """
 
 import math
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""Largest number of subsets of which all are compared."""
+"""Largest number of subsets for which all subsets are compared."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -22,9 +23,9 @@ class Subset:
     Attributes
     ----------
     members : tuple of int
-        The members. The order is that of their choice.
+        Members in the order in which they were chosen.
     cost : float
-        Cost of the subset, in any unit.
+        Cost of the subset, a number in any unit.
     """
 
     members: tuple[int, ...]
@@ -32,21 +33,22 @@ class Subset:
 
 
 def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
-    """Return all subsets of a size by their cost, the smallest first.
+    """Return all subsets of a given size, sorted by cost, the smallest cost first.
 
     Parameters
     ----------
     number
         Number of possible members. Members are 0, 1, …, number - 1.
     size
-        Number of members of a subset, from 0 to `number`.
+        Number of members in a subset, from 0 to `number`.
     cost
-        Cost of a subset. Equal costs keep the order of `itertools.combinations`.
+        Function that returns the cost of a subset. Subsets of equal cost keep the order of
+        `itertools.combinations`.
 
     Returns
     -------
     list of Subset
-        Empty if there are more than `MOST_SUBSETS` subsets.
+        Sorted subsets. Empty if there are more than `MOST_SUBSETS`.
     """
     if math.comb(number, size) > MOST_SUBSETS:
         return []
@@ -57,24 +59,24 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
 def greedy_subsets(
     number: int, most: int, cost: Cost, is_enough: Callable[[tuple[int, ...]], bool] | None = None
 ) -> list[Subset]:
-    """Add the member that reduces the cost most, one after another.
+    """Grow a subset step by step, each time by the member that gives the smallest cost.
 
     Parameters
     ----------
     number
         Number of possible members.
     most
-        Largest number of members, at most `number`.
+        Largest number of members in a subset, at most `number`.
     cost
-        Cost of a subset.
+        Function that returns the cost of a subset.
     is_enough
-        Check whether a subset needs no further member. With it, the choice also ends if no member
-        reduces the cost. Without it, the last subset has `most` members.
+        Function that checks whether a subset needs no further member. If given, the choice also
+        ends when no further member reduces the cost. If None, the last subset has `most` members.
 
     Returns
     -------
     list of Subset
-        The empty subset, then the subset after each step.
+        The empty subset, followed by the subset after each step.
     """
     path = [Subset((), cost(()))]
     while len(path) <= most:
@@ -89,7 +91,7 @@ def greedy_subsets(
 
 
 def _best_extension(subset: Subset, number: int, cost: Cost) -> Subset:
-    """Return the subset with the further member that has the smallest cost."""
+    """Return the subset with one more member that has the smallest cost."""
     extended = []
     for member in range(number):
         if member not in subset.members:

@@ -1,8 +1,9 @@
-"""Tests of an endless series of models. Each is compared with the first on images with the same seeds.
+"""Tests for a series of models without a fixed end, such as the checkpoints of a training run.
 
-If a model is as biased as the first, either order of the two labels of a pair is equally likely.
-Each model of the series is tested at a smaller level, and all levels together add up to the level
-of the series. So the probability of any false alarm is bounded, however many models follow.
+Each model is compared with the first model on images that have the same seeds. If a model is as
+biased as the first, both orders of the two labels in a pair are equally likely. Each model of the
+series is tested at a smaller level than the model before it, and all levels add up to the level of
+the series. So the probability of any false alarm is bounded, however many models follow.
 """
 
 import numpy as np
@@ -11,30 +12,30 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
-    """Return the p-value of the change of each value's share (McNemar's exact test, two-sided).
+    """Return the p-value for the change in each value's share (McNemar's exact test, two-sided).
 
-    Of the pairs that lose or gain a value, each does either with probability 1/2 if nothing has
-    changed.
+    Only pairs whose two labels differ in the value count: the value is lost or gained from the first
+    image to the second. Under the null, both are equally likely in each of these pairs.
 
     Parameters
     ----------
     changes : array, (values, values)
-        Number of pairs by the label of the first and of the second image.
+        Number of pairs by the label of the first image (rows) and of the second image (columns).
 
     Returns
     -------
     array, (values,)
-        The p-values, 1 for values that no pair loses or gains.
+        The p-value of each value; 1 if no pair loses or gains it.
 
     Raises
     ------
     ValueError
-        If the counts are not a square of whole numbers of at least 0.
+        If the counts are not a square table of whole numbers of at least 0.
     """
     counts = np.asarray(changes, dtype=float)
     is_square = counts.ndim == 2 and counts.shape[0] == counts.shape[1]
     if not is_square or not ((counts >= 0) & (counts % 1 == 0)).all():
-        raise ValueError("changes must be a square of whole numbers of at least 0")
+        raise ValueError("changes must be a square table of whole numbers of at least 0")
     same = np.diag(counts)
     lost = counts.sum(axis=1) - same
     gained = counts.sum(axis=0) - same
@@ -43,14 +44,16 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
 
 
 def spent_level(level: float, number: int) -> float:
-    """Return the level of a test in an endless series of tests whose levels add up to `level`.
+    """Return the significance level of one test in an endless series of tests.
+
+    The level is level / (number (number + 1)), so the levels of all tests add up to `level`.
 
     Parameters
     ----------
     level
-        Level of the whole series, in (0, 1).
+        Significance level of the series of tests, in (0, 1).
     number
-        Number of the test in the series, from 1. Its level is level / (number (number + 1)).
+        Number of the test in the series, starting at 1.
 
     Raises
     ------
