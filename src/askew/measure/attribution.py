@@ -1,4 +1,4 @@
-"""The attribution prompt as the text encoders of a pipeline read it: tokens and vectors."""
+"""Tokens and vectors of the attribution prompt, from the text encoders of a pipeline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from askew.models.diffusers.repository import quiet
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """Tokens of a text with their vectors, including special tokens but not padding.
+    """Tokens of a text and their vectors, including special tokens but not padding.
 
     Attributes
     ----------
     tokens
-        Tokens as the tokenizer writes them.
+        Tokens, in the spelling of the tokenizer.
     vectors
-        Vectors (tokens, channels).
+        Array of shape (tokens, channels).
     """
 
     tokens: list[str]
@@ -30,7 +30,7 @@ class EncodedText:
 
 @dataclass(frozen=True, slots=True)
 class _EncoderRows:
-    """Rows `start` to `stop` of an encoded prompt, which one encoder and its tokenizer fill."""
+    """Range of rows in an encoded prompt that come from one text encoder and its tokenizer."""
 
     encoder: str
     tokenizer: Any
@@ -48,7 +48,9 @@ def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "")
 
 @torch.no_grad()
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
-    """Encode a text as Stable Diffusion 1, 2 and XL do: CLIP's tokens do not depend on later padding.
+    """Encode a text as Stable Diffusion 1, 2 and XL do.
+
+    Padding is left out, because the vectors of CLIP's tokens do not depend on it.
 
     Parameters
     ----------
@@ -62,7 +64,8 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
     Raises
     ------
     UsageError
-        If the pipeline has no text encoder or the text exceeds the tokenizer's window.
+        If the pipeline has no text encoder, or if the text has more tokens than the tokenizer
+        accepts.
     """
     encoders = (getattr(pipe, "text_encoder", None), getattr(pipe, "text_encoder_2", None))
     if encoders == (None, None):
@@ -88,13 +91,13 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
     """Encode a text as PixArt and Sana do, in lower case.
 
-    Sana puts an instruction before the text; the first and the last token of the instruction are
-    kept.
+    Sana puts an instruction before the text. Only the first and the last token of the instruction
+    are kept.
 
     Raises
     ------
     UsageError
-        If the text has more tokens than the pipeline reads.
+        If the text has more tokens than the pipeline accepts.
     """
     parameter = signature(type(pipe).__call__).parameters.get("complex_human_instruction")
     options = {}
@@ -118,8 +121,9 @@ def encode_rows(
 ) -> EncodedText:
     """Encode a text as SD3, Flux, Chroma, AuraFlow and Qwen-Image do.
 
-    SD3 has rows of CLIP, then of T5; Flux, Chroma and AuraFlow have rows of T5; Qwen-Image has
-    rows of Qwen, after an instruction whose tokens are left out.
+    The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma and AuraFlow come from
+    T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text; the tokens
+    of the instruction are left out.
 
     Parameters
     ----------
@@ -128,15 +132,15 @@ def encode_rows(
     text
         The attribution prompt.
     length
-        Number of rows of the encoded prompt, which matters because T5 also attends to padding. By
-        default the pipeline's own.
+        Number of rows of the encoded prompt. It matters because T5 also attends to padding. The
+        default is the pipeline's own length.
     clip_skip
-        Number of final layers of CLIP to skip, for SD3.
+        Number of CLIP's final layers to skip (only for SD3).
 
     Raises
     ------
     UsageError
-        If the text has more tokens than rows.
+        If the text has more tokens than there are rows for it.
     """
     has_clip = hasattr(pipe, "tokenizer_3")
     start = pipe.tokenizer_max_length if has_clip else 0
@@ -164,7 +168,10 @@ def encode_rows(
 
 
 def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:
-    """Return the rows that each text encoder fills; the rows of a missing T5 are zeros."""
+    """Return the range of rows that comes from each text encoder.
+
+    If the pipeline has no T5, the rows of T5 are zeros and belong to no encoder.
+    """
     if not hasattr(pipe, "tokenizer_3"):
         tokenizer = getattr(pipe, "tokenizer_2", pipe.tokenizer)
         return [_EncoderRows(encoder="", tokenizer=tokenizer, start=0, stop=length)]

@@ -1,4 +1,4 @@
-"""Protocols of the instruments that read images, and a base for comparing images with texts."""
+"""Protocols for instruments that read images, and base classes for comparing images with texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CAPTION = Question("Describe the image in one sentence.")
 """The question whose answer is a caption."""
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
-"""BiasConnect's filter for images without a person (appendix A.3)."""
+"""Question that filters out images without a person, from BiasConnect (appendix A.3)."""
 
 Vectors = NDArray[np.float32]
 
@@ -29,7 +29,8 @@ class VQA(Protocol):
     name
         Name of the instrument.
     fingerprint
-        Text that changes whenever an answer could change: weights, version of the code, settings.
+        Text that changes whenever an answer could change, since it depends on weights, code version
+        and settings.
     """
 
     name: str
@@ -38,22 +39,22 @@ class VQA(Protocol):
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers by image, then by question.
+        """Return one list of answers per image, with one answer per question.
 
-        A question with options gets one of them or a `Missing`.
+        The answer to a question with options is one of the options or a `Missing`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnswers:
-    """Answers about an image, with the calls that gave them.
+    """Answers about an image, with records of the calls that produced them.
 
     Attributes
     ----------
     answers
         Answers in the order of the questions.
     records
-        Records of the requests and their answers, by key.
+        Records of the requests and the server's responses, by key.
     """
 
     answers: list[str | Missing]
@@ -62,29 +63,32 @@ class LoggedAnswers:
 
 @runtime_checkable
 class CalledVQA(VQA, Protocol):
-    """VQA whose calls wait for a server and may cost money.
+    """VQA that calls a server, so its calls take time and may cost money.
 
     Attributes
     ----------
     concurrency
-        Number of images about which a run asks at once.
+        Number of images for which a run sends requests at the same time.
     """
 
     concurrency: int
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return the same model with one question per call; None if it is this instrument."""
+        """Return the same model with one question per call; None if this is that instrument."""
 
     def calls(self, questions: Sequence[Question]) -> int:
-        """Return the number of calls for questions about an image."""
+        """Return how many calls these questions need for one image."""
 
     def logged_answers(self, picture: Picture, questions: Sequence[Question]) -> LoggedAnswers:
         """Return the answers about an image, with the records of the calls."""
 
 
 class PictureReader(Protocol):
-    """Reader of an image as a float32 vector. `fingerprint` changes whenever a vector could change."""
+    """Reader that turns an image into a float32 vector.
+
+    Its `fingerprint` changes whenever a vector could change.
+    """
 
     name: str
     fingerprint: str
@@ -95,12 +99,12 @@ class PictureReader(Protocol):
 
 @runtime_checkable
 class Evaluator(PictureReader, Protocol):
-    """Reader whose work is counted in evaluations of a network.
+    """Reader whose cost is counted in evaluations of a network.
 
     Attributes
     ----------
     evaluations
-        Largest number of evaluations for an image.
+        Largest number of evaluations per image.
     """
 
     evaluations: int
@@ -108,7 +112,7 @@ class Evaluator(PictureReader, Protocol):
 
 @runtime_checkable
 class Embedder(PictureReader, Protocol):
-    """Embedder of images and texts into the same space. Rows are unit vectors, float32."""
+    """Embedder that maps images and texts to unit vectors (float32) in the same space."""
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return vectors (texts, dimensions)."""
@@ -116,9 +120,9 @@ class Embedder(PictureReader, Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """Instrument that cannot generate text: it answers an open question with the nearest listed value.
+    """Instrument that cannot generate text, so it answers an open question with the nearest value.
 
-    If this could be mistaken for an answer, askew adds the option "none of these".
+    If the nearest value could be mistaken for a real answer, askew adds the option "none of these".
     """
 
     only_chooses: bool
@@ -126,7 +130,7 @@ class Chooser(Protocol):
 
 @runtime_checkable
 class VectorVQA(VQA, Protocol):
-    """VQA that needs only the vector of an image, so it does not open an image with a stored vector."""
+    """VQA that needs only an image's vector. If the vector is stored, the image is not opened."""
 
     @property
     def embedder(self) -> PictureReader:
@@ -143,7 +147,10 @@ class CalibratedInstrument(Protocol):
     """Instrument whose errors are known."""
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts (true values, answered values) for images with known true values, or None."""
+        """Return counts of answers on images with known true values.
+
+        The shape is (true values, answered values). None if no such counts are known.
+        """
 
 
 @runtime_checkable
@@ -154,17 +161,17 @@ class RatedInstrument(Protocol):
         """Return the raters of an axis, in a fixed order; empty if one person labeled the axis."""
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the labels of an image by all raters of an axis; empty for an unknown image."""
+        """Return the label of an image from each rater of an axis; empty for an unknown image."""
 
 
 @runtime_checkable
 class SampledLabels(Protocol):
-    """Labels by people of a sample of the images, with which other instruments are compared.
+    """People's labels for a sample of the images, which show the errors of other instruments.
 
     Attributes
     ----------
     sample_warning
-        Sentence about a sample in which not every image is equally likely; empty otherwise.
+        Warning if not every image was equally likely to be sampled; empty otherwise.
     """
 
     @property
@@ -174,14 +181,16 @@ class SampledLabels(Protocol):
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Return effective counts (true values, labels) of an instrument, or None without labels.
+        """Return effective counts (true values, labels) that show an instrument's errors.
+
+        None if no image has both a person's label and a label of the instrument.
 
         Parameters
         ----------
         axis
             The axis.
         labels
-            Labels of the instrument by image id.
+            The instrument's labels, by image id.
         """
 
 
@@ -190,9 +199,9 @@ MOST_CACHED = 4096
 
 
 class CachingEmbedder:
-    """Embedder that caches vectors by image, since VQA and embedder need the same vectors.
+    """Embedder that caches the vectors of the latest images.
 
-    Vectors of the last images are cached.
+    The cache serves runs whose VQA and embedder need the same vectors.
     """
 
     _embedded: Callable[[list[Image.Image]], Vectors]
@@ -215,10 +224,11 @@ class CachingEmbedder:
 
 
 class ComparingVQA:
-    """VQA that compares an image with captions of each possible answer.
+    """VQA that compares an image with captions for each possible answer.
 
-    The answer whose mean caption vector has the largest cosine wins. A subclass decides whether a
-    person is the main subject of each image (`sees_somebody`), and answers a question (`_column`).
+    It gives the answer whose mean caption vector has the largest cosine similarity with the image's
+    vector. A subclass decides whether a person is the main subject of each image (`sees_somebody`),
+    and answers a question (`_column`).
     """
 
     sees_somebody: Callable[[Vectors], NDArray[np.bool_]]
@@ -247,7 +257,7 @@ class ComparingVQA:
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _best(self, vectors: Vectors, texts: Mapping[str, Sequence[str]]) -> list[str]:
-        """Return for each image the answer whose mean text vector is closest."""
+        """Return, for each image, the answer whose mean text vector is closest."""
         for wordings in map(tuple, texts.values()):
             if wordings not in self._means:
                 mean = self.embedder.embed_texts(wordings).mean(axis=0)

@@ -29,7 +29,7 @@ EVALUATIONS_PER_SLICE = 1024
 
 
 class ClassErrors:
-    """Reader of the errors of a model's network for some classes.
+    """Reader of a diffusion model's denoising errors on an image, given the text of each class.
 
     The reading of an image does not depend on other images.
 
@@ -44,16 +44,16 @@ class ClassErrors:
     seed
         Number that represents `seed_of` in the fingerprint.
     seed_of
-        Function from the id of an image to the seed of its noise.
+        Function that maps the id of an image to the seed of its noise.
     loss
-        Loss as in `askew.measure.denoising.class_errors`.
+        Loss function, as in `askew.measure.denoising.class_errors`.
 
     Attributes
     ----------
     evaluations
-        Evaluations of the network for an image.
+        Number of network evaluations per image.
     at_once
-        Number of images to read before errors are stored.
+        Number of images that are read before their errors are stored.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ClassErrors:
         self.fingerprint = f"denoising/{VERSION} {digest_of(facts)}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """Return a row of errors by class and sample for each image."""
+        """Return a row for each image, with its errors for every class and noise sample."""
         import torch
 
         from askew.measure.denoising import noise_of, timesteps
@@ -105,7 +105,7 @@ class ClassErrors:
 
     @cached_property
     def denoiser(self) -> "Denoiser":
-        """Return the network with the texts of the classes."""
+        """Return the network with the encoded texts of the classes."""
         from askew.measure.denoising import Denoiser
 
         return Denoiser(self._model.pipeline, self.prompts, self._loss)

@@ -1,4 +1,4 @@
-"""CLIP, SigLIP and similar models as embedder, and as VQA that compares captions: `clip/ID-OR-PATH`."""
+"""Embedder and caption-comparing VQA from CLIP, SigLIP and similar models (`clip/ID-OR-PATH`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""Nouns for what the catalogue's axes describe; both men and women, so that gender cancels out."""
+"""Nouns for the subjects of the catalog's axes. With men and women, gender cancels out."""
 
 Texts = dict[str, tuple[str, ...]]
 """Captions by answer."""
@@ -48,8 +48,8 @@ Texts = dict[str, tuple[str, ...]]
 def option_texts(question: Question) -> Texts:
     """Return captions for each option of a question, or for each value if the question is open.
 
-    Values of the catalogue's axes are worded as in counterfactual prompts, and other occupations as
-    people. Further options are inserted into general templates.
+    Values of the catalog's axes are worded as in counterfactual prompts. Other occupations are
+    worded as people. All other options are inserted into general templates.
 
     Returns
     -------
@@ -81,9 +81,9 @@ def _general_captions(option: str, axis: str | None) -> tuple[str, ...]:
 
 
 def asked_value(question: Question) -> tuple[str, Texts] | None:
-    """Return the value that a yes/no question asks for, and captions of all values of its axis.
+    """Return the value that a yes/no question asks about, and captions for all values of its axis.
 
-    None unless the yes/no question belongs to an axis of the catalogue with several questions.
+    Return None unless the question belongs to an axis of the catalog that has several questions.
     """
     entry = catalogue().get(question.axis or "")
     if entry is None or len(entry.axis.questions) < 2:
@@ -112,14 +112,14 @@ PROVIDER = "clip"
 BATCH_SIZE = 32
 EXAMPLE = "clip/openai/clip-vit-large-patch14"
 
-OTHER_YES_NO = Missing("not_asked", "CLIP answers yes/no questions only about the catalogue's axes")
+OTHER_YES_NO = Missing("not_asked", "CLIP answers yes/no questions only about the catalog's axes")
 OPEN_QUESTION = Missing("not_asked", "CLIP cannot generate text; it chooses among given values")
 NO_PERSON = Missing("no_person", "the main subject is not a person")
 
 
 @dataclass(frozen=True, slots=True)
 class ComparingSettings(NetworkSettings):
-    """Settings of a network that compares captions.
+    """Settings of a network that compares images with captions.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class ComparingSettings(NetworkSettings):
 
 
 class ClipEmbedder(CachingEmbedder):
-    """Network with an encoder for images and an encoder for texts.
+    """Embedder whose network has an image encoder and a text encoder.
 
     Weights are loaded when the first vector is needed. Vectors do not depend on the batch except
     for rounding.
@@ -143,7 +143,7 @@ class ClipEmbedder(CachingEmbedder):
     network
         The pretrained model.
     settings
-        Settings of the user.
+        The user's settings.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class ClipEmbedder(CachingEmbedder):
         if not all(hasattr(model_class, tower) for tower in towers):
             raise UsageError(
                 f"{network.name!r} ({config.model_type}) does not embed images and texts; "
-                f"choose a model that does with --embedder or --vqa, such as {EXAMPLE}"
+                f"choose a model that does, with --embedder or --vqa, such as {EXAMPLE}"
             )
         self.name = f"{PROVIDER}/{network.name}"
         self._network = network
@@ -177,7 +177,7 @@ class ClipEmbedder(CachingEmbedder):
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors (texts, dimensions).
 
-        Texts are padded to full length as in training, and cut where they are longer.
+        Texts are padded to the full length, as in training. Longer texts are cut.
         """
         rows = []
         for part in slices(texts, self._batch_size):
@@ -215,10 +215,11 @@ class ClipEmbedder(CachingEmbedder):
 class ClipVQA(ComparingVQA):
     """Instrument that compares an image with a caption for each possible answer.
 
-    An open question is always answered by a value of its axis, so `only_chooses` is True. If the
+    An open question is always answered with a value of its axis, so `only_chooses` is True. If the
     main subject is not a person, the answer to a question about a person is Missing("no_person").
-    Captions, and questions that no caption answers, are Missing("not_asked"). CLIP makes more
-    errors than a trained classifier on rare words, groups of people, and absent things.
+    Requests for a caption, and questions that no caption can answer, get Missing("not_asked"). CLIP
+    makes more errors than a trained classifier on rare words, on groups of people, and on things
+    that the image does not show.
 
     Parameters
     ----------
@@ -240,7 +241,7 @@ class ClipVQA(ComparingVQA):
         )
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Check for each image whether a person is the main subject."""
+        """Check, for each image, whether a person is the main subject."""
         return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def _column(
@@ -258,7 +259,7 @@ class ClipVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question) -> list[str] | Missing:
-        """Return the best answer for each image, or the reason why CLIP cannot answer the question."""
+        """Return the best answer for each image, or the reason why CLIP cannot answer."""
         if set(question.options) == {"yes", "no"}:
             asked = asked_value(question)
             if asked is None:
@@ -272,7 +273,7 @@ class ClipVQA(ComparingVQA):
 
 
 def create_embedder(name: str, **settings: object) -> ClipEmbedder:
-    """Return the embedder `clip/NAME`, once per process.
+    """Return the embedder `clip/NAME`, which is created once per process.
 
     Parameters
     ----------
@@ -287,7 +288,7 @@ def create_embedder(name: str, **settings: object) -> ClipEmbedder:
 
 
 def create_vqa(name: str, **settings: object) -> ClipVQA:
-    """Return the VQA `clip/NAME`, which shares an embedder with the same settings.
+    """Return the VQA `clip/NAME`. VQAs with the same network settings share an embedder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Base class of the recorders that show where in an image a model attends to a word."""
+"""Base class for recorders that show where in an image a model attends to a word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SUPPORTED_MODELS = (
 
 
 class AttentionRecorder:
-    """Recorder of each pixel's attention to the tokens of an attribution prompt.
+    """Recorder of how much each pixel attends to each token of an attribution prompt.
+
+    The attribution prompt is a text, such as the prompt with a concept added. Each of its tokens
+    gets a map.
 
     `askew.measure.attention.AttentionMaps` creates the recorder that fits a pipeline, and documents
     the parameters. A subclass sets `_layers` and `_encode`, and yields its hooks from `_watch`.
@@ -38,7 +41,7 @@ class AttentionRecorder:
     branches, definitions
         Accepted values of the arguments `branch` and `definition`.
     text
-        The attribution prompt as the pipeline reads its own prompt.
+        The attribution prompt, encoded in the way that the pipeline encodes its own prompt.
     """
 
     branches: tuple[str, ...] = ("cond", "uncond")
@@ -71,28 +74,28 @@ class AttentionRecorder:
 
     @property
     def tokens(self) -> list[str]:
-        """Return the tokens of the attribution prompt, with special tokens.
+        """Return the tokens of the attribution prompt, including special tokens.
 
-        Tokens are spelled as their tokenizer spells them. SD3 encodes each text twice: the CLIP
-        tokens come first, then the T5 tokens, if the pipeline has T5.
+        Tokens have the spelling of their tokenizer. SD3 encodes each text twice: the CLIP tokens
+        come first, then the T5 tokens, if the pipeline has T5.
         """
         return list(self.text.tokens)
 
     def layers(self) -> dict[str, Maps]:
-        """Return the maps of each layer, from input to output: sums over steps and heads.
+        """Return the maps of each layer, summed over steps and heads.
 
         Returns
         -------
         dict
-            Maps (images, tokens, h, w) by name of the layer.
-            `up-2-attentions-1-transformer-1-attn2` is
-            up_blocks[1].attentions[0].transformer_blocks[0].attn2 of a UNet, `joint-1` the first
-            block of a transformer.
+            Arrays of shape (images, tokens, h, w) by layer name, from input to output. The name
+            `up-2-attentions-1-transformer-1-attn2` stands for
+            up_blocks[1].attentions[0].transformer_blocks[0].attn2 of a UNet. The name `joint-1`
+            stands for the first block of a transformer.
 
         Raises
         ------
         NotEnoughData
-            If the pipeline has made no image inside the context.
+            If the pipeline made no image inside the `with` block.
         UsageError
             If the images have different sizes.
         """
@@ -113,9 +116,10 @@ class AttentionRecorder:
         return layers
 
     def aggregate(self) -> Maps:
-        """Return the sum of the maps of all layers, (images, tokens, H, W) (BiasMap, Eq. 2).
+        """Return the maps summed over all layers, of shape (images, tokens, H, W) (BiasMap, Eq. 2).
 
-        Maps are resized to the largest layer by bilinear interpolation and not normalized.
+        Maps are resized to the size of the largest layer by bilinear interpolation. They are not
+        normalized.
         """
         layers = self.layers().values()
         size = max(maps.shape[-2:] for maps in layers)
@@ -123,16 +127,16 @@ class AttentionRecorder:
         return np.asarray(np.sum(resized, axis=0), dtype=np.float32)
 
     def word(self, word: str) -> Maps:
-        """Return the aggregated map of a word, (images, H, W): the mean over all its tokens."""
+        """Return the aggregated maps of a word, (images, H, W), averaged over its tokens."""
         return np.asarray(self.aggregate()[:, self.positions(word)].mean(axis=1))
 
     def word_layers(self, word: str) -> dict[str, Maps]:
-        """Return the map of a word in each layer, (images, h, w): the mean over all its tokens."""
+        """Return the maps of a word in each layer, (images, h, w), averaged over its tokens."""
         positions = self.positions(word)
         return {name: maps[:, positions].mean(axis=1) for name, maps in self.layers().items()}
 
     def positions(self, word: str) -> list[int]:
-        """Return the positions of the tokens of a word, or of several words in a row.
+        """Return the positions of the tokens that spell a word or a phrase.
 
         Case is ignored.
 
@@ -163,7 +167,7 @@ class AttentionRecorder:
         return [part for name, part in parts if "tokenizer" in name and part is not None]
 
     def _spellings(self, word: str) -> list[str]:
-        """Return the spellings of a word in the attribution prompt."""
+        """Return the spellings of a word that occur in the attribution prompt."""
         whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
         return _with_lower_case(re.findall(whole_word, self._attribution, re.IGNORECASE))
 
@@ -176,7 +180,7 @@ class AttentionRecorder:
             self._hooks.pop().remove()
 
     def _read_text(self, *settings: Any) -> bool:
-        """Encode the attribution as a call encodes its prompt; return True if settings are new."""
+        """Encode the attribution prompt with a call's settings; return True if these are new."""
         if settings == self._encoding:
             return False
         self.text = self._encode(self._pipe, self._attribution, *settings)
@@ -184,7 +188,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Return True for a new call of the pipeline, and discard a call that was interrupted in step 1."""
+        """Check whether a new pipeline call begins; if so, discard calls that stopped in step 1."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]
@@ -202,7 +206,7 @@ def _check_choice(argument: str, value: str, accepted: Collection[str]) -> None:
 
 
 def _with_lower_case(spellings: Sequence[str]) -> list[str]:
-    """Return the spellings, then the spellings in lower case (PixArt converts prompts to lower case)."""
+    """Return the spellings, then their lower-case forms, because PixArt lower-cases prompts."""
     lower_case = [spelling.lower() for spelling in spellings]
     return list(dict.fromkeys([*spellings, *lower_case]))
 
@@ -218,15 +222,16 @@ def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
 
 
 def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
-    """Return the block of each layer of a network.
+    """Map each layer of a network to the name of its block.
 
-    In a UNet, layers of the same side and size form a block: down-64, down-32, …, mid, …, up-64, or
-    down-48x64 if not square (height x width). In a transformer, each layer is a block.
+    In a UNet, layers on the same side (down, mid or up) form a block if their maps have the same
+    size. Blocks are named down-64, down-32, …, mid, …, up-64. A block with maps that are not square
+    is named by height and width, such as down-48x64. In a transformer, each layer is a block.
 
     Parameters
     ----------
     sizes
-        Size (h, w) of the maps of each layer, in order.
+        Size (h, w) of the maps of each layer, by layer name.
     """
     return {layer: _block_name(layer, *size) for layer, size in sizes.items()}
 

@@ -10,7 +10,7 @@ PLAIN_TRANSFORMERS = (
     "SanaPipeline",
     "SanaSprintPipeline",
 )
-"""Pipelines of transformers with plain cross-attention."""
+"""Names of pipelines whose transformer has plain cross-attention."""
 
 
 def AttentionMaps(  # noqa: N802
@@ -22,23 +22,26 @@ def AttentionMaps(  # noqa: N802
 ) -> AttentionRecorder:
     """Return a context manager that records attention maps while `pipe(...)` runs inside it.
 
-    Recording does not change a bit of the images. Several calls of the pipeline append their
-    images, which must have the same size. Contexts may be nested.
+    Recording leaves the images identical to the last bit. The pipeline may be called several times
+    inside the context, and the maps contain the images of all calls. These images must have the
+    same size. Contexts may be nested.
 
     Parameters
     ----------
     pipe
-        A pipeline of diffusers: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, AuraFlow, Qwen-Image,
-        PixArt, Sana.
+        A diffusers pipeline: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, AuraFlow, Qwen-Image,
+        PixArt or Sana.
     attribution
         Any text. Each of its tokens gets a map.
     branch
-        Rows of the guidance batch to record: `cond`, or, with plain cross-attention and
-        guidance, `uncond`.
+        Rows of the guidance batch to record. `cond` records the rows with the prompt. `uncond`
+        records the unconditional rows; it needs plain cross-attention and guidance.
     definition
-        `ovam`, or, where text and image attend to each other in one sequence, `output`.
+        Definition of the maps: `ovam`, or `output` for transformers in which text and image attend
+        to each other in one sequence.
     **options
-        `middle` of `UNetAttentionRecorder` or `softmax` of `TransformerAttentionRecorder`.
+        Option of the recorder: `middle` for `UNetAttentionRecorder`, or `softmax` for
+        `TransformerAttentionRecorder`.
 
     Raises
     ------
@@ -56,7 +59,7 @@ def AttentionMaps(  # noqa: N802
 
 
 def _recorder_class(pipe: Any) -> type[AttentionRecorder]:
-    """Return the class that records this kind of network."""
+    """Return the recorder class for this pipeline's kind of network."""
     from askew.measure.attention.transformer import TransformerAttentionRecorder
     from askew.measure.attention.unet import (
         PlainTransformerAttentionRecorder,

@@ -1,7 +1,4 @@
-"""Attention maps of the images of a prompt, as vectors that a store can keep.
-
-The maps are recorded while the model makes the images.
-"""
+"""Attention maps of a prompt's images, encoded as vectors for the store."""
 
 from __future__ import annotations
 
@@ -27,14 +24,14 @@ if TYPE_CHECKING:
 
 VERSION = 2
 TOLERANCE = 2.0
-"""Largest mean difference, of 255, at which a repeated image counts as equal."""
+"""Largest mean difference of pixel values (0 to 255) at which a remade image counts as equal."""
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
     """Return the attribution prompt "<prompt> and <concept>" (BiasMap, section 3).
 
-    The word `against` is added too if the prompt does not contain it; "artist" does not contain
-    "art".
+    If the prompt does not contain the word `against`, the word is added too. The prompt must
+    contain the exact word: "artist" does not contain "art".
     """
     whole_word = rf"(?<!\w){re.escape(against.strip())}(?!\w)"
     words = [concept]
@@ -44,16 +41,17 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 
 
 class AttentionReader:
-    """Reader of a model's attention to concepts, and to the words that they are compared with.
+    """Reader of a model's attention to concepts, and to the word that they are compared with.
 
-    A reading is a vector of `encode_maps` with two maps for each concept.
+    A reading is a vector from `encode_maps`. For each concept, it contains a map of the concept and
+    a map of the word `against`.
 
     Parameters
     ----------
     model
         Model whose attention is recorded.
     prompt
-        Prompt of the images.
+        Prompt that the images show.
     concepts
         Words such as "gender".
     against
@@ -61,7 +59,7 @@ class AttentionReader:
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Number of each image, by its seed.
+        Position of each image in the prompt's image set, by the image's seed.
     """
 
     name = "attention"
@@ -96,7 +94,7 @@ class AttentionReader:
         self.fingerprint = f"attention-{digest_of(content)[:16]}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
-        """Make images without stored maps a second time, and return their maps.
+        """Make the images a second time to record their maps, and return the maps.
 
         Raises
         ------
@@ -139,7 +137,7 @@ class AttentionReader:
                 recorder.positions(word)
 
     def recorders(self, pipeline: Any) -> list[AttentionRecorder]:
-        """Return a recorder of the pipeline for each attribution prompt."""
+        """Return a recorder for each attribution prompt."""
         options = {} if getattr(pipeline, "transformer", None) else {"middle": True}
         return [
             AttentionMaps(pipeline, text, self._branch, self._definition, **options)
@@ -148,7 +146,7 @@ class AttentionReader:
 
 
 def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
-    """Check whether a stored image equals a new image of the same request."""
+    """Check whether a stored image equals a new image that was made from the same request."""
     stored = np.asarray(opened(picture.path), dtype=float)
     if isinstance(image, Missing):
         return False
@@ -158,12 +156,12 @@ def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
 
 @contextmanager
 def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Maps]]:
-    """Record the maps of all images that a model makes of the reader's prompt.
+    """Record attention maps while a model makes images of the reader's prompt.
 
     Yields
     ------
     dict
-        The reader's vector of each request, added as soon as a batch is made.
+        The reader's vector for each request. Vectors are added after each batch of images.
     """
     maps_by_request: dict[Request, Maps] = {}
 
@@ -185,7 +183,7 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
 def _vectors(
     recorders: Sequence[AttentionRecorder], words: Sequence[tuple[str, str]]
 ) -> list[Maps]:
-    """Return for each image the vector of the maps of all words in all layers."""
+    """Return one vector per image, which encodes the maps of all words in all layers."""
     layers: dict[str, list[Maps]] = {}
     for recorder, pair in zip(recorders, words, strict=True):
         for word in pair:
@@ -199,12 +197,12 @@ def _vectors(
 
 
 def encode_maps(layers: Mapping[str, Maps]) -> Maps:
-    """Return maps as a vector that starts with a JSON header, a number for each byte.
+    """Encode maps as a vector that starts with a JSON header, one number per byte.
 
     Parameters
     ----------
     layers
-        Maps (words, h, w) of each layer.
+        Maps of each layer, of shape (words, h, w).
     """
     shapes = [[name, *maps.shape] for name, maps in layers.items()]
     header = json.dumps(shapes, separators=(",", ":")).encode()
@@ -213,12 +211,13 @@ def encode_maps(layers: Mapping[str, Maps]) -> Maps:
 
 
 def decode_maps(rows: Maps) -> dict[str, Maps]:
-    """Return the maps (images, words, h, w) of each layer.
+    """Decode vectors, and return the maps of each layer, of shape (images, words, h, w).
 
     Parameters
     ----------
     rows
-        Vectors (images, numbers) of `encode_maps`, all with the same layers and shapes.
+        Vectors from `encode_maps`, of shape (images, numbers). All vectors have the same layers and
+        map shapes.
 
     Raises
     ------

@@ -1,11 +1,12 @@
-"""Recorders of transformers where text and image attend to each other in one sequence.
+"""Attention recorder for transformers where text and image attend to each other in one sequence.
 
-SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Qwen-Image. The tokens of any text, the *passive
-stream*, pass through the text side of each block while an image is made. They attend to the image
-and to themselves; neither the image nor its prompt attends to them, so no bit of the image changes.
-If the text equals the prompt, the stream equals the prompt's tokens. A second pass of the model
-would cost more and describe another image. The attention pattern follows ConceptAttention
-(Helbling et al., arXiv 2502.04320), with attention weights as the map.
+Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow and Qwen-Image. While the
+model makes an image, the recorder passes the tokens of any text, the *passive stream*, through the
+text side of each block. These tokens attend to the image and to themselves. Neither the image nor
+its prompt attends to them, so the image stays identical to the last bit. If the text equals the
+prompt, the stream equals the prompt's tokens. A second pass of the model would cost more and would
+describe a different image. The attention pattern follows ConceptAttention (Helbling et al., arXiv
+2502.04320), but by default the maps are attention weights.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,30 +28,30 @@ FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
-"""Supported pipelines, whose calls of the transformer are known."""
+"""Names of supported pipelines. The recorder knows how they call their transformer."""
 
 BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
     "single": ("single_transformer_blocks",),
 }
-"""Attributes with a transformer's blocks; blocks with a separate text side come first."""
+"""Attributes that contain a transformer's blocks. Blocks with a separate text side come first."""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE_FIRST_STEP = -1
-"""Number of the step before any step is recorded; a scheduler's first step is None."""
+"""Value of the last recorded step before any step is recorded. None is a scheduler's first step."""
 
 Softmax = Literal["text", "joint"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionSide:
-    """Queries, keys and values of pixels or tokens in the attention of a block.
+    """Queries, keys and values of pixels or tokens in a block's attention.
 
     Attributes
     ----------
     queries, keys, values
-        Each (images, heads, n, width).
+        Tensors of shape (images, heads, n, width), for n pixels or tokens.
     """
 
     queries: Tensor
@@ -61,18 +62,19 @@ class AttentionSide:
 def side(
     attn: Any, projected: Iterable[Tensor], norms: tuple[Any, Any], rotation: Tensor | None
 ) -> AttentionSide:
-    """Return normalized, then rotated queries and keys, with values, by head.
+    """Split queries, keys and values by head; normalize and rotate the queries and keys.
 
     Parameters
     ----------
     attn
         The attention module.
     projected
-        Queries, keys and values, each (images, n, heads x width).
+        Queries, keys and values, each of shape (images, n, heads x width).
     norms
-        Norms of queries and of keys; None for no norm.
+        Normalization modules for queries and for keys. None if there is no normalization.
     rotation
-        Complex numbers (n, width / 2) that rotate pairs by their position, or None.
+        Complex numbers of shape (n, width / 2) that rotate pairs of channels by position. None if
+        there is no rotation.
     """
     queries, keys, values = projected
     query_norm, key_norm = norms
@@ -84,23 +86,24 @@ def side(
 
 
 class PassiveAttention:
-    """Replacement of a block's attention for the tokens, which attend to [pixels, tokens].
+    """Replacement for a block's attention, in which the tokens attend to the pixels and the tokens.
 
     Parameters
     ----------
     attn
         The attention module that it replaces.
     pixels
-        The pixels' side of the attention.
+        Queries, keys and values of the pixels.
     rotation
         Rotation of the tokens, as in `side`.
 
     Attributes
     ----------
     tokens
-        The tokens' side, set by the call.
+        Queries, keys and values of the tokens, set by the call.
     gathered
-        Result of the tokens' attention, (images, tokens, heads x width), before it is projected.
+        Result of the tokens' attention before the output projection, of shape (images, tokens,
+        heads x width), set by the call.
     """
 
     tokens: AttentionSide
@@ -114,7 +117,7 @@ class PassiveAttention:
     def __call__(
         self, hidden_states: Tensor, encoder_hidden_states: Tensor | None = None, **_: Any
     ) -> Any:
-        """Collect the tokens' result, and return the attention's result for them."""
+        """Run the attention on the tokens, store its result, and return its projected output."""
         attn = self._attn
         if has_text_side(attn):
             states = encoder_hidden_states
@@ -135,14 +138,14 @@ class PassiveAttention:
 
 
 def has_text_side(attn: Any) -> bool:
-    """Check whether an attention has weights for text; single blocks share one set of weights."""
+    """Check whether an attention module has separate weights for text, unlike in single blocks."""
     return getattr(attn, "add_q_proj", None) is not None
 
 
 def advance(
     block: Any, arguments: Mapping[str, Any], tokens: Tensor, attention: PassiveAttention
 ) -> Tensor:
-    """Return the tokens (images, tokens, channels) after a block, by the block's own code.
+    """Run a block's code on the tokens, and return the tokens (images, tokens, channels) after it.
 
     The last block of SD3 does not change the text.
 
@@ -155,7 +158,7 @@ def advance(
     tokens
         Tokens before the block.
     attention
-        Replacement of the block's attention.
+        Replacement for the block's attention.
     """
     twin = copy(block)
     twin._modules = {**block._modules, "attn": attention}
@@ -172,37 +175,37 @@ def advance(
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Return the shares of each pixel's attention to the tokens only, summed over heads.
+    """Divide each pixel's attention among the tokens only, and return shares summed over heads.
 
     Parameters
     ----------
     image
-        The pixels' side of the attention.
+        Queries, keys and values of the pixels.
     keys
-        Keys of the tokens, (images, heads, tokens, width).
+        Keys of the tokens, of shape (images, heads, tokens, width).
 
     Returns
     -------
     Tensor
-        Shares (images, tokens, pixels).
+        Shares of shape (images, tokens, pixels).
     """
     scores = torch.matmul(keys * keys.shape[-1] ** -0.5, image.queries.transpose(-1, -2))
     return scores.softmax(dim=2, dtype=torch.float32).sum(dim=1)
 
 
 def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Return each token's share of each pixel's attention to [pixels, tokens].
+    """Divide each pixel's attention among all pixels and tokens, and return the tokens' shares.
 
-    Shares are summed over heads: (images, tokens, pixels). With values that are 1 for a single
-    token, the attention returns that token's share. This avoids the matrix of pixels by pixels. A
-    head can process as many tokens at once as its width.
+    Shares are summed over heads and have the shape (images, tokens, pixels). If the values are 1
+    for a single token and 0 elsewhere, the attention returns this token's share. This avoids a
+    matrix of size pixels x pixels. A head of a given width can process that many tokens at once.
 
     Parameters
     ----------
     image
-        The pixels' side of the attention.
+        Queries, keys and values of the pixels.
     keys
-        Keys of the tokens, (images, heads, tokens, width).
+        Keys of the tokens, of shape (images, heads, tokens, width).
     """
     width = keys.shape[-1]
     tokens = keys.shape[2]
@@ -223,7 +226,10 @@ SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
 def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
-    """Return the result of attention to [pixels, tokens]: (images, tokens, channels)."""
+    """Return the result of the tokens' attention to pixels and tokens.
+
+    The shape is (images, tokens, channels).
+    """
     keys = torch.cat([pixels.keys, tokens.keys], dim=2)
     values = torch.cat([pixels.values, tokens.values], dim=2)
     by_head = functional.scaled_dot_product_attention(tokens.queries, keys, values)
@@ -237,7 +243,7 @@ def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Ten
 
 
 def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
-    """Rotate neighboring pairs of numbers in fp32, as Flux does."""
+    """Rotate pairs of neighboring channels in fp32, as Flux does."""
     if rotation is None:
         return by_head
     pairs = torch.view_as_complex(by_head.float().reshape(*by_head.shape[:-1], -1, 2))
@@ -255,10 +261,10 @@ class _Layout:
 
 @dataclass(slots=True)
 class _TransformerCall:
-    """One recorded call of the transformer. Its maps have a pixel per patch of the latents.
+    """One recorded call of the transformer. Its maps have one pixel per patch of the latents.
 
-    `rows` are the recorded images of the batch, `tokens` the passive stream. `arguments` belong to
-    the current block, and `activations` are the results of its parts.
+    `rows` selects the recorded images of the batch, and `tokens` is the passive stream. `arguments`
+    are the arguments of the current block, and `activations` are the results of its parts.
     """
 
     rows: slice
@@ -270,24 +276,25 @@ class _TransformerCall:
 
 
 class TransformerAttentionRecorder(AttentionRecorder):
-    """Recorder of Stable Diffusion 3, 3.5, Flux, Chroma, AuraFlow or Qwen-Image.
+    """Attention recorder for Stable Diffusion 3 and 3.5, Flux, Chroma, AuraFlow and Qwen-Image.
 
     Only the conditional rows of the first call of each step are recorded. The unconditional rows,
     and further calls for true guidance and skip-layer guidance, are ignored. AuraFlow puts
-    registers before each text, which also count as tokens here.
+    registers before each text. These registers also count as tokens here.
 
     Parameters
     ----------
     pipe, attribution, branch
         As in `AttentionMaps`.
     definition
-        `ovam`: attention weights. `output`: the pixels' attention results against the tokens'
-        results, softmax(o_x o_cᵀ) over the tokens, which ConceptAttention found to fit objects
-        better.
+        With `ovam`, the maps are attention weights. With `output`, the maps compare the pixels'
+        attention results with the tokens' results: softmax(o_x o_cᵀ) over the tokens. According to
+        ConceptAttention, `output` fits objects better.
     softmax
-        Of `ovam`. `text`: each pixel's attention is divided among the tokens of the attribution
-        only, so that its maps sum to steps x heads. `joint`: it is divided among all pixels and
-        these tokens, with the weights that the model would use if they were its prompt.
+        Normalization of `ovam`. With `text`, each pixel's attention is divided among the tokens of
+        the attribution prompt only, so the maps sum to steps x heads at each pixel. With `joint`,
+        it is divided among all pixels and these tokens, with the weights that the model would use
+        if these tokens were its prompt.
     """
 
     branches = ("cond",)
@@ -354,7 +361,10 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._call = None
 
     def _begin(self, transformer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the transformer: record the conditional call, which is the first of each step."""
+        """Start to record a call of the transformer if it is the first call of its step.
+
+        The first call is the conditional call.
+        """
         self._call = None
         if not self._begin_run() and self._pipe.scheduler.step_index == self._last_step:
             return
@@ -380,7 +390,10 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._call = None
 
     def _enter(self, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before a block: record its arguments; embed tokens at the first block, where LoRA scales apply."""
+        """Record a block's arguments before it runs.
+
+        The tokens are embedded before the first block, because LoRA scales apply by then.
+        """
         call = self._call
         if call is None:
             return
@@ -397,12 +410,12 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Keep the output or input of a part's first use for the passive stream."""
+        """Keep the output (or the input) of a module's first call for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """After a block's attention: apply it to the tokens too, and add their maps."""
+        """Apply a block's attention to the tokens, and add their maps, after it ran on the image."""
         call = self._call
         if call is None:
             return
@@ -425,7 +438,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
 
 
 def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], tokens: int) -> _Layout:
-    """Return size and rotations of a call of the transformer."""
+    """Return the map size and the rotations for a call of the transformer."""
     if "img_shapes" in arguments:
         ((_, height, width),) = arguments["img_shapes"][0]
         pixel_rotation, token_rotation = transformer.pos_embed(
@@ -443,7 +456,7 @@ def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], toke
 
 
 def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
-    """Return the tokens as the first block is given them."""
+    """Return the embedded tokens, which the first block takes as input."""
     embedder = getattr(transformer, "context_embedder", None)
     if embedder:
         embedded: Tensor = embedder(tokens)
@@ -454,7 +467,7 @@ def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
 
 
 def layer_blocks(transformer: Any) -> dict[str, Any]:
-    """Return the blocks of a transformer by depth: joint-1, …, then single-1, and so on."""
+    """Return a transformer's blocks in order of depth, named joint-1, …, then single-1, …."""
     blocks = {}
     for kind, names in BLOCKS.items():
         for name in names:

@@ -1,8 +1,8 @@
-"""Recorders of plain cross-attention: Stable Diffusion 1, 2, XL and similar models, PixArt, Sana.
+"""Attention recorders for plain cross-attention (Stable Diffusion 1, 2 and XL, PixArt, Sana).
 
-Hooks read the queries of each cross-attention while an image is made; keys come from the
-attribution prompt. Queries are not stored and no processor is replaced, so no bit of the image
-changes. After OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
+Hooks read the queries of each cross-attention layer while the model makes an image. The keys come
+from the attribution prompt. Queries are not stored and no processor is replaced, so the image stays
+identical to the last bit. The method is OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,10 @@ from askew.measure.attribution import EncodedText, encode_attribution, encode_by
 
 @dataclass(slots=True)
 class _Layer:
-    """One cross-attention. `image` is the module around it, which contains height and width."""
+    """One cross-attention layer.
+
+    `image` is the module around it, whose input has a height and a width.
+    """
 
     attention: Any
     image: Any
@@ -30,14 +33,16 @@ class _Layer:
 
 
 class UNetAttentionRecorder(AttentionRecorder):
-    """Recorder of Stable Diffusion 1, 2 or XL: softmax over the tokens of the attribution prompt.
+    """Attention recorder for Stable Diffusion 1, 2 and XL.
+
+    A softmax divides each pixel's attention among the tokens of the attribution prompt.
 
     Parameters
     ----------
     pipe, attribution, branch, definition
         As in `AttentionMaps`.
     middle
-        Record the middle block too.
+        If True, record the middle block too.
     """
 
     _encode: Callable[..., EncodedText] = staticmethod(encode_attribution)
@@ -75,7 +80,7 @@ class UNetAttentionRecorder(AttentionRecorder):
             layer.keys = None
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the UNet: choose the rows of its batch, and detect a new call of the pipeline."""
+        """Choose the rows to record before the UNet runs, and detect a new call of the pipeline."""
         guided = getattr(self._pipe, "do_classifier_free_guidance", None)
         if guided is None:
             raise UsageError(
@@ -88,9 +93,10 @@ class UNetAttentionRecorder(AttentionRecorder):
         self._begin_run()
 
     def _rows_of(self, sample: Tensor, guided: bool) -> slice:
-        """Return the rows of the branch.
+        """Return the rows of a batch that belong to the recorded branch.
 
-        Pipelines order a batch by branch: unconditional, conditional, perturbed.
+        In a pipeline's batch, the unconditional branch comes first, then the conditional branch,
+        then the perturbed branch.
         """
         if self._branch == "uncond" and not guided:
             raise UsageError(
@@ -119,7 +125,10 @@ class UNetAttentionRecorder(AttentionRecorder):
     def _enter(
         self, layer: _Layer, image: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        """Before a layer's module: record the size, and compute the keys, since LoRA scales now apply."""
+        """Record a layer's size before it runs, and compute its keys.
+
+        The keys are computed here because LoRA scales apply by then.
+        """
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]
         if layer.keys is None:
@@ -127,10 +136,11 @@ class UNetAttentionRecorder(AttentionRecorder):
 
     @torch.no_grad()
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
-        """Add the attention weights of queries (rows, pixels, channels), summed over heads, to the sums.
+        """Add the attention weights of queries, summed over heads, to the layer's sums.
 
-        Sums are (images, tokens, h, w). The softmax runs over tokens, which come before pixels: on
-        a CPU the other order takes several times as long.
+        Queries have the shape (rows, pixels, channels), and sums (images, tokens, h, w). The
+        softmax runs over tokens. The token dimension comes before the pixel dimension, because the
+        other order takes several times as long on a CPU.
         """
         queries = output[self._rows]
         sums = self._runs[-1]
@@ -147,7 +157,7 @@ class UNetAttentionRecorder(AttentionRecorder):
 
 
 class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
-    """Recorder of PixArt and Sana, whose blocks attend to the text as a UNet's layers do.
+    """Attention recorder for PixArt and Sana, whose blocks attend to text as in a UNet.
 
     Some of these pipelines do not report whether guidance is on. A batch whose halves differ only
     in their text counts as guided.
@@ -201,12 +211,12 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
     pipe
         Pipeline with a UNet.
     middle
-        Include the middle block.
+        If True, include the middle block.
 
     Returns
     -------
     list
-        Name, as OVAM names it, and layer.
+        Pairs of a layer's name in OVAM and the layer.
 
     Raises
     ------
@@ -231,7 +241,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
 
 
 def _block_layers(name: str, block: Any) -> Iterator[tuple[str, _Layer]]:
-    """Yield name and layer of each cross-attention in a block of a UNet."""
+    """Yield the name and the record of each cross-attention layer in a block of a UNet."""
     for j, image in enumerate(getattr(block, "attentions", None) or (), start=1):
         for k, transformer in enumerate(getattr(image, "transformer_blocks", ()), start=1):
             attention = getattr(transformer, "attn2", None)

@@ -1,4 +1,4 @@
-"""Meaning of a word to a pipeline, as a vector."""
+"""Vectors that represent what a word means to a pipeline."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from askew.models.diffusers.repository import quiet
 
 @torch.no_grad()
 def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
-    """Return the unit vector of a pipeline's text encoder at the end of a word.
+    """Return the text encoder's vector at the end of a word, scaled to unit length.
 
     For SD3, the vector belongs to CLIP's end-of-text token. For Flux it is CLIP's pooled vector,
     because T5 has no token that summarizes a text.
