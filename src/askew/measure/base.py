@@ -166,7 +166,7 @@ class RatedInstrument(Protocol):
 
 @runtime_checkable
 class SampledLabels(Protocol):
-    """People's labels for a sample of the images, which show the errors of other instruments.
+    """People's labels for a sample of the images, used to measure the errors of other instruments.
 
     Attributes
     ----------

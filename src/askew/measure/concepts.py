@@ -34,16 +34,16 @@ STOP_WORDS = frozenset(
 """Function words, which name nothing visible."""
 
 NO_CONCEPTS = frozenset("yes no none without image images".split())
-"""Answers without a concept, and words for an image itself."""
+"""Words that are not concepts: answers without content, and names for the image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""Words that negate the following words, like "isn't"."""
+"""Words that negate the words after them, like "isn't"."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
 """Words that end a negation: "not young but old", "not only old"."""
 
 JOINT = "_"
-"""Separator of the words of a phrase, which no word contains."""
+"""Character that joins the words of a phrase. No single word contains it."""
 
 _SIGNED = re.compile(r"^[-+−]|[-+−]$")
 """A sign before or after a label."""
@@ -53,14 +53,15 @@ _WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConceptCounts:
-    """Counts of each concept in the answers about each image of a set.
+    """Number of times that each concept occurs in the answers about each image.
 
     Attributes
     ----------
     vocabulary
         The concepts, sorted.
     counts
-        (images, concepts) integers >= 0. A concept can occur twice for an image.
+        Array of shape (images, concepts), integers >= 0. A concept can occur more than once per
+        image.
     """
 
     vocabulary: tuple[str, ...]
@@ -68,23 +69,23 @@ class ConceptCounts:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """Return (concepts,) occurrences per image, which may exceed 1; 0 for an empty set."""
+        """Return each concept's mean number of occurrences per image; 0 for an empty set."""
         return np.asarray(self.counts.sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Return (concepts,) the share of images with a concept; 0 for an empty set."""
+        """Return each concept's share of images, from 0 to 1; 0 for an empty set."""
         return np.asarray(
             (self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64
         )
 
 
 def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) -> list[str]:
-    """Return the concepts of an answer, in order.
+    """Return the concepts that an answer mentions, in order.
 
-    Concepts are single words in lower case; punctuation, stop words, yes and no are removed. A
-    hyphen inside a word is kept ("middle-aged"). All other answers of several words are split, as
-    in the paper.
+    Concepts are single words in lower case. Punctuation, stop words, "yes" and "no" are removed. A
+    hyphen inside a word is kept ("middle-aged"). Answers of several words are split into words, as
+    in the paper, except for the phrases below.
 
     Parameters
     ----------
@@ -92,11 +93,11 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
         The answer.
     variant
         "paper" keeps phrases together, and keeps a negation with the negated word: "no glasses" and
-        "without glasses" are the concept "no glasses" instead of "glasses". Words that are negated
-        by "not", up to a comma or "but", are not concepts. "code" drops negations.
+        "without glasses" are the concept "no glasses" instead of "glasses". Words after "not" are
+        not concepts, up to the next comma or "but". "code" ignores negations.
     phrases
-        Values of an axis, which "paper" keeps together: "south asian" is one concept and not
-        "asian". An answer that is a value with a sign, such as "-1" or "A-", keeps its sign.
+        Values of an axis, which "paper" keeps together: "south asian" is one concept, and "asian"
+        is not counted. An answer keeps its sign if it is a value with a sign, such as "-1" or "A-".
     """
     if variant == "paper" and text in phrases and _SIGNED.search(text.strip()):
         return [text.strip().lower()]
@@ -122,7 +123,7 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
 
 
 def _tokens(text: str, variant: Variant, phrases: Collection[str]) -> list[str]:
-    """Return words, phrases and punctuation in lower case, without the genitive's 's."""
+    """Split a text into lower-case words, phrases and punctuation, and drop the genitive ending."""
     line = unicodedata.normalize("NFKC", text).replace("’", "'").lower()
     pattern = _phrase_pattern(tuple(phrases)) if variant == "paper" else None
     if pattern is not None:
@@ -149,7 +150,7 @@ def _is_concept(token: str, denied: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern that matches phrases of several words, the longest first."""
+    """Return a pattern that matches phrases of several words; it tries the longest phrase first."""
     several = [phrase.lower() for phrase in phrases if " " in phrase]
     if not several:
         return None
@@ -162,7 +163,7 @@ def concept_counts(
     variant: Variant = "paper",
     phrases: Collection[str] = (),
 ) -> ConceptCounts:
-    """Return the counts of concepts in all answers and captions.
+    """Count the concepts in the answers and captions of each image.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def concept_counts(
 
 
 def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
-    """Return the same sets over a shared vocabulary: all their concepts, sorted."""
+    """Extend all sets to a shared vocabulary, which contains their concepts in sorted order."""
     shared = set().union(*(concept_set.vocabulary for concept_set in sets))
     vocabulary = tuple(sorted(shared))
     column = {word: number for number, word in enumerate(vocabulary)}
@@ -200,11 +201,11 @@ def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
 def merge_synonyms(
     sets: Sequence[ConceptCounts], variant: Variant = "paper"
 ) -> list[ConceptCounts]:
-    """Return the sets, aligned, with synonyms counted as one concept (TIBET, algorithm 1, step 1).
+    """Align the sets, and count synonyms as one concept (TIBET, algorithm 1, step 1).
 
-    Concepts are joined if they share their most frequent WordNet sense (variant "code": any sense),
-    directly or through other concepts. A group has the name of its most frequent concept over all
-    sets; ties are resolved alphabetically.
+    Concepts are joined if they share their most frequent WordNet sense, directly or through other
+    concepts. In the variant "code", any shared sense joins them. A group has the name of its most
+    frequent concept, counted over all sets. Ties are resolved alphabetically.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:
@@ -227,7 +228,7 @@ def merge_synonyms(
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """Return the `k` concepts that most images show, with their shares of images.
+    """Return the `k` concepts that occur in the most images, with their shares of images.
 
     Concepts with equal shares are in alphabetical order.
     """
@@ -237,9 +238,10 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
 
 
 def synonym_groups(vocabulary: Sequence[str], variant: Variant = "paper") -> list[int]:
-    """Return the number of the group of each concept, from 0, as joined by `merge_synonyms`.
+    """Return a group number (from 0) for each concept; synonyms have the same number.
 
-    Groups are the components of the graph of words and senses.
+    Groups are the connected components of the graph that links words to their senses.
+    `merge_synonyms` joins the concepts of a group.
     """
     nodes: dict[str, int] = {}
     rows = []
@@ -277,16 +279,16 @@ _ENDINGS = (
     ("er", "e"),
     ("est", "e"),
 )
-"""WordNet's rules of detachment: an inflected ending, and the ending of the base form."""
+"""WordNet's detachment rules: pairs of an inflected ending and the ending of the base form."""
 
 
 @lru_cache(maxsize=65536)
 def senses(word: str) -> tuple[str, ...]:
-    """Return the synsets of a lower-case word in WordNet 3.0, the most frequent first.
+    """Return the synsets (senses) of a lower-case word in WordNet 3.0, most frequent first.
 
-    The name of a synset consists of part of speech and offset, such as "n10287213". An inflected
-    form ("doctors") that is not a word in WordNet has the senses of its base form. Senses after the
-    first are listed only if another word shares them. An unknown word has no senses.
+    A synset's name consists of its part of speech and its offset, such as "n10287213". An inflected
+    form ("doctors") that is not a word in WordNet has the senses of its base form. After the first
+    sense, a sense is listed only if another word shares it. An unknown word has no senses.
     """
     forms = [word]
     for end, base in _ENDINGS:
@@ -301,7 +303,7 @@ def senses(word: str) -> tuple[str, ...]:
 
 @lru_cache
 def _table() -> Mapping[str, str]:
-    """Return the senses of each word, as one string."""
+    """Return a table from each word to its senses, joined into one string."""
     packed = (files("askew.measure") / "data" / "synonyms.txt.gz").read_bytes()
     lines = gzip.decompress(packed).decode().splitlines()
     return dict(line.split(" ", 1) for line in lines if " " in line)

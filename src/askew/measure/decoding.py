@@ -1,7 +1,8 @@
-"""Answers from a language model's next-token probabilities while it generates.
+"""Answers computed from a language model's next-token probabilities during generation.
 
-Readers are logits processors, which `generate` of a transformers model calls before each token. A
-row with numbers that are not finite, as after an overflow of a 16-bit format, has no answer.
+Readers are logits processors: the method `generate` of a transformers model calls them before each
+token. A row has no answer if its numbers are not finite, for example after an overflow of a 16-bit
+format.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +17,14 @@ from transformers import LogitsProcessor
 Rows = NDArray[np.intp]
 Scores = NDArray[np.float64]
 Paths = Sequence[Sequence[int]]
-"""Options of a row, as tokens."""
+"""Options of a row. Each option is a sequence of tokens."""
 
 NOT_FINITE = -1
-"""Value in place of a token if the logits have no maximum."""
+"""Value that replaces a token if the logits have no finite maximum."""
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]
-    """Reader of the probabilities of a batch while it is generated.
+    """Reader of a batch's next-token probabilities during generation.
 
     Attributes
     ----------
@@ -38,27 +39,27 @@ AnyReader = TypeVar("AnyReader", bound=OptionReader)
 
 
 class Generate(Protocol):
-    """Function that generates for rows in batches."""
+    """Function that runs generation for some rows, in batches."""
 
     def __call__(
         self, rows: Rows, reader: Callable[[Rows], AnyReader], /
     ) -> Iterator[tuple[Rows, AnyReader]]:
-        """Yield the rows of each batch, with the reader that `reader` creates for them."""
+        """Yield each batch's rows, and the reader that `reader` created for them."""
 
 
 class OptionWalk(OptionReader):
-    """Reader that forces each row to follow an option, and sums log-probabilities of its options.
+    """Reader that forces each row to follow one option, and sums log-probabilities of all options.
 
     An option is a path of tokens followed by the end of the answer.
 
     Parameters
     ----------
     paths
-        Options of all rows, as tokens.
+        Options of each row. Each option is a sequence of tokens.
     ends
         Tokens that end an answer.
     targets
-        Option that each row follows; if negative, the row follows the most probable path at each
+        Option that each row follows. If negative, the row follows the most probable path at each
         fork.
     rows
         Rows of the batch.
@@ -66,9 +67,10 @@ class OptionWalk(OptionReader):
     Attributes
     ----------
     scores
-        (rows, options): log-probability of an option's tokens up to and including the first token
-        that differs from the path of the row. Exact for the option in `reached`, an upper bound for
-        the other options, and -inf after the row's last option.
+        Array of shape (rows, options). A score is the log-probability of an option's tokens, up to
+        and including the first token that differs from the path of the row. It is exact for the
+        option in `reached`, and an upper bound for the other options. Columns after the row's last
+        option are -inf.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class OptionWalk(OptionReader):
         return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return logits (rows, vocabulary) that allow a single token in each row."""
+        """Return logits (rows, vocabulary) that allow only one token in each row."""
         tokens = self._next_tokens()
         chosen = [self._ends[0]] * len(scores)
         if tokens:
@@ -102,14 +104,17 @@ class OptionWalk(OptionReader):
         return forced
 
     def _next_tokens(self) -> list[int]:
-        """Return the tokens of all options at this step."""
+        """Return the tokens that the options contain at this step."""
         tokens = set[int]()
         for options in self._paths:
             tokens.update(path[self._step] for path in options if self._step < len(path))
         return sorted(tokens)
 
     def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
-        """Return (rows, tokens); any end token stands for the end of an answer."""
+        """Return log-probabilities (rows, tokens).
+
+        The probabilities of all tokens that end an answer are added up.
+        """
         logp = torch.log_softmax(logits.float(), dim=-1)
         columns = {token: logp[:, token] for token in tokens}
         if self._ends[0] in columns:
@@ -117,7 +122,7 @@ class OptionWalk(OptionReader):
         return np.asarray(torch.stack([columns[token] for token in tokens], dim=-1).cpu().numpy())
 
     def _advance(self, row: int, logp: dict[int, float]) -> int:
-        """Add this step's log-probabilities in a row, take a step, and return the token taken."""
+        """Add this step's log-probabilities to a row's scores, and return the token to follow."""
         ways: dict[int, list[int]] = {}
         for option, path in enumerate(self._paths[row]):
             if self._alive[row, option] and self._step < len(path):
@@ -136,14 +141,14 @@ class OptionWalk(OptionReader):
 
 
 class Transcript(OptionReader):
-    """Reader that records the most probable token of each step, as greedy generation does."""
+    """Reader that records the most probable token of each step (greedy generation)."""
 
     def __init__(self, limit: int) -> None:
         self.steps = limit
         self._tokens: list[torch.Tensor] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Record the step, and return the logits unchanged."""
+        """Record the most probable tokens, and return the logits unchanged."""
         largest, tokens = scores.max(dim=-1)
         self._tokens.append(tokens.where(largest.isfinite(), NOT_FINITE).cpu())
         return scores
@@ -151,7 +156,7 @@ class Transcript(OptionReader):
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
         """Return the tokens of each row before its first end token.
 
-        None for a row in which numbers before the end are not finite.
+        A row is None if its numbers before the end are not finite.
         """
         tokens = torch.stack(self._tokens, dim=-1).tolist()
         written = [_before_end(row, ends) for row in tokens]
@@ -177,18 +182,18 @@ def written_tokens(
     Parameters
     ----------
     generate
-        Function that generates.
+        Function that runs generation.
     rows
         Number of rows.
     ends
         Tokens that end an answer.
     limit
-        Largest number of tokens.
+        Largest number of tokens per row.
 
     Returns
     -------
     list
-        Tokens of each row, None where numbers are not finite.
+        Tokens of each row. None for a row whose numbers are not finite.
     """
     written: dict[int, list[int] | None] = {}
     for batch, transcript in generate(np.arange(rows), lambda _: Transcript(limit)):
@@ -199,20 +204,20 @@ def written_tokens(
 def likeliest_options(
     generate: Generate, paths: Sequence[Paths], ends: Sequence[int]
 ) -> list[int | None]:
-    """Return the most likely option of each row; None if its likelihood is not finite.
+    """Return the index of each row's most likely option; None if its likelihood is not finite.
 
-    The likelihood of an option is the probability of its tokens, followed by the end of the answer.
-    A walk computes the exact score of the option that it reaches. For all other options it gives
-    upper bounds, since no further token has a probability above 1. Further walks are only needed
-    for options whose bound exceeds the best score. The result is the same as with a walk for each
+    The likelihood of an option is the probability that the model writes its tokens and then ends
+    the answer. A walk follows one option and computes its exact score. For all other options, the
+    walk gives upper bounds, since no further token has a probability above 1. Only options whose
+    bound exceeds the best score need another walk. The result is the same as with a walk for each
     option.
 
     Parameters
     ----------
     generate
-        Function that generates.
+        Function that runs generation.
     paths
-        Options of each row, as tokens.
+        Options of each row. Each option is a sequence of tokens.
     ends
         Tokens that end an answer.
     """
@@ -237,7 +242,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return (rows, options): lengths including the end, 0 after the last option of a row."""
+    """Return the length of each option (rows, options), including the end; 0 if there is none."""
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

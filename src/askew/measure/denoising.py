@@ -1,8 +1,8 @@
 """Zero-shot classification by denoising error.
 
-Classify an image by the text with which a diffusion model predicts added noise best. Li et
-al. 2023 (Your diffusion model is secretly a zero-shot classifier); "downstream" (Saravanan et al.
-2023), Eq. 1.
+Noise is added to an image, and a diffusion model predicts the noise under several texts. The class
+of the image is the text with the best prediction. The method is from Li et al. 2023 (Your diffusion
+model is secretly a zero-shot classifier). "downstream" (Saravanan et al. 2023) uses it in Eq. 1.
 """
 
 import math
@@ -33,18 +33,20 @@ LOSSES: Mapping[str, Callable[..., Tensor]] = {
     "l1": F.l1_loss,
     "huber": F.huber_loss,
 }
-"""Squared, absolute and Huber error (δ = 1) of every element of the noise."""
+"""Loss functions by name: squared, absolute and Huber error (δ = 1), per element of the noise."""
 
 
 def timesteps(samples: int, total: int = 1000) -> list[int]:
-    """Return timesteps from total / samples / 2 in steps of total / samples.
+    """Return evenly spaced timesteps that start at total / samples / 2.
+
+    Their distance is total / samples.
 
     Parameters
     ----------
     samples
         Number of timesteps.
     total
-        Number of timesteps that the model was trained with.
+        Number of timesteps in the model's training.
 
     Raises
     ------
@@ -66,9 +68,9 @@ def timesteps(samples: int, total: int = 1000) -> list[int]:
 
 
 def noise_of(seed: int, samples: int, shape: Sequence[int]) -> Tensor:
-    """Return standard normal noise (samples, *shape) of an image.
+    """Return standard normal noise of shape (samples, *shape) for an image.
 
-    The first samples do not depend on the number of samples.
+    With the same seed, a larger number of samples keeps the first samples unchanged.
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.stack([torch.randn(tuple(shape), generator=generator) for _ in range(samples)])
@@ -84,25 +86,26 @@ def class_errors(
     *,
     batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
-    """Return the error of a pipeline's noise prediction under each text: smaller fits better.
+    """Return the error of a pipeline's noise prediction under each text; smaller fits better.
 
-    For image x, text c and noise ε_j: the mean over all elements of loss(ε_θ(√ᾱ x + √(1 − ᾱ) ε_j,
-    t_j, c), ε_j), with ᾱ of timestep t_j, x the mean of the autoencoder's posterior, and v- and
-    sample-predictions converted to ε. With flow matching (SD3, Flux) the mixture is (1 − σ) x + σ
-    ε_j with σ = t_j / T, and velocities are converted.
+    For image x, text c and noise ε_j, the error is the mean over all elements of loss(ε_θ(√ᾱ x +
+    √(1 − ᾱ) ε_j, t_j, c), ε_j). Here ᾱ belongs to timestep t_j, and x is the mean of the
+    autoencoder's posterior. If the network predicts v or the image, the prediction is converted to
+    ε. With flow matching (SD3, Flux), the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and the
+    predicted velocity is converted to ε.
 
     Parameters
     ----------
     pipe
         Pipeline with an autoencoder, and a UNet or the transformer of SD3, Flux, AuraFlow or Sana.
     images_or_latents
-        Images of any size and mode, or scaled latents (images, channels, height, width).
+        Images of any size and mode, or scaled latents of shape (images, channels, height, width).
     prompts
         Texts.
     timesteps
-        (samples,), below the scheduler's number for training.
+        One timestep per noise sample, below the scheduler's number of training timesteps.
     noise
-        (images, samples, channels, height, width), shared by all texts.
+        Array of shape (images, samples, channels, height, width), the same noise for all texts.
     loss
         l2, l1 or huber.
     batch_size
@@ -111,12 +114,13 @@ def class_errors(
     Returns
     -------
     Errors
-        (images, prompts, samples), at least 0.
+        Array of shape (images, prompts, samples), values >= 0.
 
     Raises
     ------
     UsageError
-        For another kind of pipeline, latents or noise of another shape, or an unknown loss.
+        If the pipeline is not supported, latents or noise have a wrong shape, or the loss is
+        unknown.
     ModelError
         If an error is not finite.
     """
@@ -126,7 +130,7 @@ def class_errors(
 
 @dataclass(frozen=True, slots=True)
 class _Inputs:
-    """Latents of images, timesteps, and noise by image and sample, in main memory."""
+    """Latents by image, timesteps by sample, and noise by image and sample, all in main memory."""
 
     latents: Tensor
     steps: Tensor
@@ -134,7 +138,7 @@ class _Inputs:
 
 
 class Denoiser:
-    """A pipeline's network with texts that are encoded once.
+    """A pipeline's network, with class texts that are encoded only once.
 
     Parameters
     ----------
@@ -144,9 +148,9 @@ class Denoiser:
     Attributes
     ----------
     total
-        Number of timesteps that the network was trained with.
+        Number of timesteps in the network's training.
     shape
-        Channels, height and width of its latents.
+        Channels, height and width of the network's latents.
     """
 
     def __init__(
@@ -167,20 +171,21 @@ class Denoiser:
 
     @property
     def pixels(self) -> tuple[int, int]:
-        """Return width and height of the images that the model takes."""
+        """Return the width and height of images that the model takes as input, in pixels."""
         _, height, width = (side * int(self.pipe.vae_scale_factor) for side in self.shape)
         return width, height
 
     @torch.inference_mode()
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
-        """Return scaled posterior means (images, channels, height, width).
+        """Encode images as scaled posterior means of shape (images, channels, height, width).
 
-        Images are cut square and resized for the model. Latents are checked and returned.
+        Images are cut and resized to the size that the model takes. If latents are given, they are
+        checked and returned.
 
         Raises
         ------
         UsageError
-            For latents of another shape.
+            If the latents have a wrong shape.
         """
         if isinstance(pictures, Sequence):
             images = [picture for picture in pictures if isinstance(picture, Image.Image)]
@@ -198,8 +203,8 @@ class Denoiser:
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
         """Return errors (images, classes, samples).
 
-        The network is evaluated for each image, sample and class, in this order, in batches. When
-        memory runs out, the batch is halved and repeated.
+        The network is evaluated in batches over images, samples and classes, with classes varying
+        fastest. If memory runs out, the batch is halved and repeated.
 
         Parameters
         ----------
@@ -234,7 +239,7 @@ class Denoiser:
     def _batch_if_memory_suffices(
         self, inputs: "_Inputs", batch: NDArray[np.intp], shape: tuple[int, int, int]
     ) -> Tensor | None:
-        """Return the errors of a batch; None if memory runs out."""
+        """Return the errors of a batch, or None if memory runs out."""
         try:
             return self._batch_errors(inputs, *np.unravel_index(batch, shape))
         except Exception as error:
@@ -243,7 +248,7 @@ class Denoiser:
         return None
 
     def _halve_batch(self, size: int) -> None:
-        """Halve the batch after a batch of this size needed too much memory."""
+        """Halve the batch size after a batch of the given size needed too much memory."""
         device = self.pipe._execution_device
         if size == 1:
             raise ModelError(
@@ -269,9 +274,9 @@ class Denoiser:
         samples: NDArray[np.intp],
         classes: NDArray[np.intp],
     ) -> Tensor:
-        """Return the mean error of each row, on the device.
+        """Return the mean error of each row of a batch, as a tensor on the device.
 
-        Rows of several classes share an image and a sample, which are transferred once.
+        Rows of several classes share an image and a noise sample, which are transferred only once.
         """
         device = self.pipe._execution_device
         places = images * len(inputs.steps) + samples
@@ -288,11 +293,11 @@ class Denoiser:
 
     @cached_property
     def _conditions(self) -> Conditions:
-        """Return the encodings of the texts, without guidance."""
+        """Return the encoded texts, without guidance."""
         return self._network.conditions(self.prompts)
 
     def _encode(self, picture: Image.Image) -> Tensor:
-        """Return the scaled posterior mean, (1, channels, height, width), in main memory."""
+        """Return an image's scaled posterior mean (1, channels, height, width), in main memory."""
         vae = self.pipe.vae
         square = ImageOps.fit(as_rgb(picture), self.pixels, Image.Resampling.BICUBIC)
         scaled = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1)
@@ -307,7 +312,7 @@ class Denoiser:
 
 
 def _scaled(latents: Tensor, config: Any) -> Tensor:
-    """Return latents as the network takes them, by the configuration of the autoencoder."""
+    """Scale latents for the network, as the configuration of the autoencoder requires."""
     factor = float(config.scaling_factor)
     means = getattr(config, "latents_mean", None)
     deviations = getattr(config, "latents_std", None)

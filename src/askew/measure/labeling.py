@@ -1,7 +1,7 @@
-"""Requests to a vision model for labels of an image, and the labels in its answers.
+"""Requests that ask a vision model to label an image, and the labels in its responses.
 
-The options of a question are in random order, because models prefer options at certain places. The
-order depends on image and question only, so a repeated request is the same.
+The options of a question are in random order, because models prefer options in certain positions.
+The order depends only on the image and the question, so a repeated request is identical.
 """
 
 import base64
@@ -21,7 +21,7 @@ from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 CANNOT_TELL = "cannot tell"
-"""Option that is added to each question with options, and allowed as answer to the others."""
+"""Option that is added to each question with options, and allowed as answer to open questions."""
 
 UNDECIDED = Missing("cannot_tell", "the model answered that it cannot tell")
 
@@ -42,12 +42,12 @@ _LONGEST_DETAIL = 200
 
 
 def key_of(number: int) -> str:
-    """Return the key of the question at place `number`, from 0, in requests and answers."""
+    """Return the key of question `number` (from 0) in requests and responses."""
     return f"q{number + 1}"
 
 
 def shuffled(picture: Picture, question: Question) -> Question:
-    """Return a question about an image with its options in random but reproducible order."""
+    """Shuffle the options of a question about an image in a reproducible order."""
     parts = [picture.id, question.text, *question.options]
     seed = int(hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest(), 16)
     order = np.random.default_rng(seed).permutation(len(question.options))
@@ -56,7 +56,7 @@ def shuffled(picture: Picture, question: Question) -> Question:
 
 
 def schema_of(questions: Sequence[Question]) -> Schema:
-    """Return the JSON schema of the answers to questions."""
+    """Return the JSON schema for the answers to the questions."""
     fields: dict[str, Mapping[str, Any]] = {}
     for number, question in enumerate(questions):
         field: dict[str, Any] = {"type": "string"}
@@ -67,7 +67,7 @@ def schema_of(questions: Sequence[Question]) -> Schema:
 
 
 def request_text(questions: Sequence[Question]) -> str:
-    """Return the words of a request, with the questions as JSON."""
+    """Return the text of a request: the instruction, then the questions as JSON."""
     entries: dict[str, dict[str, Any]] = {}
     for number, question in enumerate(questions):
         entry: dict[str, Any] = {"question": question.text}
@@ -78,20 +78,20 @@ def request_text(questions: Sequence[Question]) -> str:
 
 
 def messages_of(questions: Sequence[Question], image: Mapping[str, Any]) -> list[Turn]:
-    """Return the messages of a request, with the part that contains the image."""
+    """Return the messages of a request, which contain the questions and the image."""
     text = {"type": "text", "text": request_text(questions)}
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": [text, image]}]
 
 
 def image_part(picture: Picture, size: int, detail: str) -> dict[str, Any]:
-    """Return the part of a message that contains an image as data URI.
+    """Return the part of a message that contains an image as a data URI.
 
     Parameters
     ----------
     picture
         The image.
     size
-        Largest width and height in pixels; larger images are made smaller.
+        Largest width and height in pixels. Larger images are scaled down.
     detail
         Value of the field `detail`; "" leaves the field out.
     """
@@ -108,20 +108,21 @@ def image_part(picture: Picture, size: int, detail: str) -> dict[str, Any]:
 
 
 def read_answers(completion: Completion, questions: Sequence[Question]) -> list[str | Missing]:
-    """Return the answers to questions in the answer of a model.
+    """Read the answers to the questions from a model's response.
 
     Parameters
     ----------
     completion
-        The answer of the model.
+        The model's response.
     questions
         The questions of the request, in order.
 
     Returns
     -------
     list of str or Missing
-        An option or a text for each question. `refused` if the model or its server refused,
-        `cannot_tell` if the model cannot tell, and `unparseable` for everything else.
+        An option or a text for each question, or the reason why there is no answer: `refused` if
+        the model or its server refused, `cannot_tell` if the model cannot tell, and `unparseable`
+        for everything else.
     """
     if completion.refused:
         return [Missing("refused", _shortened(completion.text))] * len(questions)
@@ -135,7 +136,7 @@ def read_answers(completion: Completion, questions: Sequence[Question]) -> list[
 
 
 def _content(completion: Completion, is_single: bool) -> Any:
-    """Return the JSON of an answer; the complete text if a single answer is no JSON."""
+    """Parse the JSON of a response. If it has a single answer and is not JSON, return its text."""
     try:
         return parse(completion)
     except UnusableAnswer:
@@ -145,7 +146,7 @@ def _content(completion: Completion, is_single: bool) -> Any:
 
 
 def _values(content: Any, count: int) -> list[object]:
-    """Return the values of an answer by the place of their question; None for no value."""
+    """Return the response's value for each question, or None where there is no value."""
     if isinstance(content, list) and len(content) == count:
         return [_inner(value) for value in content]
     if not isinstance(content, Mapping):
@@ -164,7 +165,7 @@ def _inner(value: object) -> object:
 
 
 def _answer(value: object, question: Question) -> str | Missing:
-    """Return the answer to a question: one of its options, a text, or a reason."""
+    """Convert a value to an answer: an option, a text, or the reason why there is no answer."""
     if isinstance(value, bool):
         value = "yes" if value else "no"
     if not isinstance(value, str):
@@ -182,7 +183,7 @@ def _answer(value: object, question: Question) -> str | Missing:
 
 
 def _plain(text: str) -> str:
-    """Return a text without case, quotes, final period and underscores."""
+    """Normalize a text: lower case, no quotes, no final period, spaces instead of underscores."""
     return " ".join(text.replace("_", " ").split()).strip("\"'“”. ").casefold()
 
 

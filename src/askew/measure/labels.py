@@ -32,29 +32,30 @@ from askew.types import Axis, Missing, Picture, Question, grouped
 
 VERSION = 1
 SIGNIFICANCE_LEVEL = 0.05
-"""q below which a warning reports that absent files depend on the label."""
+"""q-value below which a warning reports that absent files depend on the label."""
 
 Answers = dict[str, str | Missing]
 """Answers about an image, by axis."""
 
 RaterLabels = dict[str, tuple[str | Missing, ...]]
-"""Labels of an image by all raters, by axis."""
+"""Labels of an image from all raters, by axis."""
 
 
 class LabelVQA:
-    """Instrument that answers with people's labels, and with `not_asked` if there is no label.
+    """Instrument that answers with people's labels, or with `not_asked` if there is no label.
 
-    An image is found by its `id`, the SHA-256 of its file, else by its `source`. If several raters
-    labeled an axis, the answer is the label of their majority, else `no_majority`.
+    An image is identified by its `id` (the SHA-256 of its file), or by its `source` if the `id` is
+    unknown. If several raters labeled an axis, the answer is the label from the majority, or
+    `no_majority` if there is none.
 
     Parameters
     ----------
     collection
         Images with labels.
     aliases
-        Values by label; a label may begin with "AXIS:".
+        Value for each label. A label may begin with "AXIS:".
     values
-        Values by axis; other axes take the values of the catalogue, or their labels.
+        Values of some axes. The values of other axes come from the catalog, or from their labels.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class LabelVQA:
     Raises
     ------
     ManifestError
-        If the collection has no labels, or labels whose meaning is unknown.
+        If the collection has no labels, or if the meaning of a label is unknown.
     UsageError
         If an alias names an unknown axis, value or reason.
     """
@@ -100,7 +101,7 @@ class LabelVQA:
         self.fingerprint = f"labels/{VERSION}/{self._digest()[:16]}"
 
     def _digest(self) -> str:
-        """Return the hash of all answers, including their details."""
+        """Return a hash of all answers, including the details of missing answers."""
         answers = []
         for digest, by_axis in self._by_id.items():
             for axis, answer in by_axis.items():
@@ -112,17 +113,17 @@ class LabelVQA:
         return digest_of(content)
 
     def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield the image, the axis and the labels of all raters, for axes with several raters."""
+        """Yield image, axis and the labels from all raters, for each axis with several raters."""
         for digest, by_axis in self._ratings_by_id.items():
             for axis in self._raters:
                 yield digest, axis, [_content_of(label) for label in by_axis[axis]]
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the raters of an axis by their columns; empty if one person labeled the axis."""
+        """Return the column names of an axis's raters; empty if one person labeled the axis."""
         return self._raters.get(axis, ())
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the labels of an image by all raters of an axis; empty for an unknown image."""
+        """Return the label of an image from each rater of an axis; empty for an unknown image."""
         labels = self._ratings_by_id.get(picture.id)
         if labels is None:
             labels = self._ratings_by_source.get(picture.source or "", {})
@@ -131,14 +132,15 @@ class LabelVQA:
     def axes(self) -> tuple[Axis, ...]:
         """Return the labeled axes, each with one question.
 
-        The question is the catalogue's where the catalogue has one question with the same values.
+        The question comes from the catalog if the catalog has exactly one question for the axis,
+        with the same values.
         """
         return tuple(_axis(name, values) for name, values in self.values.items())
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return people's labels by image, then by question, as values of the axis.
+        """Return one list per image, with the value that people's labels give for each question.
 
         A question is answered if its axis is labeled and its options, if any, contain all values of
         the axis.
@@ -168,7 +170,7 @@ def create(
     aliases: Pairs = "",
     values: Mapping[str, Names] | None = None,
 ) -> LabelVQA:
-    """Return the instrument `labels` of a collection.
+    """Return the instrument `labels` for a collection.
 
     Parameters
     ----------
@@ -177,19 +179,19 @@ def create(
     collection
         Images with labels.
     aliases
-        LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` makes the label
-        unparseable, `missing:REASON` gives a reason of `askew.types.MissingReason`, as in
+        Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` makes the label
+        unparseable. `missing:REASON` gives a reason from `askew.types.MissingReason`, as in
         both=missing:several_people.
     values
-        Values of an axis, lowest first if they have an order: a comma-separated text or a
-        sequence. By default the catalogue's; an axis that is not in the catalogue takes its sorted
-        labels, with a warning.
+        Values by axis, as a comma-separated text or a sequence, lowest first if they have an order.
+        By default, the values come from the catalog. If an axis is not in the catalog, its sorted
+        labels become its values, and askew warns about it.
 
     Raises
     ------
     ManifestError
-        If labels are not a value: the error lists each with its count, first file and nearest
-        value.
+        If labels are not values of their axis. The error lists each of these labels with its count,
+        its first file and the nearest value.
     """
     if name:
         raise UsageError(
@@ -209,7 +211,7 @@ def _axis(name: str, values: tuple[str, ...]) -> Axis:
 
 
 def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> None:
-    """Raise UsageError for an alias of an unknown axis, or an alias without a value."""
+    """Raise UsageError if an alias has an unknown axis or does not name a value."""
     axis, colon, _ = label.partition(":")
     if colon and axis not in spellings:
         unknown = UnknownName("labeled axis", axis, spellings)
@@ -222,7 +224,7 @@ def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> 
 
 
 def _check_labeled(collection: FolderCollection) -> None:
-    """Raise ManifestError for a collection without labels, with what its folder contains besides."""
+    """Raise ManifestError if a collection has no labels; the error includes its warnings."""
     if any(picture.all_labels for picture in collection.pictures()):
         return
     notes = "".join(f". {sentence}" for sentence in collection.warnings)
@@ -235,7 +237,7 @@ def _check_labeled(collection: FolderCollection) -> None:
 def _values(
     pictures: Sequence[FiledPicture], aliases: Mapping[str, str], given: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the values of each labeled axis, in the order of the labels, and warnings."""
+    """Return the values of each labeled axis, in the manifest's order of axes, and warnings."""
     labeled = list(dict.fromkeys(axis for picture in pictures for axis in picture.all_labels))
     for axis in given:
         UnknownName.unless_known("labeled axis", axis, labeled)
@@ -258,7 +260,7 @@ def _values(
 def _known_values(
     labeled: Sequence[str], given: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the values of the labeled axes that the user or the catalogue names."""
+    """Return the values of labeled axes, as far as the user or the catalog names them."""
     catalogued = {axis: AXES[axis].values for axis in labeled if axis in AXES}
     named = catalogued | {axis: tuple(values) for axis, values in given.items()}
     return {axis: values for axis, values in named.items() if values}
@@ -281,9 +283,9 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
 def _aliases_of_new_axis(
     axis: str, aliases: Mapping[str, str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """Return the aliases of an axis without known values, by key.
+    """Return the aliases that apply to an axis whose values are unknown, by key.
 
-    An alias without an axis is about other axes if their known values contain its target.
+    An alias that names no axis belongs to other axes if its target is one of their known values.
     """
     values_elsewhere = {key(value) for values in known.values() for value in values}
     of_this_axis = {
@@ -297,7 +299,7 @@ def _aliases_of_new_axis(
 def _values_from_labels(
     axis: str, pictures: Sequence[FiledPicture], aliases_by_key: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the labels of an axis and the targets of its aliases as values, in the singular."""
+    """Return an axis's labels and the targets of its aliases as values, in the singular."""
     values = {
         plain: label
         for plain, label in _labels_by_key(axis, pictures).items()
@@ -323,7 +325,7 @@ def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str
 
 
 def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str, int]) -> str:
-    """Return the error about labels of a new axis that differ only in spelling."""
+    """Return the message for labels of a new axis that differ only in spelling."""
     labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
     return (
         f"the labels {labels} of axis {axis!r} differ only in spelling, so that askew would take "
@@ -333,7 +335,7 @@ def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str
 
 
 def _content_of(answer: str | Missing) -> str:
-    """Return the text of an answer in a fingerprint of labels."""
+    """Return the text that represents an answer in the fingerprint."""
     if isinstance(answer, Missing):
         return f"Missing(reason={answer.reason!r}, detail={answer.detail!r})"
     return repr(answer)
@@ -342,7 +344,7 @@ def _content_of(answer: str | Missing) -> str:
 def _read(
     pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]
 ) -> dict[Path, RaterLabels]:
-    """Return the labels of each image. Raise a ManifestError that lists all labels of unknown meaning."""
+    """Return the labels of each image; raise ManifestError for labels of unknown meaning."""
     labels: dict[Path, RaterLabels] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
@@ -359,7 +361,7 @@ def _read(
 
 
 def _majorities(labels: RaterLabels) -> Answers:
-    """Return the answer of the raters on each axis."""
+    """Return the answer of the majority of raters on each axis."""
     return {axis: majority(of_axis) for axis, of_axis in labels.items()}
 
 
@@ -385,10 +387,10 @@ def _describe_unknown(
 def _by_content(
     collection: FolderCollection, labels: Mapping[Path, RaterLabels]
 ) -> dict[str, RaterLabels]:
-    """Return labels by the file's SHA-256.
+    """Return the labels of each image by the SHA-256 of its file.
 
-    Raises ManifestError if copies of one image have different labels. Equal files that are not
-    images are allowed.
+    Raises ManifestError if copies of one image have different labels. Identical files that are not
+    images may have different labels.
     """
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     faults = []
@@ -410,7 +412,7 @@ def _is_corrupt(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _LabelCount:
-    """Number of files with a label in the manifest, and number of them that are absent."""
+    """Number of files with a label in the manifest, and how many of these files are absent."""
 
     label: str
     listed: int
@@ -429,8 +431,9 @@ def _unevenly_absent(
 ) -> list[str]:
     """Return a warning for each axis on which absent files depend on the label.
 
-    Pearson's chi-squared test of (labels) x (absent, present), by permutation where counts are
-    small; q by Benjamini-Hochberg over the axes.
+    askew tests the table of labels by (absent, present) with Pearson's chi-squared test, and uses
+    permutations if counts are small. The q-values come from the Benjamini-Hochberg procedure over
+    the axes.
     """
     contrasts = []
     p_values = []

@@ -1,4 +1,4 @@
-"""Landmarks of the only face of an image.
+"""Landmarks of the only face in an image.
 
 In the studio's drawings, the position of the face is known.
 """
@@ -15,10 +15,10 @@ from askew.measure.face_detection import HogDetector, MtcnnDetector
 from askew.types import Missing
 
 Landmarks = NDArray[np.float64]
-"""x and y in pixels, (3, 2) or (5, 2).
+"""Coordinates x and y in pixels, an array of shape (3, 2) or (5, 2).
 
 Three points are the left eye, the right eye (as seen by the viewer) and the base of the nose. Five
-points are the left eye, the right eye, the tip of the nose, and the left and right corner of the
+points are the left eye, the right eye, the tip of the nose, and the left and right corners of the
 mouth.
 """
 
@@ -29,11 +29,11 @@ class LandmarkFinder(Protocol):
     fingerprint: str
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks of an RGB image with one face, else why there are none."""
+        """Return the landmarks of the only face in an RGB image, or why there are none."""
 
 
 class MtcnnLandmarks:
-    """Finder of the five points of the detector MTCNN."""
+    """Finder that returns the five points of the face from MTCNN."""
 
     fingerprint = MtcnnDetector.fingerprint
 
@@ -41,7 +41,7 @@ class MtcnnLandmarks:
         self._detector = MtcnnDetector()
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks; Missing: no_face for no face, several_people for more than one."""
+        """Return the landmarks, or Missing with the reason no_face or several_people."""
         faces = self._detector.detect(image)
         if len(faces) != 1:
             return no_single_face(faces)
@@ -49,7 +49,7 @@ class MtcnnLandmarks:
 
 
 class DlibLandmarks:
-    """Finder of three points by dlib's frontal detector and predictor (extra `faces`).
+    """Finder that returns three points of the face from dlib (extra `faces`).
 
     Raises
     ------
@@ -63,7 +63,7 @@ class DlibLandmarks:
         self._detector = HogDetector()
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks; Missing: no_face for no face, several_people for more than one."""
+        """Return the landmarks, or Missing with the reason no_face or several_people."""
         faces = self._detector.detect(image)
         if len(faces) != 1:
             return no_single_face(faces)
@@ -75,21 +75,24 @@ class DlibLandmarks:
 
 
 def no_single_face(faces: Sequence[object]) -> Missing:
-    """Return the reason why an image with no face or several faces has no only face."""
+    """Return the reason why an image does not show exactly one face."""
     if faces:
         return Missing("several_people", f"{len(faces)} faces found")
     return Missing("no_face")
 
 
 STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
-"""Landmarks of the mean drawing, 128 x 128 pixels.
+"""Landmarks of the face in the studio's average drawing of 128 x 128 pixels.
 
-The eyes are 9.2 pixels left and right of the middle, the nose 8.6 below the eyes.
+The eyes are 9.2 pixels to the left and right of the middle. The nose is 8.6 pixels below the eyes.
 """
 
 
 class StudioLandmarks:
-    """Finder that returns the mean position of the face in the studio's drawings. It varies by 3 pixels."""
+    """Finder that returns the mean position of the face in the studio's drawings.
+
+    The actual position varies by 3 pixels.
+    """
 
     fingerprint = "studio-geometry-1"
 
@@ -106,14 +109,14 @@ FINDERS: Mapping[str, type[LandmarkFinder]] = {
 
 
 def landmark_finder(name: str) -> LandmarkFinder:
-    """Return the finder `faces`, `hog` or `studio`.
+    """Return the landmark finder with this name: `faces`, `hog` or `studio`.
 
     Raises
     ------
     UnknownName
         For another name.
     MissingPackage
-        If the extra `faces` is not installed, for the finder `hog`.
+        If the finder is `hog` and the extra `faces` is not installed.
     """
     UnknownName.unless_known("landmark finder", name, FINDERS)
     return FINDERS[name]()

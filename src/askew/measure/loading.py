@@ -1,6 +1,6 @@
-"""Loading of pretrained instruments by transformers: configuration, processor, weights.
+"""Loading of pretrained instruments with transformers: configuration, processor and weights.
 
-Only safetensors are read, and no remote code is run.
+askew reads only safetensors and runs no remote code.
 """
 
 import re
@@ -40,16 +40,16 @@ logging.disable_progress_bar()
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
-    """Settings of an instrument that loads a network.
+    """Settings of an instrument that runs a network.
 
     Attributes
     ----------
     device
-        cuda, cuda:1, mps, cpu; `auto` is the fastest device of this machine.
+        cuda, cuda:1, mps or cpu. `auto` is the fastest device of this machine.
     dtype
-        float32, bfloat16, float16; `auto` is float32 on a CPU and a 16-bit format on a GPU.
+        float32, bfloat16 or float16. `auto` is float32 on a CPU and a 16-bit format on a GPU.
     revision
-        Branch, tag or commit of a repository; empty for its default branch.
+        Branch, tag or commit of the network's repository. Empty for its default branch.
     batch_size
         Number of images in a batch.
     """
@@ -61,12 +61,12 @@ class NetworkSettings:
 
     @classmethod
     def of(cls, provider: str, given: Mapping[str, object]) -> Self:
-        """Return the settings of a user.
+        """Create settings from the user's arguments.
 
         Raises
         ------
         UsageError
-            For a setting that does not exist, or of the wrong type or range.
+            If a setting does not exist, has the wrong type or is out of range.
         """
         kinds = get_type_hints(cls)
         check_settings(provider, kinds, given)
@@ -88,7 +88,7 @@ class NetworkSettings:
 
 @lru_cache
 def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: str) -> T:
-    """Return an instrument that is shared within the process, so that weights are loaded once.
+    """Return an instrument that is created once per process, so that weights are loaded once.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: 
     name
         Folder or ID of the network.
     settings
-        Settings of the user.
+        The user's settings.
     example
-        Full name of an instrument of this provider, for the error message.
+        Full name of an instrument from this provider, for the error message.
 
     Raises
     ------
@@ -115,12 +115,13 @@ def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: 
 
 
 def load_config(network: Pretrained) -> Any:
-    """Return the configuration of a network.
+    """Load the configuration of a network.
 
     Raises
     ------
     UsageError
-        If the network has no vocabulary: transformers would continue with an empty vocabulary.
+        If the network has no vocabulary. Otherwise transformers would continue with an empty
+        vocabulary.
     """
     if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(
@@ -131,7 +132,7 @@ def load_config(network: Pretrained) -> Any:
 
 
 def load_part(auto_class: Any, network: Pretrained) -> Any:
-    """Load a part from a network's small files by AutoConfig, AutoTokenizer, and the like."""
+    """Load a part, such as AutoConfig or AutoTokenizer, from a network's small files."""
     with explain_errors(network.name, LIBRARY):
         return auto_class.from_pretrained(network.folder, trust_remote_code=False)
 
@@ -139,12 +140,13 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
 def load_weights(
     model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype
 ) -> Any:
-    """Load the network onto its device, and download weights that are not on this machine.
+    """Load a network onto its device; download weights that are not yet on this machine.
 
     Raises
     ------
     UsageError
-        If the files lack weights: transformers would fill them with random numbers.
+        If weights are missing from the files. Otherwise transformers would use random numbers for
+        them.
     """
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
     with explain_errors(network.name, LIBRARY):
@@ -168,13 +170,13 @@ def load_weights(
 def load_processor(network: Pretrained, config: Any) -> Any:
     """Load the processor that turns images and texts into a network's inputs.
 
-    Model families for images and videos need torchvision only for videos. If torchvision is not
-    installed, the processor is built without the part for videos.
+    Some model families process images and videos, but need torchvision only for videos. If
+    torchvision is not installed, the processor is built without the video part.
 
     Raises
     ------
     UsageError
-        If the network does not process images with texts.
+        If the network does not process images together with texts.
     """
     family = PROCESSOR_MAPPING.get(type(config), None)
     if family is None:
@@ -188,7 +190,7 @@ def load_processor(network: Pretrained, config: Any) -> Any:
         """Processor without videos."""
 
         def check_argument_for_proper_class(self, argument_name: str, argument: Any) -> Any:
-            """Accept that the part for videos is absent."""
+            """Accept a processor without the video part."""
             if argument_name == VIDEO and argument is None:
                 return type(None)
             return super().check_argument_for_proper_class(argument_name, argument)
@@ -205,5 +207,8 @@ def load_processor(network: Pretrained, config: Any) -> Any:
 
 
 def picture_reader(processor: Any) -> str:
-    """Return the name of the class that resizes images, since rounding depends on torchvision."""
+    """Return the name of the class that resizes images.
+
+    Its rounding depends on whether torchvision is installed.
+    """
     return type(getattr(processor, "image_processor", processor)).__name__

@@ -1,11 +1,12 @@
-"""Face detector MTCNN (Zhang et al. 2016) in NumPy: boxes, scores and five points of faces.
+"""Face detector MTCNN (Zhang et al. 2016) in NumPy: boxes, scores and five points per face.
 
-Three small networks follow each other. The first network proposes boxes in a pyramid of image sizes.
-The second and the third network reject and refine the proposals, and the third network adds the points. Thresholds
-and the factor of the pyramid are those of the authors.
+Three small networks run one after the other. The first network proposes boxes in copies of the
+image at several sizes, the pyramid. The second and the third network reject and refine the
+proposals. The third network also returns the points. Thresholds and the factor of the pyramid come
+from the authors.
 
-The weights in `data/mtcnn.npz` are those of the package `mtcnn` 1.0.0 on PyPI (MIT license,
-`data/MTCNN-LICENSE.txt`), whose code needs TensorFlow.
+The weights in `data/mtcnn.npz` come from the package `mtcnn` 1.0.0 on PyPI (MIT license,
+`data/MTCNN-LICENSE.txt`). The code of that package needs TensorFlow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,21 +21,21 @@ from PIL import Image
 Floats32 = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Layers = Mapping[str, Floats32]
-"""Weights of a network, by the names of a layer and its part: "conv1.weight"."""
+"""Weights of a network, by layer name and part, such as "conv1.weight"."""
 
 SMALLEST = 24
-"""Smallest width in pixels of the faces that are sought."""
+"""Width of the smallest faces that the detector looks for, in pixels."""
 
 SMALLEST_PART = 1 / 25
-"""Smallest width of the faces that are sought, as a part of the longer side of the image.
+"""Width of the smallest faces, as a fraction of the longer side of the image.
 
-The duration of the first network is thus limited for large images. It decides in images of more
-than 600 pixels.
+This fraction limits the run time of the first network for large images. It replaces `SMALLEST` if
+the longer side exceeds 600 pixels.
 """
 
 PYRAMID_FACTOR = 0.709
 CELL = 12
-"""Width in pixels of a face that the first network recognizes."""
+"""Width of a face that the first network recognizes, in pixels."""
 
 PROPOSAL_THRESHOLD = 0.6
 REFINEMENT_THRESHOLD = 0.7
@@ -43,17 +44,17 @@ OUTPUT_THRESHOLD = 0.7
 
 @dataclass(frozen=True, slots=True)
 class FaceBoxes:
-    """Detected faces of an image, with coordinates in pixels of the image.
+    """Faces that were detected in an image, with coordinates in pixels of the image.
 
     Attributes
     ----------
     boxes : array, (faces, 4)
-        Left, top, right and bottom. A box may exceed the image.
+        Left, top, right and bottom edges. A box may extend beyond the image.
     scores : array, (faces,)
         Scores in (0.7, 1], the highest first.
     points : array, (faces, 5, 2)
-        x and y of the eyes, the nose and the corners of the mouth. Eyes and corners begin with the
-        left point as seen by the viewer.
+        Coordinates x and y of the eyes, the nose and the corners of the mouth. Of the eyes and the
+        corners, the left point as seen by the viewer comes first.
     """
 
     boxes: Floats
@@ -80,7 +81,7 @@ def detect(image: Image.Image) -> FaceBoxes:
 
 
 def _proposals(image: Image.Image) -> Floats:
-    """Return square boxes (n, 4) that the first network proposes."""
+    """Run the first network, and return the square boxes (n, 4) that it proposes."""
     smallest = max(SMALLEST, max(image.size) * SMALLEST_PART)
     scale = CELL / smallest
     levels = []
@@ -95,7 +96,7 @@ def _proposals(image: Image.Image) -> Floats:
 
 
 def _proposals_of_level(image: Image.Image, scale: float) -> _Proposals:
-    """Return the proposals of the first network for the image at a scale."""
+    """Return the first network's proposals for the image at the given scale."""
     width, height = (int(length * scale + 1) for length in image.size)
     method = Image.Resampling.BOX if scale < 1 else Image.Resampling.BILINEAR
     layers = _networks()["pnet"]
@@ -113,7 +114,7 @@ def _proposals_of_level(image: Image.Image, scale: float) -> _Proposals:
 
 
 def _refined(image: Image.Image, boxes: Floats) -> Floats:
-    """Return the square boxes that the second network accepts, corrected."""
+    """Run the second network, and return the boxes that it accepts, corrected and made square."""
     if not len(boxes):
         return boxes
     layers = _networks()["rnet"]
@@ -129,7 +130,7 @@ def _refined(image: Image.Image, boxes: Floats) -> Floats:
 
 
 def _final(image: Image.Image, boxes: Floats) -> FaceBoxes:
-    """Return the faces that the third network accepts."""
+    """Run the third network, and return the faces that it accepts."""
     if not len(boxes):
         return NO_FACES
     layers = _networks()["onet"]
@@ -165,13 +166,16 @@ def _networks() -> Mapping[str, Layers]:
 
 
 def _standardized(image: Image.Image) -> Floats32:
-    """Return the pixels (3, height, width) in [-1, 1]."""
+    """Return the pixels as an array (3, height, width) with values in [-1, 1]."""
     channels = np.asarray(image).transpose(2, 0, 1)
     return (channels.astype(np.float32, order="C") - np.float32(127.5)) / np.float32(128)
 
 
 def _crops(image: Image.Image, boxes: Floats, side: int) -> Floats32:
-    """Return the image in each box, black outside of the image, resized to (n, 3, side, side)."""
+    """Crop the image to each box, and resize the crops to (n, 3, side, side).
+
+    Pixels outside the image are black.
+    """
     crops = np.empty((len(boxes), 3, side, side), dtype=np.float32)
     for index, box in enumerate(boxes):
         left, top, right, bottom = (round(float(edge)) for edge in box)
@@ -181,7 +185,7 @@ def _crops(image: Image.Image, boxes: Floats, side: int) -> Floats32:
 
 
 def _convolution(features: Floats32, layers: Layers, name: str) -> Floats32:
-    """Convolve (n, channels, height, width) without padding, and activate (PReLU)."""
+    """Apply a convolution without padding and a PReLU to features (n, channels, height, width)."""
     weight = layers[f"{name}.weight"]
     filters, _, rows, columns = weight.shape
     windows = np.lib.stride_tricks.sliding_window_view(features, (rows, columns), axis=(2, 3))
@@ -194,7 +198,7 @@ def _convolution(features: Floats32, layers: Layers, name: str) -> Floats32:
 
 
 def _activated(sums: Floats32, slope: Floats32) -> Floats32:
-    """Multiply negative sums by the slope of their channel."""
+    """Multiply negative sums by the slope of their channel (PReLU)."""
     negative = np.minimum(sums, 0)
     negative *= slope
     return np.asarray(np.maximum(sums, 0) + negative)
@@ -209,12 +213,15 @@ def _activated_dense(features: Floats32, layers: Layers) -> Floats32:
 
 
 def _flat(features: Floats32) -> Floats32:
-    """Return (n, values) with columns before rows, the order in which the networks were trained."""
+    """Flatten features to (n, values), column by column, as in the networks' training."""
     return features.transpose(0, 3, 2, 1).reshape(len(features), -1)
 
 
 def _max_pool(features: Floats32, size: int) -> Floats32:
-    """Return maxima of windows with a stride of 2. A last window that exceeds the features is cut."""
+    """Return the maxima of windows with a stride of 2.
+
+    The last window is cut if it extends beyond the features.
+    """
     height, width = (-(-(length - size) // 2) + 1 for length in features.shape[2:])
     bottom = max(2 * (height - 1) + size - features.shape[2], 0)
     right = max(2 * (width - 1) + size - features.shape[3], 0)
@@ -228,7 +235,7 @@ def _max_pool(features: Floats32, size: int) -> Floats32:
 
 
 def _largest(arrays: Sequence[Floats32]) -> Floats32:
-    """Return the largest value of the arrays at each place."""
+    """Return the elementwise maximum of the arrays."""
     first, second, *others = arrays
     largest = np.maximum(first, second)
     for other in others:
@@ -237,18 +244,18 @@ def _largest(arrays: Sequence[Floats32]) -> Floats32:
 
 
 def _face_probability(logits: Floats32) -> Floats:
-    """Return the softmax probability of "face", the second of two classes."""
+    """Return the softmax probability of the second of two classes, "face"."""
     return np.asarray(1 / (1 + np.exp(np.float64(logits[..., 0]) - logits[..., 1])))
 
 
 def _moved(boxes: Floats, corrections: Floats32) -> Floats:
-    """Move each edge by its correction, in units of the width or height of the box."""
+    """Move each edge by its correction, which is measured in widths or heights of the box."""
     sides = boxes[:, 2:] - boxes[:, :2]
     return np.asarray(boxes + corrections * np.tile(sides, 2))
 
 
 def _squares(boxes: Floats) -> Floats:
-    """Return squares around the middle of boxes, with their longer side."""
+    """Return a square around the center of each box, with the box's longer side."""
     half = (boxes[:, 2:] - boxes[:, :2]).max(axis=1, keepdims=True) / 2
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     return np.concatenate([middle - half, middle + half], axis=1)
@@ -257,7 +264,7 @@ def _squares(boxes: Floats) -> Floats:
 def _suppressed(
     boxes: Floats, scores: Floats, threshold: float, *, of_smaller: bool = False
 ) -> NDArray[np.intp]:
-    """Return the indices of boxes that overlap no box with a higher score, the highest first.
+    """Return indices of boxes that do not overlap a box with a higher score, best score first.
 
     Parameters
     ----------
@@ -266,9 +273,9 @@ def _suppressed(
     scores
         Scores (n,).
     threshold
-        Largest overlap that is permitted.
+        Largest permitted overlap, as a fraction.
     of_smaller
-        Measure the overlap as a part of the smaller box, and not of the union.
+        If True, divide the overlap by the area of the smaller box instead of the union.
     """
     order = np.argsort(-scores, kind="stable")
     sides = np.maximum(boxes[:, 2:] - boxes[:, :2] + 1, 0)

@@ -1,7 +1,7 @@
-"""Visual question answering by a vision model behind any server with OpenAI's interface (--vqa-url).
+"""Visual question answering by a vision model on any server with OpenAI's interface (--vqa-url).
 
-Such servers are OpenAI, vLLM, Ollama, LM Studio and llama.cpp. The images leave this machine, unless
-the server is on it.
+Such servers are OpenAI, vLLM, Ollama, LM Studio and llama.cpp. The images are sent to the server,
+so they leave this machine unless the server runs on it.
 """
 
 import os
@@ -25,19 +25,19 @@ from askew.store.files import digest_of
 from askew.types import Missing, Picture, Question, slices
 
 VERSION = 1
-"""Version of the wording of requests and of the reading of answers."""
+"""Version of how requests are worded and how answers are read."""
 
 URL_VARIABLE = "ASKEW_VQA_URL"
 """Environment variable with the address of the server."""
 
 UNREADABLE = 10
-"""Number of first answers after which a model without any readable answer is given up."""
+"""Number of answers after which askew stops if it cannot read any of them."""
 
 MOST_TOGETHER = 32
-"""Greatest number of questions in a call."""
+"""Largest number of questions in a call."""
 
 SIZES = (32, 4096)
-"""Smallest and greatest size of the images that are sent."""
+"""Smallest and largest permitted value of `size`, in pixels."""
 
 Detail = Literal["", "low", "high", "auto"]
 
@@ -49,17 +49,17 @@ class LabelingSettings:
     Attributes
     ----------
     revision
-        Revision of the model, in the user's words or the month.
+        Revision of the model: a text from the user, or the current month.
     size
-        Largest width and height of the images that are sent, in pixels.
+        Largest width and height of the images that askew sends, in pixels.
     detail
-        Value of the request's field `detail`; "" for none.
+        Value of the request's field `detail`. With "", the field is left out.
     together
-        Greatest number of questions with options in a call.
+        Largest number of questions with options in a call.
     temperature
-        Temperature of sampling.
+        Sampling temperature.
     max_tokens
-        Greatest number of tokens of an answer.
+        Largest number of tokens in a response.
     """
 
     revision: str
@@ -88,12 +88,12 @@ class LabelingSettings:
 
 
 class HostedVQA:
-    """One vision model of one server.
+    """Instrument that asks a vision model on a server.
 
-    Each question has its own call, so that no answer depends on another question. With `together`
-    above 1, several questions with options share a call, which costs less. Open questions always
-    have their own calls. The server's address is not part of the fingerprint: a model's name is
-    assumed to mean the same model everywhere.
+    By default, each question has its own call, so that no answer depends on another question. If
+    `together` is above 1, several questions with options share a call, which costs less. Open
+    questions always have their own calls. The server's address is not part of the fingerprint,
+    since a model's name is assumed to mean the same model on every server.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class HostedVQA:
     server
         The server.
     concurrency
-        Number of calls at once.
+        Number of calls that run at the same time.
     settings
         Settings that can change an answer.
     """
@@ -127,25 +127,25 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """The same model with one question per call; None if it is this instrument."""
+        """The same model with one question per call; None if this is that instrument."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)
         return HostedVQA(self._model, self._server, self.concurrency, settings)
 
     def calls(self, questions: Sequence[Question]) -> int:
-        """Return the number of calls for questions about an image."""
+        """Return how many calls these questions need for one image."""
         return len(list(self._groups(questions)))
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers by image, then by question.
+        """Return one list of answers per image, with one answer per question.
 
         Raises
         ------
         ServerError
-            If the server gives no answer, or if none of the first answers can be read.
+            If the server does not respond, or if none of the first answers can be read.
         """
         return [self.logged_answers(picture, questions).answers for picture in pictures]
 
@@ -155,7 +155,7 @@ class HostedVQA:
         Raises
         ------
         ServerError
-            If the server gives no answer, or if none of the first answers can be read.
+            If the server does not respond, or if none of the first answers can be read.
         """
         answers: dict[Question, str | Missing] = {}
         records: dict[str, Mapping[str, Any]] = {}
@@ -170,7 +170,10 @@ class HostedVQA:
         return LoggedAnswers([answers[question] for question in questions], records)
 
     def _groups(self, questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-        """Yield the questions of each call, in an order that does not depend on theirs."""
+        """Yield the questions of each call.
+
+        The calls do not depend on the order of the questions.
+        """
         distinct = sorted(set(questions), key=lambda question: (question.text, question.options))
         yield from slices([q for q in distinct if q.options], self.settings.together)
         yield from ([question] for question in distinct if not question.options)
@@ -178,7 +181,7 @@ class HostedVQA:
     def _complete(
         self, picture: Picture, questions: Sequence[Question], image: Mapping[str, Any]
     ) -> tuple[dict[str, Any], Completion]:
-        """Return the record of a request, which names the image, and the answer of the model."""
+        """Send a request. Return its record, which names the image, and the model's response."""
         schema = schema_of(questions)
         seed = attempt_seed(0, 0)
         record = {
@@ -191,7 +194,7 @@ class HostedVQA:
         return record, self._client.complete(messages, schema, seed)
 
     def _check_readable(self, answers: Sequence[str | Missing]) -> None:
-        """Raise ServerError if none of the first answers of the model can be read."""
+        """Raise ServerError if none of the model's first answers can be read."""
         reasons = {answer.reason for answer in answers if isinstance(answer, Missing)}
         if reasons != {"unparseable"}:
             self._has_read = True
@@ -219,27 +222,28 @@ def create(
     concurrency: int = 4,
     timeout: float = 120.0,
 ) -> HostedVQA:
-    """Return the instrument of `--vqa openai/MODEL`.
+    """Return the instrument for `--vqa openai/MODEL`.
 
     Parameters
     ----------
     name
         Name of the model on the server.
     url
-        Address of the server; by default $ASKEW_VQA_URL, else OpenAI's.
+        Address of the server. The default is $ASKEW_VQA_URL, or OpenAI's address if this is not
+        set.
     revision
-        Revision of the model, by default the present month, such as 2026-11.
+        Revision of the model. The default is the current month, such as 2026-11.
     size, detail, together, temperature, max_tokens
         As in `LabelingSettings`.
     concurrency
-        Number of calls at once.
+        Number of calls that run at the same time.
     timeout
-        Seconds to wait for the server.
+        Number of seconds to wait for the server.
 
     Raises
     ------
     UsageError
-        For a missing name, a bad address, and impossible settings.
+        If the name is missing, the address is invalid, or a setting is out of range.
     """
     check_model_name("--vqa", name)
     check_concurrency(concurrency)

@@ -1,4 +1,4 @@
-"""Aligned faces, average faces, masks of skin in a face, and changes of skin."""
+"""Aligned faces, average faces, skin masks, and changes of skin color between images."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from askew.store.imagefile import opened
 from askew.types import Missing, Picture
 
 FRAME = 128
-"""Side of the frame, in pixels, in which faces are aligned."""
+"""Side length, in pixels, of the square frame in which faces are aligned."""
 
 CANONICAL: Landmarks = np.array([[46.0, 52.0], [82.0, 52.0], [64.0, 70.0]])
 """Three landmarks in the frame."""
@@ -26,20 +26,21 @@ CANONICAL_FIVE: Landmarks = np.array(
 )
 """Five landmarks in the frame.
 
-They are medians of MTCNN's points over 92 faces that dlib's three landmarks align.
+They are the medians of MTCNN's points over 92 faces that were aligned by dlib's three landmarks.
 """
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
-"""Ellipses in the frame (x, y and half axes) that contain only skin in a frontal face."""
+"""Ellipses in the frame (x, y, half axes) that contain only skin if the face is frontal."""
 
 NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
 NOT_SOUGHT = Missing("not_asked", "no face detector is set")
 
 
 def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
-    """Return a and b of the map z -> a z + b, z = x + iy, that maps landmarks to canonical landmarks.
+    """Return a and b of the map z -> a z + b from landmarks to canonical landmarks.
 
-    The map rotates, scales and shifts the landmarks; it minimizes the squared distances.
+    Here z = x + iy is the position of a landmark. The map rotates, scales and shifts the landmarks.
+    It minimizes the sum of squared distances.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
 
 
 def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
-    """Return the image, rotated, scaled and shifted so that its landmarks are near the canonical landmarks.
+    """Rotate, scale and shift an image so that its landmarks are near the canonical landmarks.
 
     Returns
     -------
@@ -83,12 +84,12 @@ def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
 
 
 def average_face(faces: ArrayLike) -> Bytes:
-    """Return the mean of aligned faces (faces, height, width, 3), rounded to bytes.
+    """Return the pixelwise mean of aligned faces (faces, height, width, 3), rounded to bytes.
 
     Raises
     ------
     NotEnoughData
-        If there is no face.
+        If there are no faces.
     """
     stack = np.asarray(faces)
     if not len(stack):
@@ -97,7 +98,7 @@ def average_face(faces: ArrayLike) -> Bytes:
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
-    """Return the pixels on the cheeks of a face, which do not depend on color.
+    """Return a mask of the cheeks of a face, which depends on position and not on color.
 
     Parameters
     ----------
@@ -118,23 +119,23 @@ def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
 
 
 MaskOf = Callable[[Image.Image, "Landmarks | Missing"], "Mask | Missing"]
-"""Function from an image and the landmarks of its face to its mask of skin."""
+"""Function that maps an image and its face's landmarks to a skin mask."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkinChange:
-    """Skin before and after an edit.
+    """Skin color before and after an edit.
 
     Attributes
     ----------
     before, after
-        ITA in degrees, measured on the mask of each image.
+        Skin tone as individual typology angle (ITA) in degrees, measured inside each image's mask.
     coverage_before, coverage_after
-        Share of the image that the mask covers.
+        Share of each image that its mask covers.
     lightness
-        Change of mean L* on pixels that are skin in both images.
+        Change of mean L* over pixels that are skin in both images.
     background
-        Change of mean L* on pixels that are skin in neither image, which measures a change of
+        Change of mean L* over pixels that are skin in neither image. It measures a change of
         exposure.
     """
 
@@ -156,7 +157,11 @@ MASKS: dict[str, MaskOf] = {
     "rule": lambda image, _: skin_mask(image),
     "geometry": _mask_by_geometry,
 }
-"""Masks of skin, by color (rule) or by position (geometry: the cheeks; Missing without a face)."""
+"""Functions that return a skin mask.
+
+`rule` selects pixels by color. `geometry` selects the cheeks by position, and returns Missing if
+there is no face.
+"""
 
 
 def skin_change(
@@ -167,9 +172,9 @@ def skin_change(
     Parameters
     ----------
     before, after
-        Images of one size.
+        Images of the same size.
     masks
-        Skin of each image. Measures that need a missing mask are Missing.
+        Skin mask of each image. If a mask is Missing, the measures that need it are Missing.
     """
     pixels_before = rgb(before)
     pixels_after = rgb(after)
@@ -204,7 +209,7 @@ def _coverage(mask: Mask | Missing) -> float:
 
 
 def _lightness_change(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
-    """Return the change of mean L* in a mask, Missing where the mask is empty."""
+    """Return the change of mean L* inside a mask, or Missing if the mask is empty."""
     lightness_before = lightness(before, mask)
     lightness_after = lightness(after, mask)
     if isinstance(lightness_before, Missing) or isinstance(lightness_after, Missing):
@@ -214,14 +219,14 @@ def _lightness_change(before: Bytes, after: Bytes, mask: Mask) -> float | Missin
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """The only face of an image.
+    """The only face in an image.
 
     Attributes
     ----------
     landmarks
-        Landmarks in the image.
+        Landmarks, in pixels of the image.
     pixels
-        The aligned face, (FRAME, FRAME, 3).
+        The aligned face, an array of shape (FRAME, FRAME, 3).
     """
 
     landmarks: Landmarks
@@ -229,7 +234,7 @@ class Face:
 
 
 def find_face(finder: str, picture: Picture) -> Face | Missing:
-    """Return the only face of an image, or the reason why there is none."""
+    """Return the only face in an image, or the reason why there is none."""
     image = opened(picture.path)
     landmarks = _finder(finder).find(image)
     if isinstance(landmarks, Missing):
@@ -240,12 +245,12 @@ def find_face(finder: str, picture: Picture) -> Face | Missing:
 def skin_changes(
     mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]
 ) -> list[SkinChange]:
-    """Return the change of skin from the first image to each of its edits, in order.
+    """Return the change of skin color from the first image to each of its edits, in order.
 
     Parameters
     ----------
     mask_of
-        Name of the mask, `rule` or `geometry`.
+        Kind of mask, `rule` or `geometry`.
     located
         The image, then its edits, each with its landmarks.
     """

@@ -1,4 +1,4 @@
-"""Labels of several raters of an image: their majority and their distribution."""
+"""Majority and distribution of the labels that several raters gave an image."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,17 @@ def majority(labels: Sequence[Label]) -> Label:
     """Return the label that more than half of the raters gave.
 
     Raters without a label (`not_asked`) do not count. A reason, such as several people, counts like
-    a value. A single rater is the majority.
+    a value. If only one rater gave a label, it is the majority.
 
     Parameters
     ----------
     labels
-        A label per rater.
+        One label per rater.
 
     Returns
     -------
     str or Missing
-        `Missing("no_majority")` with the votes if no label has a majority.
+        The label of the majority, or `Missing("no_majority")` with the votes if there is none.
     """
     given = [label for label in labels if not is_absent(label)]
     if not given:
@@ -37,12 +37,12 @@ def majority(labels: Sequence[Label]) -> Label:
 
 
 def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str, float]:
-    """Return the share of the raters' labels per value, among labels that are values.
+    """Return each value's share of the raters' labels; labels that are not values do not count.
 
     Parameters
     ----------
     labels
-        A label per rater.
+        One label per rater.
     values
         Values of the axis.
 
@@ -62,5 +62,5 @@ def is_absent(label: Label) -> bool:
 
 
 def vote_of(label: Label) -> str:
-    """Return a label as text: its value, or the reason in words."""
+    """Return a label as text: its value, or the reason why there is none."""
     return label.reason.replace("_", " ") if isinstance(label, Missing) else label

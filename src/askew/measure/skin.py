@@ -1,8 +1,9 @@
-"""Pixels with the color of skin, and skin tone as an angle ("downstream", Saravanan et al., sec. 3).
+"""Skin-colored pixels, and skin tone as an angle ("downstream", Saravanan et al., section 3).
 
-The rule rejects very dark skin, such as (87, 50, 28), and accepts other objects of the color of
-skin. Results therefore include the coverage, and `askew.measure.portraits` has a mask based on
-landmarks. An image without such pixels may still show a person.
+The color rule rejects very dark skin, such as (87, 50, 28), and accepts other objects with the
+color of skin. Results therefore include the coverage, the share of pixels that the rule accepts.
+`askew.measure.portraits` also has a mask that is based on landmarks. An image without skin-colored
+pixels may still show a person.
 """
 
 import math
@@ -21,12 +22,12 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 ROUNDING = 1e-9
-"""Tolerance for rounding: the mean of equal numbers may differ from them in the last digit."""
+"""Tolerance for rounding. The mean of equal numbers may differ from them in the last digit."""
 
 NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
 
 SCHEME = "chardon"
-"""Scheme of classes: Chardon et al. 1991 with Del Bino and Bernerd 2013."""
+"""Scheme of skin tone classes, from Chardon et al. 1991 and Del Bino and Bernerd 2013."""
 
 CLASSES = (
     (55, "very light"),
@@ -36,11 +37,11 @@ CLASSES = (
     (-30, "brown"),
     (-math.inf, "dark"),
 )
-"""Classes of skin tone, each with the ITA in degrees above which it begins."""
+"""Classes of skin tone, each with the ITA (individual typology angle) above which it begins."""
 
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
-    """Return the pixels with the color of skin, by bounds on RGB and YCbCr (Kolkur et al. 2017).
+    """Return a mask of skin-colored pixels, using bounds on RGB and YCbCr (Kolkur et al. 2017).
 
     All conditions must hold: R >= 95, G >= 40, B >= 20, R >= G, R >= B, |R - G| >= 15; Y >= 80, Cb
     >= 85, Cr
@@ -50,17 +51,17 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     Parameters
     ----------
     image
-        A Pillow image of 8 bits a channel, or an array (H, W, 3) of 0 to 255.
+        A Pillow image with 8 bits per channel, or an array (H, W, 3) with values from 0 to 255.
 
     Returns
     -------
     Mask
-        (H, W), True for skin.
+        Array of shape (H, W), True for skin.
 
     Raises
     ------
     UsageError
-        For an array of another shape or type.
+        If an array has a wrong shape or type.
     """
     pixels = rgb(image)
     mask = _is_skin_by_rgb(pixels)
@@ -91,24 +92,25 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     """Return the individual typology angle atan2(mean L* - 50, mean b*) of CIELAB, in degrees.
 
     Larger is lighter. Pixels with L* = 0 or b* = 0 are dropped. Then L* and b* are trimmed
-    separately to one population standard deviation around their means, ends included.
+    separately: only values within one population standard deviation of their mean are used, ends
+    included.
 
     Parameters
     ----------
     image
         As in `skin_mask`.
     mask
-        Pixels to use, (H, W). By default the pixels of `skin_mask`.
+        Mask of the pixels to use, of shape (H, W). The default is the mask from `skin_mask`.
 
     Returns
     -------
     float or Missing
-        Degrees in (-180, 180], or Missing where no pixel is left.
+        Angle in degrees, in (-180, 180], or Missing if no pixel is left.
 
     Raises
     ------
     UsageError
-        As in `skin_mask`, and for a mask of another size.
+        As in `skin_mask`, and if the mask has another size than the image.
     """
     pixels = rgb(image)
     skin = skin_mask(pixels) if mask is None else _checked_mask(mask, pixels)
@@ -130,7 +132,7 @@ def _trimmed_mean(values: Floats) -> float:
 
 
 def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missing:
-    """Return mean L* (0 black to 100 white) of the pixels in a mask, Missing for an empty mask.
+    """Return the mean L* (0 black to 100 white) of the pixels in a mask; Missing if it is empty.
 
     Parameters
     ----------
@@ -143,17 +145,17 @@ def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missin
 
 
 def tone(degrees: float) -> str:
-    """Return the class of an ITA in degrees, see `CLASSES`."""
+    """Return the skin tone class for an ITA in degrees. See `CLASSES`."""
     return next(name for above, name in CLASSES if degrees > above)
 
 
 def rgb(image: Image.Image | ArrayLike) -> Bytes:
-    """Return an image as (H, W, 3) bytes.
+    """Return an image as an array (H, W, 3) of bytes.
 
     Raises
     ------
     UsageError
-        For an array of another shape or type.
+        If an array has a wrong shape or type.
     """
     if isinstance(image, Image.Image):
         return np.asarray(as_rgb(image))
@@ -187,12 +189,18 @@ _LINEAR_PART = 0.008856
 
 
 def ycbcr(pixels: Bytes) -> Floats:
-    """Convert RGB of 0 to 255 (..., 3) to Y of 16 to 235 and Cb, Cr of 16 to 240 (BT.601)."""
+    """Convert RGB values (..., 3) from 0 to 255 to YCbCr (BT.601).
+
+    Y is from 16 to 235. Cb and Cr are from 16 to 240.
+    """
     return np.asarray(pixels / 255.0 @ _TO_YCBCR.T + np.array([16.0, 128.0, 128.0]))
 
 
 def lab(pixels: Bytes) -> Floats:
-    """Convert sRGB of 0 to 255 (..., 3) to CIELAB (L*, a*, b*), D65, 2 degree observer."""
+    """Convert sRGB values (..., 3) from 0 to 255 to CIELAB (L*, a*, b*).
+
+    The illuminant is D65, with the 2 degree observer.
+    """
     xyz = _LINEAR[pixels] @ _TO_XYZ.T / _WHITE
     root = np.where(xyz > _LINEAR_PART, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     x = root[..., 0]
@@ -203,4 +211,4 @@ def lab(pixels: Bytes) -> Floats:
 
 _SRGB = np.arange(256) / 255
 _LINEAR = np.where(_SRGB > 0.04045, ((_SRGB + 0.055) / 1.055) ** 2.4, _SRGB / 12.92)
-"""Linear light for sRGB values from 0 to 255 (IEC 61966-2-1)."""
+"""Linear light intensities for the sRGB values 0 to 255 (IEC 61966-2-1)."""

@@ -1,6 +1,6 @@
-"""The studio's CLIPModel in plain torch, with equal results.
+"""The studio's CLIPModel in plain torch, which gives the same results as transformers.
 
-The package transformers takes twice as long to import as all else that an audit needs.
+Importing the package transformers takes twice as long as everything else that an audit needs.
 """
 
 import json
@@ -17,7 +17,7 @@ Weights = dict[str, Tensor]
 
 
 class SmallClip:
-    """The networks of images and texts of a saved CLIPModel, in float32 on the CPU.
+    """Image network and text network of a saved CLIPModel, in float32 on the CPU.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SmallClip:
         )
 
     def images(self, pixels: Tensor) -> Tensor:
-        """Return projected vectors (images, dimensions) of images (images, 3, height, width)."""
+        """Return projected vectors (images, dimensions) for images (images, 3, height, width)."""
         weights = self._weights
         start = "vision_model.embeddings."
         kernel = weights[f"{start}patch_embedding.weight"]

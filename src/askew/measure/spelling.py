@@ -1,9 +1,9 @@
-"""Spellings of the labels that people wrote.
+"""Comparison of labels that people wrote in different spellings.
 
-Two spellings of a label have the same key. Case, white space and underscores do not matter. A
-hyphen between letters or digits is spelling as well: "middle-aged" is "middle aged", and "3-9" is
-"3 9". A hyphen at one side of a letter or digit is a sign, since it changes the meaning: -1 is not
-1, and A- is not A.
+All spellings of a label have the same key. Case, white space and underscores do not matter. A
+hyphen between letters or digits does not matter either: "middle-aged" is "middle aged", and "3-9"
+is "3 9". A hyphen on only one side of a letter or digit is a sign, and changes the meaning: -1 is
+not 1, and A- is not A.
 """
 
 import difflib
@@ -26,34 +26,34 @@ SPELLINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "hispanic": ("latino", "latina", "latinx", "latino hispanic", "hispanic or latino"),
     },
 }
-"""Other spellings of a value, by axis. Case, white space, hyphens and a plural s need no entry."""
+"""Other spellings of values, by axis. Case, white space, hyphens and a plural s need no entry."""
 
 DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 """Unicode's hyphens, dashes and minus signs, for `str.translate`."""
 
 _HYPHEN = re.compile(r"(?<=[^\W_])(?:-|\s+-\s+)(?=[^\W_])")
-"""One hyphen that touches letters or digits on both sides, or on neither side."""
+"""A hyphen between letters or digits, with spaces on both sides of it or on neither side."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 def key(label: str) -> str:
-    """Return a label without case, repeated white space, underscores and hyphens inside it.
+    """Return a label's key: lower case, with single spaces in place of underscores and hyphens.
 
-    A sign stays: "-1", "A-" and "level -1" keep their hyphens.
+    Signs stay: "-1", "A-" and "level -1" keep their hyphens.
     """
     plain = re.sub(r"[\s_]+", " ", label.translate(DASHES)).strip().casefold()
     return re.sub(r" {2,}", " ", _HYPHEN.sub(" ", plain))
 
 
 def repeated_keys(labels: Iterable[str]) -> list[list[str]]:
-    """Return the different labels that share a key, as a list for each of these keys."""
+    """Return a list of labels for each key that several different labels share."""
     by_key = grouped(dict.fromkeys(labels), key)
     return [spellings for spellings in by_key.values() if len(spellings) > 1]
 
 
 def ordered(values: Iterable[str]) -> tuple[str, ...]:
-    """Return values in the order of the numbers with which all begin, else of their keys."""
+    """Sort values by the number that they begin with, or by key unless all begin with a number."""
     listed = list(values)
     numbers = [_NUMBER.match(value.translate(DASHES)) for value in listed]
     leading = {
@@ -65,7 +65,7 @@ def ordered(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """Return the aliases of an axis by key: "AXIS:LABEL" before aliases of all axes.
+    """Return the aliases of an axis by key; "AXIS:LABEL" overrides aliases for all axes.
 
     Raises
     ------
@@ -90,17 +90,17 @@ def _by_key(aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 class Spelling:
-    """Answers for the labels of an axis, by values, their other spellings, and aliases.
+    """Table that maps the labels of an axis to answers, using values, their spellings and aliases.
 
     Parameters
     ----------
     axis
         Name of the axis.
     values
-        Its values.
+        Values of the axis.
     aliases
-        By label, a value of the axis, "missing" (unparseable) or "missing:REASON". Aliases with
-        other targets are ignored, since they may belong to other axes.
+        Target of each label: a value of the axis, "missing" (unparseable) or "missing:REASON".
+        Aliases with other targets are ignored, since they may belong to other axes.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class Spelling:
         return answer
 
     def target(self, target: str) -> str | Missing | None:
-        """Return the answer for the target of an alias, None for an unknown value.
+        """Return the answer for the target of an alias, or None for an unknown value.
 
         Raises
         ------

@@ -1,6 +1,6 @@
-"""The studio's instruments: an embedder, and a VQA that compares captions with it.
+"""The studio's instruments: an embedder, and a VQA that uses it to compare captions.
 
-They read only studio images.
+Both work only for images from the studio.
 """
 
 import json
@@ -33,13 +33,14 @@ SUBJECT_CAPTIONS = {
     PERSON_KIND: ("a photo of a person",),
     "nobody": ("a photo of an empty scene", f"a photo of {NOBODY}"),
 }
-"""Captions of images with and without a person, in the words of the studio."""
+"""Captions for images with and without a person, in the studio's own words."""
 
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
-"""Attributes in a caption: person, clothes, place.
+"""Attributes that a caption mentions: person, clothes, place.
 
-Further attributes are asked for, and would only blur other axes' scores here.
+Separate questions ask about the other attributes. In captions, they would only blur the scores of
+other axes.
 """
 
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
@@ -52,20 +53,23 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer an open question about a topic without an attribute in the studio."""
+"""Attributes that answer an open question about a topic that is not an attribute itself."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
-"""Confusion counts by attribute, written by `benchmarks.studio_vqa`."""
+"""File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIONS, NO_OCCUPATION)}
-"""Values that the studio can label: of each attribute, and of the occupation."""
+"""Values that the studio's VQA can recognize, for each attribute and for the occupation."""
 
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
-"""Files that determine a vector: the network's weights and configuration, and its tokenizer."""
+"""Files that determine the vectors: the network's weights, its configuration and its tokenizer."""
 
 
 class StudioEmbedder(CachingEmbedder):
-    """The small CLIPModel trained on studio drawings and captions, loaded at the first vector."""
+    """Embedder based on a small CLIPModel that was trained on studio drawings and captions.
+
+    The network is loaded when the first vector is needed.
+    """
 
     name = "studio"
     subject_captions: Mapping[str, Sequence[str]] = SUBJECT_CAPTIONS
@@ -99,18 +103,18 @@ class StudioEmbedder(CachingEmbedder):
         return model, CLIPTokenizer.from_pretrained(self._folder)
 
     def text_tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
-        """Return the network, whose text tower the studio's pipelines share, and its tokenizer."""
+        """Return the network and its tokenizer; the studio's pipelines share its text tower."""
         return self._tower
 
     def _embedded(self, images: list[Image.Image]) -> Vectors:
         return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 
     def embed_images(self, images: list[Image.Image]) -> Vectors:
-        """Return unit vectors of images in memory."""
+        """Return unit vectors (images, 128) for images in memory."""
         return self._embedded(images)
 
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
-        """Return unit vectors of images given as (images, 128, 128, 3)."""
+        """Return unit vectors (images, 128) for images given as an array (images, 128, 128, 3)."""
         import torch
 
         vectors = []
@@ -136,14 +140,14 @@ def _resized(image: Image.Image) -> Image.Image:
 class StudioVQA(ComparingVQA):
     """Instrument that compares an image with a caption for each possible answer.
 
-    An open question is answered from the studio's attributes. Without a person in the image, the
-    answer to a question about a person is Missing("no_person"). A question about a topic that the
-    studio cannot show is Missing("not_asked").
+    The answer to an open question consists of values of the studio's attributes. If an image shows
+    no person, the answer to a question about a person is Missing("no_person"). If a question is
+    about a topic that the studio cannot show, the answer is Missing("not_asked").
 
     Parameters
     ----------
     embedder
-        Embedder of images and captions; by default the embedder of this process.
+        Embedder of images and captions. The default is the embedder of this process.
     """
 
     name = "studio"
@@ -154,17 +158,17 @@ class StudioVQA(ComparingVQA):
         self.fingerprint = f"studio-vqa-2-{self.embedder.fingerprint}"
 
     def sees_somebody(self, vectors: Vectors) -> NDArray[np.bool_]:
-        """Check for each image whether it shows a person."""
+        """Check, for each image, whether it shows a person."""
         return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts (true values, answered values) on held-out drawings, for studio axes."""
+        """Return counts (true values, answered values) from held-out drawings, for studio axes."""
         if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
             return None
         return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
 
     def read(self, vectors: Vectors, attribute: str) -> list[str]:
-        """Return for each image the best-fitting value of an attribute, or of the occupation."""
+        """Return, for each image, the best-fitting value of an attribute or of the occupation."""
         captions = {value: wordings(attribute, value) for value in VALUES[attribute]}
         return self._best(vectors, captions)
 
@@ -196,7 +200,7 @@ class StudioVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
-        """Return for each image the answer from the attributes `names`."""
+        """Return, for each image, the answer that its values of the attributes `names` give."""
         options = set(question.options)
         if options == {"yes", "no"}:
             asked = parse(question.text).attributes.values()
@@ -210,12 +214,12 @@ class StudioVQA(ComparingVQA):
 
 @lru_cache
 def create_embedder(name: str) -> StudioEmbedder:
-    """Return the embedder of this process, which the VQA uses too.
+    """Return the embedder `studio` of this process, which the VQA uses too.
 
     Raises
     ------
     MissingPackage
-        If the packages of networks are not installed.
+        If the packages that networks need are not installed.
     """
     MissingPackage.unless_installed("torch", "models", "the embedder 'studio'")
     return StudioEmbedder()
@@ -223,21 +227,22 @@ def create_embedder(name: str) -> StudioEmbedder:
 
 @lru_cache
 def create_vqa(name: str) -> StudioVQA:
-    """Return the VQA `studio` of this process, which keeps the vectors of its captions.
+    """Return the VQA `studio` of this process, which caches the vectors of its captions.
 
     Raises
     ------
     MissingPackage
-        If the packages of networks are not installed.
+        If the packages that networks need are not installed.
     """
     MissingPackage.unless_installed("torch", "models", "the vqa 'studio'")
     return StudioVQA()
 
 
 def _caption(values: Mapping[str, str], person: bool) -> str:
-    """Return a caption of the labeled values.
+    """Return a caption that describes an image with the given values.
 
-    A visible disability is mentioned, its absence is not, nor that the image is a photo.
+    The caption mentions a visible disability, but not its absence. It does not say that the image
+    is a photo.
     """
     names = CAPTIONED if person else ("environment",)
     mentioned = [name for name in names if (name, values[name]) != ("disability", "fit")]
@@ -248,7 +253,7 @@ def _caption(values: Mapping[str, str], person: bool) -> str:
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
-    """Return the studio attributes that a question asks for; empty if the studio has none."""
+    """Return the studio attributes that a question asks about; empty if there are none."""
     if set(question.options) == {"yes", "no"}:
         attributes = tuple(parse(question.text).attributes)
         if not attributes and question.axis is None:
@@ -273,17 +278,17 @@ def _wordings(option: str) -> list[str]:
 
 
 def network_input(pixels: NDArray[np.uint8]) -> "torch.Tensor":
-    """Return images as the studio's networks take them.
+    """Convert images to the input format of the studio's networks.
 
     Parameters
     ----------
     pixels
-        (images, height, width, 3) from 0 to 255.
+        Array of shape (images, height, width, 3), values from 0 to 255.
 
     Returns
     -------
     torch.Tensor
-        (images, 3, height, width) from -1 to 1.
+        Tensor of shape (images, 3, height, width), values from -1 to 1.
     """
     import torch
 

@@ -1,7 +1,7 @@
-"""Captions of an image's main subject, by which an embedder distinguishes images of people.
+"""Captions for main subjects, which an embedder uses to decide whether an image shows a person.
 
-Embedded values such as "a female nurse" always have a nearest one, also for an image of an empty
-room. So captions of other subjects compete with captions of people.
+Among captions such as "a female nurse", one is always the nearest, even to an image of an empty
+room. Therefore captions of other subjects compete with captions of people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from askew.measure.base import Embedder, Vectors
 from askew.prompts.axes import catalogue
 
 PERSON_KIND = "person"
-"""Kind of subject of the axes about people."""
+"""Kind of subject that axes about people describe."""
 
 FRAMES = ("a photo of", "a picture of", "an image of")
 
@@ -25,36 +25,36 @@ SIGHTS: Mapping[str, tuple[str, ...]] = {
     "place": ("an empty room", "a building", "an empty street", "a place without people"),
     "nature": ("a landscape", "plants", "the sky", "nature without people"),
 }
-"""Nouns of the main subject of an image, by kind."""
+"""Nouns for the main subject of an image, by kind of subject."""
 
 
 def framed(subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return captions of photos, pictures and images of some subjects."""
+    """Return captions of a photo, a picture and an image of each subject."""
     return tuple(f"{frame} {subject}" for frame in FRAMES for subject in subjects)
 
 
 SUBJECT_CAPTIONS: Mapping[str, Sequence[str]] = {
     kind: framed(subjects) for kind, subjects in SIGHTS.items()
 }
-"""Captions of the main subject of an image, by kind, a person first."""
+"""Captions for the main subject of an image, by kind of subject; person comes first."""
 
 
 @runtime_checkable
 class NamesSubjects(Protocol):
-    """Embedder with its own captions of subjects, by kind, a person first."""
+    """Embedder that has captions for main subjects, by kind; person comes first."""
 
     subject_captions: Mapping[str, Sequence[str]]
 
 
 def subject_captions(embedder: object) -> Mapping[str, Sequence[str]]:
-    """Return captions of the main subject of an image by kind, a person first."""
+    """Return an embedder's captions for the main subject of an image, by kind; person first."""
     if isinstance(embedder, NamesSubjects):
         return embedder.subject_captions
     return SUBJECT_CAPTIONS
 
 
 def subject_vectors(embedder: Embedder) -> Vectors:
-    """Return the mean caption vector of each kind of subject, a person first: (kinds, dimensions)."""
+    """Return the mean caption vector of each kind of subject (kinds, dimensions); person first."""
     means = []
     for captions in subject_captions(embedder).values():
         mean = embedder.embed_texts(list(captions)).mean(axis=0)
@@ -63,19 +63,19 @@ def subject_vectors(embedder: Embedder) -> Vectors:
 
 
 def shows_person(vectors: Vectors, subjects: Vectors) -> NDArray[np.bool_]:
-    """Check for each image whether captions of a person are the most similar captions.
+    """Check, for each image, whether captions of a person are the most similar captions.
 
     Parameters
     ----------
     vectors : array, (images, dimensions)
         Vectors of the images.
     subjects : array, (kinds, dimensions)
-        Vectors of `subject_vectors`.
+        Vectors from `subject_vectors`.
     """
     return np.asarray((vectors @ subjects.T).argmax(axis=1) == 0)
 
 
 def needs_person(axis: str) -> bool:
-    """Check whether an axis of the catalogue describes only people."""
+    """Check whether an axis of the catalog describes only people."""
     entry = catalogue().get(axis)
     return entry is not None and entry.subject_kinds == {PERSON_KIND}

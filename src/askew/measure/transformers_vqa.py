@@ -42,7 +42,7 @@ EXAMPLE = "transformers/Qwen/Qwen2.5-VL-3B-Instruct"
 QUESTION = "{question}"
 PLAIN = "Question: {question} Answer:"
 BARE_QUESTIONS = "BlipForQuestionAnswering"
-"""Architecture that needs another class, and takes the question without a template."""
+"""Architecture that needs its own model class and takes the question without a template."""
 
 NOT_FINITE = Missing(
     "error",
@@ -61,22 +61,22 @@ GREEDY = {
     "min_length": 0,
     "use_cache": True,
 }
-"""Replacement of a model's generation settings, which may sample or penalize repetition."""
+"""Settings for greedy generation. They replace the model's own, which may sample at random."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskingSettings(NetworkSettings):
-    """Settings of a network that answers questions.
+    """Settings for a network that answers questions.
 
     Attributes
     ----------
     device, dtype, revision, batch_size
         As in `NetworkSettings`.
     max_tokens
-        Length limit of open answers, in tokens.
+        Largest length of an open answer, in tokens.
     prompt
-        Prompt with {question} in it. If empty, the question itself, or a plain template if the
-        model has no chat template.
+        Prompt that contains {question}. If empty, the prompt is the question itself, or a simple
+        template if the model has no chat template.
     """
 
     max_tokens: int = 64
@@ -84,28 +84,29 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that asks a model with an image and a text as input and a text as output.
+    """Instrument that asks a model which takes an image and a text and writes a text.
 
     Weights are loaded at the first question. Answers do not depend on the batch except for
     rounding, which can change a close decision in 16-bit formats.
 
-    The answer to a question with options is the most likely option, by the probability of all its
+    The answer to a question with options is the option with the highest probability of all its
     tokens. Dividing by the number of tokens would favor long options, since the second half of a
     word is nearly certain after the first. The answer to an open question is the greedily generated
-    text, up to `max_tokens` tokens. White space is Missing("unparseable"). Numbers that are not
-    finite, as after an overflow of a 16-bit format, are Missing("error").
+    text, up to `max_tokens` tokens. If this text is only white space, the answer is
+    Missing("unparseable"). If the model's numbers are not finite, for example after an overflow of
+    a 16-bit format, the answer is Missing("error").
 
     Parameters
     ----------
     network
         The pretrained model.
     settings
-        Settings of the user.
+        The user's settings.
 
     Raises
     ------
     UsageError
-        For settings out of range, or a model that does not answer questions about images.
+        If a setting is out of range, or if the model does not answer questions about images.
     """
 
     def __init__(self, network: Pretrained, settings: AskingSettings) -> None:
@@ -115,7 +116,7 @@ class TransformersVQA:
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
             raise UsageError(
                 f"{network.name!r} ({config.model_type}) does not answer questions about images; "
-                f"choose a model that does with --vqa, such as --vqa {EXAMPLE}"
+                f"choose a model that does, with --vqa, such as --vqa {EXAMPLE}"
             )
         self.name = f"{PROVIDER}/{network.name}"
         self.settings = settings
@@ -139,9 +140,10 @@ class TransformersVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers by image, then by question.
+        """Return one list of answers per image, with one answer per question.
 
-        Open questions share batches, as do questions with options, whatever their options are.
+        Open questions share batches. Questions with options also share batches, even if their
+        options differ.
         """
         answers: list[list[str | Missing]] = []
         for part in slices(pictures, self.settings.batch_size):
@@ -170,13 +172,13 @@ class TransformersVQA:
         images: Sequence[Image.Image],
         questions: Sequence[Question],
     ) -> dict[Question, Sequence[str | Missing]]:
-        """Return the answers about all images, for each question."""
+        """Return the answers for all images, by question."""
         rows = [(image, question) for question in questions for image in images]
         answers = answer_rows(rows) if rows else []
         return dict(zip(questions, slices(answers, len(images)), strict=True))
 
     def _chosen(self, rows: Sequence[QuestionRow]) -> list[str | Missing]:
-        """Return the option of each row."""
+        """Return the most likely option for each row."""
         questions = [question for _, question in rows]
         paths = {question: self._paths(question) for question in dict.fromkeys(questions)}
         chosen = likeliest_options(
@@ -216,10 +218,10 @@ class TransformersVQA:
         return generate
 
     def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
-        """Yield rows whose prompts have similar lengths in tokens, so that they need little padding.
+        """Yield batches of rows whose prompts have similar lengths, which saves padding.
 
-        Networks older than chat templates may treat padding as words, so their batches have prompts
-        of equal length.
+        Networks without chat templates may treat padding as words, so their batches contain only
+        prompts of equal length.
         """
         by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
         groups = [np.concatenate(by_length)] if self._processor.chat_template else by_length
@@ -239,7 +241,7 @@ class TransformersVQA:
             )
 
     def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
-        """Return the processor's tensors, padded on the left, because decoders continue at the end."""
+        """Return the model's inputs, padded on the left, because decoders continue at the end."""
         padding = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
         if not self._processor.chat_template:
             return self._processor(images=list(images), text=list(prompts), **padding)
@@ -254,7 +256,7 @@ class TransformersVQA:
         )
 
     def _prompt(self, question: Question) -> str:
-        """Return the question with its options, or without them for models that take the question only."""
+        """Return the question as a prompt, with its options unless the model takes only questions."""
         text = question.text
         if question.options and not self._asks_bare:
             text += f" Answer with exactly one of these: {', '.join(question.options)}."
@@ -264,13 +266,13 @@ class TransformersVQA:
 
     @cached_property
     def _template_options(self) -> dict[str, bool]:
-        """Return the option that stops a model from reasoning before it answers."""
+        """Return the template option that stops a model from reasoning before it answers."""
         if "enable_thinking" in str(self._processor.chat_template):
             return {"enable_thinking": False}
         return {}
 
     def _paths(self, question: Question) -> list[list[int]]:
-        """Return the tokens of each option as an answer to the question.
+        """Return each option's tokens when it follows the prompt as an answer.
 
         Raises UsageError if two options have the same tokens.
         """
@@ -290,7 +292,7 @@ class TransformersVQA:
         return paths
 
     def _path(self, text: str, option: str) -> list[int]:
-        """Return the tokens that follow the text if the option is added."""
+        """Return the tokens that an option adds after a text."""
         between = "" if not text or text[-1].isspace() else " "
         before = self._tokens(text)
         with_option = self._tokens(text + between + option)
@@ -332,7 +334,7 @@ def _check_settings(settings: AskingSettings) -> None:
 
 
 def create(name: str, **settings: object) -> TransformersVQA:
-    """Return the instrument `transformers/NAME`, once per process.
+    """Return the instrument `transformers/NAME`, which is created once per process.
 
     Parameters
     ----------
@@ -346,7 +348,7 @@ def create(name: str, **settings: object) -> TransformersVQA:
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
-    """Return the message of a user: the image, then the text."""
+    """Return a user's chat message, which contains the image, then the text."""
     content: dict[str, Any] = {"type": "image"}
     if image is not None:
         content["image"] = image
