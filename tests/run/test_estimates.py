@@ -29,9 +29,9 @@ def test_a_rest_of_the_model_does_not_count(tmp_path: Path) -> None:
     assert measure is not None
     assert measure.seconds == pytest.approx(2)
     assert measure.lines("m", 1200) == [
-        "storage     about 0.6 GB for 1,200 images (0.5 MB per image, as the last 5 stored images "
+        "storage     about 0.6 GB for 1,200 images (0.5 MB per image, like the last 5 stored images "
         "of m)",
-        "time        about 40 min for 1,200 images (2 s per image, as the last 5 stored images of m)",
+        "time        about 40 min for 1,200 images (2 s per image, like the last 5 stored images of m)",
     ]
 
 

@@ -385,7 +385,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
 def test_one_plan_per_folder(tmp_path: Path, store: Store) -> None:
     write(LiveRun(tmp_path / "run", store, small_plan(6)), {"a": 1})
     LiveRun(tmp_path / "run", store, small_plan(6))
-    with pytest.raises(UsageError, match=r"holds another plan.*another folder, as in --run"):
+    with pytest.raises(UsageError, match=r"contains another plan.*another folder, as in --run"):
         LiveRun(tmp_path / "run", store, small_plan(7))
 
 
@@ -395,7 +395,7 @@ def test_folder_that_holds_only_a_plan(tmp_path: Path, store: Store) -> None:
     write(LiveRun(tmp_path / "run", store, small_plan(6)), {})
     assert (tmp_path / "run" / "plan.toml").read_text().startswith("# mine")
     (tmp_path / "run" / "plan.hash").unlink()
-    with pytest.raises(UsageError, match="holds another plan"):
+    with pytest.raises(UsageError, match="contains another plan"):
         LiveRun(tmp_path / "run", store, small_plan(7))
 
 
@@ -498,9 +498,9 @@ def test_json_lines_and_bars() -> None:
         (OSError("connection reset"), "Repeat the command to continue"),
         (
             TypeError("__call__() got an unexpected keyword"),
-            "the same request meets the same error",
+            "the same request would fail again",
         ),
-        (ValueError("another number of images"), "change the settings, or name another model"),
+        (ValueError("another number of images"), "Change the settings, or name another model"),
     ],
 )
 def test_only_errors_that_may_pass_advise_to_repeat_the_command(

@@ -125,7 +125,7 @@ def test_the_budget_in_dollars_ends_before_it_is_crossed(
     with serving(truthful) as server:
         run = run_of(tmp_path, store, budget)
         images = images_of(run)
-        with pytest.raises(RunError, match=r"budget of \$0.05 is used up: .* left to label"):
+        with pytest.raises(RunError, match=r"budget of \$0.05 is used up: .* not yet labeled"):
             run.ask(labeler(server.url, together=together), images, [KIND, SIZE])
         assert len(server.requests) == paid
 

@@ -183,7 +183,7 @@ def test_an_address_with_a_secret_is_refused(address: str) -> None:
 
 
 def test_an_unknown_address_is_refused() -> None:
-    with pytest.raises(UsageError, match="Known: s3://, gs://, az:// or a folder"):
+    with pytest.raises(UsageError, match="Use s3://, gs://, az:// or a folder"):
         opened_packs("ftp://host/packs")
 
 

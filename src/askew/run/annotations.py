@@ -1,7 +1,7 @@
-"""Marks by hand in a run folder: corrected labels, flags and notes, one JSON object per line.
+"""Marks that people add to a run folder: corrected labels, flags and notes.
 
-Lines are only added. The latest line about an image and an axis, about a flag or about a note
-counts. A line that askew would not have written is skipped.
+The file has one JSON object per line, and lines are only added. For each image and axis, flag, or
+note, only the latest line counts. A line that askew would not have written is skipped.
 """
 
 import json
@@ -24,18 +24,18 @@ from askew.store.rows import is_image_id
 from askew.types import record
 
 MOST_TEXT = 4000
-"""Largest number of characters of a note."""
+"""Largest number of characters in a note."""
 
 MOST_BYTES = 2**26
-"""Largest size of the file of marks: 64 MB."""
+"""Largest size of the file that contains the marks: 64 MB."""
 
 NO_LABEL = "(no label)"
-"""Corrected label of an image that shows no value of an axis, or whose value nobody can tell."""
+"""Corrected label for an image that shows no value of an axis, or whose value is unclear."""
 
 
 @record
 class Annotation:
-    """A mark by hand.
+    """A mark that a person adds.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Annotation:
     about : str
         Subject of a note.
     text : str
-        Text of a note or of a flag. An empty text withdraws it.
+        Text of a note or of a flag. An empty text withdraws the note or flag.
     """
 
     kind: Literal["label", "flag", "note"]
@@ -67,16 +67,16 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Annotations:
-    """The marks that count.
+    """The marks that are in effect, without replaced or withdrawn marks.
 
     Attributes
     ----------
     labels
-        Corrected labels by image and axis.
+        Corrected labels, by image and axis.
     flags
-        Texts of flags by image.
+        Texts of flags, by image.
     notes
-        Notes by identity.
+        Notes, by identity.
     skipped
         Number of lines that askew would not have written.
     """
@@ -88,7 +88,7 @@ class Annotations:
 
     @classmethod
     def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
-        """Return the marks that count among all marks, in the order of their lines."""
+        """Return the marks that are in effect, given all marks in the order of their lines."""
         labels: dict[tuple[str, str], str] = {}
         flags: dict[str, str] = {}
         notes: dict[str, Annotation] = {}
@@ -108,17 +108,17 @@ class Annotations:
 
 
 def corrected_label(image: str, axis: str, value: str) -> Annotation:
-    """Return a corrected label; an empty value withdraws the correction."""
+    """Return a corrected label. An empty value withdraws the correction."""
     return Annotation(kind="label", time=_now(), image=image, axis=axis, value=value)
 
 
 def flag(image: str, text: str) -> Annotation:
-    """Return a flag of an image; an empty text withdraws it."""
+    """Return a flag on an image. An empty text withdraws the flag."""
     return Annotation(kind="flag", time=_now(), image=image, text=text[:MOST_TEXT])
 
 
 def note(about: str, text: str, identity: str = "") -> Annotation:
-    """Return a note; a known identity replaces the note, and an empty text withdraws it."""
+    """Return a note. A known identity replaces that note, and an empty text withdraws it."""
     name = identity or secrets.token_hex(8)
     return Annotation(kind="note", time=_now(), id=name, about=about, text=text[:MOST_TEXT])
 
@@ -128,7 +128,7 @@ def _now() -> str:
 
 
 def read_annotations(folder: Path) -> Annotations:
-    """Return the marks in a run folder. A file that is a link or cannot be read has none."""
+    """Return the marks in a run folder. A file that is a link or cannot be read has no marks."""
     try:
         data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)
     except OSError:
@@ -163,7 +163,7 @@ def add_annotations(folder: Path, entries: Iterable[Annotation]) -> None:
     Raises
     ------
     RunError
-        If they cannot be written.
+        If the marks cannot be written.
     """
     lines = []
     for entry in entries:

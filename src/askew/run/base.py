@@ -1,6 +1,6 @@
 """The interface through which a method obtains images, answers and vectors.
 
-`LiveRun` makes everything that the store lacks. `CountingRun` only counts this work.
+`LiveRun` generates everything that the store lacks. `CountingRun` only counts this work.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ T = TypeVar("T")
 L = TypeVar("L")
 
 FiledOutcomes = list[tuple[FiledPicture, Outcome]]
-"""Files of a collection, each with its image in the store or the reason why there is none."""
+"""Files of a collection, each with its stored image or the reason why the image is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class MakerOutput:
     Attributes
     ----------
     picture
-        The image, or the reason why there is none.
+        The image, or the reason why the image is missing.
     seen
-        Rows of numbers by fingerprint, such as attention maps.
+        Measurements such as attention maps, as rows of numbers, by fingerprint.
     report
         Facts that a server reported about the image, by name.
     """
@@ -71,9 +71,10 @@ class Maker(Protocol[W_contra]):
     A maker consists of providers and settings, so it can be sent to another process. Data for a
     single image are part of the request, a subclass of `PictureRequest`.
 
-    A maker may have a method `check`, which is called before anything is made or written and raises
-    UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`, and an attribute
-    `concurrency`: the number of batches that it can make at once, in threads.
+    A maker may have a method `check`, which is called before anything is generated or written, and
+    which may raise UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`.
+    It may have an attribute `concurrency`: the number of batches that it can make in threads at
+    once.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class Maker(Protocol[W_contra]):
     batch_size
         Number of images per batch.
     sees
-        Fingerprints of the rows that it returns with its images.
+        Fingerprints of the measurements that it returns with its images.
     """
 
     @property
@@ -95,14 +96,14 @@ class Maker(Protocol[W_contra]):
 
     @property
     def sees(self) -> frozenset[str]:
-        """Fingerprints of the rows that it returns with its images."""
+        """Fingerprints of the measurements that it returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
-        """Return one output per request of a batch, in order."""
+        """Return one output for each request of a batch, in order."""
 
 
 class ModelMaker:
-    """A model as a maker of images, without measurements."""
+    """A maker that generates images with a model, without measurements."""
 
     sees: frozenset[str] = frozenset()
 
@@ -116,12 +117,12 @@ class ModelMaker:
         self.list_price: ListPrice | None = getattr(model, "list_price", None)
 
     def make(self, wanted: Sequence[PictureRequest]) -> list[MakerOutput]:
-        """Return one batch of images, encoded.
+        """Generate one batch of images, and encode them.
 
         Raises
         ------
         ModelError
-            If the model fails, or returns another number of images.
+            If the model fails, or returns a wrong number of images.
         """
         requests = [
             Request(request.prompt, request.seed or 0, request.number) for request in wanted
@@ -143,7 +144,7 @@ def _without_seed(outcome: Outcome) -> Outcome:
 
 
 def report_of(image: object) -> Mapping[str, Setting]:
-    """Return the facts that a model reported about an image; none by default."""
+    """Return the facts that a model reported about an image; empty if there are none."""
     info = getattr(image, "info", {})
     return dict(info.get(REPORT, {}))
 
@@ -166,17 +167,17 @@ def encoded(image: object) -> EncodedPicture | Missing:
 
 
 LASTING = (AssertionError, AttributeError, ImportError, LookupError, TypeError, ValueError)
-"""Exceptions of a provider that the same request meets each time."""
+"""Exceptions from a provider that the same request would cause again."""
 
 NO_RESUME = (
-    "Finished work is kept, but the same request meets the same error: change the settings, or "
-    "name another model"
+    "Finished work is kept, but the same request would fail again. Change the settings, or name "
+    "another model"
 )
 
 
 @contextmanager
 def provider(name: str, activity: str) -> Iterator[None]:
-    """Turn every exception of a provider into a ModelError that names the activity."""
+    """Turn every exception from a provider into a ModelError that names the activity."""
     try:
         yield
     except AskewError:
@@ -188,31 +189,31 @@ def provider(name: str, activity: str) -> Iterator[None]:
 
 
 def expect(holds: bool, fault: str) -> None:
-    """Raise ValueError unless `holds`, because a provider violates its contract."""
+    """Raise ValueError with a description of a provider's fault, unless `holds` is True."""
     if not holds:
         raise ValueError(fault)
 
 
 class Run(Protocol):
-    """Everything that costs. A method may call each function any number of times.
+    """All work that costs time or money. A method may call each function any number of times.
 
-    No image is made twice, and no question is asked twice. An engine works on the parts of one
-    call at a time, so a method puts all work that it knows into one call: `make_all`, `ask_all`
-    and `read_all` take lists.
+    No image is generated twice, and no question is asked twice. An engine works on the parts of one
+    call at a time, so a method should put all known work into one call. For this purpose,
+    `make_all`, `ask_all` and `read_all` take lists.
 
     Attributes
     ----------
     store
-        The store that holds images, answers and vectors.
+        The store that contains images, answers and vectors.
     """
 
     store: Store
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return every wanted image by its key."""
+        """Return the requested images, by key."""
 
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
-        """Return every image of several lists by its key. A batch has images of one list only."""
+        """Return the requested images, by key. All images of a batch are from the same list."""
         outcomes: dict[str, Outcome] = {}
         for requests in wanted:
             outcomes |= self.make(maker, requests)
@@ -226,10 +227,10 @@ class Run(Protocol):
         seed: int,
         separate_batches: bool = False,
     ) -> dict[str, list[Outcome]]:
-        """Return `images` images of each prompt text, by text and in the order of their number.
+        """Return `images` images for each prompt text, by text and in the order of their numbers.
 
-        An image that is identical to an earlier image of its prompt is `COPY`. Images of unseeded
-        models have no seed, so that they form no pairs.
+        `COPY` replaces an image that is identical to an earlier image of its prompt. Images from
+        unseeded models have no seed, so they form no pairs.
 
         Parameters
         ----------
@@ -238,11 +239,11 @@ class Run(Protocol):
         texts
             The prompt texts.
         images
-            Number of images of each text.
+            Number of images for each text.
         seed
             Run seed.
         separate_batches
-            If True, a batch has images of one text only, as if each text had its own call.
+            If True, all images of a batch have the same text, as with a separate call per text.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         lists = [wanted]
@@ -261,7 +262,7 @@ class Run(Protocol):
     ) -> dict[str, list[str | None]]:
         """Return the prompt that a server used for each image of `pictures`, by text.
 
-        It is None where the server used the given prompt, or did not report its prompt.
+        None means that the server used the given prompt, or did not report its prompt.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         reports = self.store.reports(request.key for request in wanted)
@@ -274,7 +275,7 @@ class Run(Protocol):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return every image of a collection, or only the `chosen` images, in their order."""
+        """Return all images of a collection, or only the `chosen` images, in order."""
 
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
@@ -292,7 +293,7 @@ class Run(Protocol):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return the stored measurements of a reader, (pictures, numbers)."""
+        """Return a reader's measurements of images, an array (pictures, numbers)."""
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
@@ -315,24 +316,24 @@ class Run(Protocol):
         *,
         rounds: int = 1,
     ) -> T:
-        """Return the result of `flow`, work that depends on earlier answers.
+        """Return the result of `flow`, whose work depends on earlier answers.
 
-        A run that only counts adds `at_most` as a bound of the work of `task`, and returns
-        `otherwise`.
+        A run that only counts does not call `flow`. It adds `at_most` as an upper bound for the
+        work of `task`, and returns `otherwise`.
 
         Parameters
         ----------
         task
             Name of the work.
         flow
-            Function that carries it out.
+            Function that carries out the work.
         at_most
-            Bound of the work.
+            Upper bound for the work.
         otherwise
             Result in a run that only counts.
         rounds
-            Largest number of times that `flow` asks for images, answers or vectors which depend on
-            earlier results of `flow`, plus 1.
+            1 plus the largest number of times that `flow` requests images, answers or vectors that
+            depend on earlier results of `flow`.
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
@@ -348,11 +349,11 @@ class Run(Protocol):
 
     @property
     def has_all(self) -> bool:
-        """True if all images and answers that were wanted so far exist, so that they decide."""
+        """True if all images and answers that were requested so far exist."""
         return True
 
     def tell(self, sentence: str) -> None:
-        """Report a sentence as progress. It is not stored in the results."""
+        """Report a sentence as progress, without storing it in the results."""
         return
 
     @property

@@ -13,31 +13,31 @@ SECONDS_PER_UNIT = {"s": 1, "min": 60, "h": 3600}
 TIME = re.compile(r"([\d.]+) ?(s|min|h)")
 DOLLARS = re.compile(r"\$([\d.]+)|([\d.]+) ?usd", re.IGNORECASE)
 ROUNDING = 1e-9
-"""Added to a number of affordable things, since dollars are decimal fractions."""
+"""Added before rounding down, because binary numbers represent dollar amounts inexactly."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """A bound on the images, the time or the cost of a run, with the amount that is spent.
+    """A limit on the images, the time or the cost of a run, with the amounts spent so far.
 
     Attributes
     ----------
     pictures
-        Largest number of images; None for no bound.
+        Largest number of images; None for no limit.
     seconds
-        Longest time in seconds; None for no bound.
+        Longest time in seconds; None for no limit.
     text
         The budget in words.
     dollars
-        Largest cost in dollars; None for no bound.
+        Largest cost in dollars; None for no limit.
     price
         Price of an image in dollars, in place of list prices; None if it is not given.
     call_price
-        Price of a call of an instrument behind a server; None if it is unknown.
+        Price in dollars of a call to an instrument on a server; None if it is unknown.
     spent
-        Number of images that were made.
+        Number of images that were generated.
     calls
-        Number of calls of instruments behind servers.
+        Number of calls to instruments on servers.
     paid
         Cost of the images and calls in dollars.
     """
@@ -66,11 +66,11 @@ class Budget:
         Parameters
         ----------
         given
-            The budget; None for no bound.
+            The budget; None for no limit.
         price
             Price of an image in dollars.
         call_price
-            Price of a call of an instrument behind a server, in dollars.
+            Price in dollars of a call to an instrument on a server.
 
         Raises
         ------
@@ -104,39 +104,39 @@ class Budget:
         return cls(pictures=int(text), text=f"{int(text)} images")
 
     def image_price(self, listed: ListPrice | None) -> float | None:
-        """Return the given price of an image, else the list price; None if both are unknown."""
+        """Return the given price of an image, or else the list price; None if both are unknown."""
         if self.price is not None or listed is None:
             return self.price
         return listed.dollars
 
     def pictures_left(self, price: float | None) -> int | None:
-        """Return how many more images at a price the budget allows; None for no bound."""
+        """Return how many more images at this price the budget allows; None for no limit."""
         if self.pictures is not None:
             return self.pictures - self.spent
         return self._affordable(price)
 
     def calls_left(self) -> int | None:
-        """Return how many more calls of instruments the budget allows; None for no bound."""
+        """Return how many more calls to instruments the budget allows; None for no limit."""
         return self._affordable(self.call_price)
 
     def _affordable(self, price: float | None) -> int | None:
-        """Return the number of things at a price that can be paid from the remaining money."""
+        """Return how many images or calls at this price the remaining money can pay for."""
         if self.dollars is None or price is None:
             return None
         return int((self.dollars - self.paid) / price + ROUNDING)
 
     def add_images(self, count: int, price: float | None) -> None:
-        """Record images that were made at a price."""
+        """Record images that were generated at this price."""
         self.spent += count
         self.paid += count * (price or 0.0)
 
     def add_calls(self, count: int) -> None:
-        """Record calls of an instrument behind a server."""
+        """Record calls to an instrument on a server."""
         self.calls += count
         self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
-        """Check whether another part may exceed the time, if it takes as long as the longest part."""
+        """Check whether another part, if it takes as long as the longest part, exceeds the time."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 

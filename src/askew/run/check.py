@@ -1,4 +1,4 @@
-"""Checks of a run: planned images are stored or known to be missing, and files are unchanged."""
+"""Checking that planned images are stored or known to be missing, and that files are unchanged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,11 @@ class CheckReport:
     Attributes
     ----------
     counts
-        Numbers of images in words.
+        Numbers of images, in words.
     left
         Number of images that are neither stored nor missing.
     faults
-        Faults in words.
+        Descriptions of the faults.
     damaged
         Damaged files of the run folder.
     """
@@ -45,20 +45,20 @@ class CheckReport:
         return not self.left and not self.faults
 
     def lines(self) -> list[str]:
-        """Return the report in words."""
+        """Return the lines of the report."""
         lines = [self.counts, *self.faults]
         return lines if self.ok else [*lines, HINT]
 
 
 def check(folder: Path, store: Store, results: Head | AskewError | None = None) -> CheckReport:
-    """Compare a run folder with its store: plan, results, index, image files.
+    """Check the plan and the results of a run, and the index and the image files of its store.
 
     Parameters
     ----------
     folder
         The run folder.
     store
-        Its store.
+        The store of the run.
     results
         The findings, or the error raised when reading them; None if the run is not finished.
 
@@ -97,7 +97,7 @@ def check(folder: Path, store: Store, results: Head | AskewError | None = None) 
 def _damaged_files(
     folder: Path, plan_hash: str, results: Head | AskewError | None
 ) -> dict[Path, str]:
-    """Return the damaged files of a run folder with their faults in words."""
+    """Return the damaged files of a run folder, with descriptions of their faults."""
     results_file = folder / RESULTS_FILE
     plan_file = folder / PLAN_FILE
     damaged = {
@@ -125,12 +125,12 @@ def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterato
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:
-    """Rename the damaged files of a run folder, so that the same command writes them again.
+    """Rename the damaged files of a run folder, so that repeating the command writes them again.
 
     Returns
     -------
     list of str
-        Their names.
+        Names of the renamed files.
     """
     files = [*report.damaged, folder / SUMS_FILE] if report.damaged else []
     if folder / PLAN_FILE in files:

@@ -1,4 +1,4 @@
-"""A run that only counts the work of a gather step, and the part that is already stored."""
+"""A run that only counts the work of a gather step, and how much of it is already stored."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,18 +27,19 @@ NOT_YET = Missing("not_asked", "only counted")
 
 
 class CountingRun(Run):
-    """A run that makes nothing.
+    """A run that only counts work, and generates nothing.
 
-    Images to be made are represented by their keys, unknown answers by Missing.
+    Placeholders with the keys of images replace images that do not exist yet. `Missing` replaces
+    unknown answers.
 
     Attributes
     ----------
     work
-        The exact size of the work that is known.
+        The exact amount of work that does not depend on earlier results.
     bounds
-        Bounds of work that depends on earlier results, by name.
+        Upper bounds for work that depends on earlier results, by task.
     later_rounds
-        Largest number of rounds of this work, one after another.
+        Largest number of successive rounds of the work that depends on earlier results.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class CountingRun(Run):
         self._seen = set[tuple[str, str]]()
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return stored images, and representatives of all other images."""
+        """Return stored images, and placeholders for all other images."""
         self._count_listed(maker, wanted)
         self._count_by_model(wanted, maker.batch_size)
         counted = {request.key for request in wanted if request.key in self._wanted}
@@ -81,7 +82,7 @@ class CountingRun(Run):
         return {request.key: stored[request.key] for request in wanted}
 
     def _count_listed(self, maker: Maker[W], wanted: Sequence[W]) -> None:
-        """Count the images of a hosted model that must be made, by their list price."""
+        """Count the images that a hosted model must generate, by list price."""
         if not getattr(maker, "is_called", False):
             return
         keys = {request.key for request in wanted} - self._wanted
@@ -93,7 +94,7 @@ class CountingRun(Run):
             self._listed[listed] += left
 
     def _count_by_model(self, wanted: Sequence[PictureRequest], batch_size: int) -> None:
-        """Count the images that must be made, by the name of their model."""
+        """Count the images that must be generated, by model name."""
         new = {request.key: request.model for request in wanted if request.key not in self._wanted}
         absent = new.keys() - self.store.pictures(new).keys()
         self._left_by_model.update(new[key] for key in absent)
@@ -105,7 +106,10 @@ class CountingRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return imported files, and representatives of all other files; absent files are missing."""
+        """Return imported files, and placeholders for all other files.
+
+        A file that does not exist is returned as Missing.
+        """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         stored = self._pictures(wanted)
@@ -123,7 +127,7 @@ class CountingRun(Run):
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return known answers, and Missing for the others."""
+        """Return known answers, and Missing for unknown answers."""
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         hashes = [question_hash(question) for question in questions]
@@ -163,7 +167,7 @@ class CountingRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return rows without numbers."""
+        """Return one row without numbers for each image."""
         fingerprint = reader.fingerprint
         new = [
             picture for picture in unique(pictures) if (fingerprint, picture.id) not in self._read
@@ -215,11 +219,11 @@ class CountingRun(Run):
 
     @property
     def total(self) -> Work:
-        """The exact work and the bounds."""
+        """The exact work plus the upper bounds."""
         return sum(self.bounds.values(), self.work)
 
     def lines(self) -> list[str]:
-        """Return the numbers in words, and mark bounds."""
+        """Return the numbers in words, and mark upper bounds."""
         bounds = [
             f"{task.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
             "earlier results"
@@ -235,9 +239,9 @@ class CountingRun(Run):
         ]
 
     def _estimate_lines(self) -> Iterator[str]:
-        """Yield the expected size and time of the images of each model with stored images.
+        """Yield the expected storage and time for each model that has stored images.
 
-        Images that depend on earlier results are images of the only model, if there is only one.
+        If there is only one model, images that depend on earlier results count for this model.
         """
         later = sum(work.pictures_left for work in self.bounds.values())
         for model, images in self._left_by_model.items():
@@ -250,7 +254,7 @@ class CountingRun(Run):
     def _cost_lines(self) -> list[str]:
         """Return the largest cost, if a price is known.
 
-        Questions that depend on earlier results have a call each.
+        Each question that depends on earlier results counts as one call.
         """
         dollars = 0.0
         parts = []
@@ -273,9 +277,9 @@ class CountingRun(Run):
         return lines
 
     def _priced_images(self) -> Iterator[tuple[int, float, str]]:
-        """Yield numbers of images with their price, and words about a list price.
+        """Yield numbers of images, each with the price of an image and words about a list price.
 
-        Images that depend on earlier results have the greatest list price.
+        Images that depend on earlier results count at the highest list price.
         """
         if self._price is not None:
             yield self.total.pictures_left, self._price, ""
@@ -286,7 +290,7 @@ class CountingRun(Run):
             later = 0
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
-        """Return the wanted images that are stored, and count images that were not counted before."""
+        """Return the requested images that are stored, and count images not counted before."""
         stored = self.store.pictures(request.key for request in wanted)
         new = {request.key: request for request in wanted if request.key not in self._wanted}
         texts = {request.prompt for request in new.values() if request.prompt} - self._prompts
@@ -306,10 +310,10 @@ def counted_run(
     price: float | None = None,
     call_price: float | None = None,
 ) -> Iterator[CountingRun]:
-    """Open a run that only counts the remaining work, without making or writing anything.
+    """Open a run that only counts the remaining work, without generating or writing anything.
 
-    `price` and `call_price` are the prices of an image and of a call of an instrument behind a
-    server, in dollars, for the largest cost.
+    For the largest cost, `price` is the price of an image in dollars, and `call_price` is the price
+    of a call to an instrument on a server.
     """
     check_folder(folder, plan)
     with Store(store, create=False) as opened:

@@ -27,7 +27,7 @@ WAIT = 0.2
 """Seconds between attempts to lock a part that another process has locked."""
 
 PATIENCE = 5.0
-"""Seconds of waiting for other processes after which the run names them."""
+"""Seconds after which a run reports which processes it is waiting for."""
 
 Part = TypeVar("Part")
 Content = TypeVar("Content")
@@ -41,11 +41,11 @@ class Job(Generic[Content]):
     Attributes
     ----------
     number
-        Number of the item in its call, from 0, by which its result is recognized.
+        Number of the item in its call, counted from 0. It identifies the result.
     content
         Argument of the task.
     label
-        The work in words, for errors.
+        Description of the work for error messages.
     """
 
     number: int
@@ -67,13 +67,13 @@ class Parts(Protocol[Part]):
 
     @property
     def task(self) -> Callable[[Any], Any]:
-        """A function from an item to a result, which can be sent to another process."""
+        """Function that turns an item into a result. It can be sent to another process."""
 
     def lock_names(self, part: Part) -> tuple[str, ...]:
-        """Return names that identify the part among all processes on the store."""
+        """Return names that identify the part in all processes that use the store."""
 
     def size(self, part: Part) -> int:
-        """Return the number of images that are done with the part."""
+        """Return the number of images that the part completes."""
 
     def is_complete(self, part: Part) -> bool:
         """Check whether another process has stored the part; if so, use its results."""
@@ -82,7 +82,7 @@ class Parts(Protocol[Part]):
         """Return the argument of the task."""
 
     def label(self, part: Part) -> str:
-        """Return the work in words, for errors."""
+        """Return a description of the work for error messages."""
 
     def save(self, part: Part, result: Any) -> None:
         """Store the result of the task."""
@@ -95,13 +95,13 @@ class PartInFlight(Generic[Part]):
     Attributes
     ----------
     size
-        Number of images that are done with the part.
+        Number of images that the part completes.
     lock
         Releases the lock when it is closed.
     begun
         Monotonic time at which the engine took the part.
     reported
-        Number of images that were counted as done already.
+        Number of images that were already counted as done.
     """
 
     part: Part
@@ -118,17 +118,17 @@ class Dispatcher:
     Attributes
     ----------
     store
-        The store, which keeps the locks.
+        The store, which also provides the locks.
     engine
-        Engine for the parts.
+        Engine that carries out the parts.
     budget
         No part is started after the budget is used up.
     stop
         No part is started after this flag is set.
     stage
-        Counts the images that are done.
+        Counter of the images that are done.
     shows_calls
-        If true, parts are calls of a server, and the progress shows how many are in progress.
+        If True, parts are calls to a server, and the progress shows how many calls are running.
     """
 
     store: Store
@@ -160,7 +160,7 @@ class Dispatcher:
             left = busy
 
     def _report_wait(self, wait: "Wait", names: tuple[str, ...]) -> None:
-        """Tell which process this run waits for, once for each process."""
+        """Report which process this run is waiting for, once for each process."""
         seconds = time.monotonic() - wait.begun
         process = self.store.holder(*names)
         if seconds < PATIENCE or process in wait.reported:
@@ -171,14 +171,14 @@ class Dispatcher:
 
 @dataclass(slots=True)
 class Wait:
-    """Time in which other processes hold all remaining parts.
+    """A period in which other processes have locked all remaining parts.
 
     Attributes
     ----------
     begun
-        Monotonic time of its beginning.
+        Monotonic time at which the period began.
     reported
-        Numbers of the processes that were reported; None for an unknown process.
+        Ids of the processes that were reported; None for an unknown process.
     """
 
     begun: float = field(default_factory=time.monotonic)
@@ -220,7 +220,7 @@ class Pass(Generic[Part]):
         return self._busy
 
     def _jobs(self) -> Iterator[Job[Any]]:
-        """Lock the parts and yield their items, when the engine draws them."""
+        """Lock each part and yield its item when the engine requests the next item."""
         for number, part in enumerate(self._parts):
             with ExitStack() as lock:
                 names = self._work.lock_names(part)
@@ -241,7 +241,7 @@ class Pass(Generic[Part]):
             yield Job(number, self._work.item(part), self._work.label(part))
 
     def _note_calls(self) -> None:
-        """Show how many calls of a server are in progress, as soon as there are more of them."""
+        """Note how many calls to a server are in progress, and report a new maximum at once."""
         if not self._context.shows_calls:
             return
         calls = len(self._in_flight)
@@ -262,7 +262,7 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count images of the first part in flight, which its model reports one by one."""
+        """Count images that a model reports one by one as images of the first part in flight."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
@@ -289,14 +289,14 @@ class Pass(Generic[Part]):
 
 
 def wait_sentence(process: int | None, seconds: float) -> str:
-    """Return which process a run waits for, and what a person can do.
+    """Return a sentence that says which process a run is waiting for, and what a person can do.
 
     Parameters
     ----------
     process
-        Number of the process; None if it is unknown.
+        Id of the process; None if it is unknown.
     seconds
-        Time of the wait.
+        How long the run has waited, in seconds.
     """
     waited = f"waiting for {seconds:.0f} s: "
     if process is None:

@@ -1,4 +1,4 @@
-"""Time and size of images that are not made yet, by the latest stored images of their model."""
+"""Estimates of time and storage for new images, from the latest stored images of their model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from itertools import pairwise
 from pathlib import Path
 
 BATCHES = 4
-"""Number of batches of stored images that are measured, if they have `LATEST` images or more."""
+"""Number of batches of stored images to measure, if they contain at least `LATEST` images."""
 
 LATEST = 64
-"""Least number of stored images that are looked for."""
+"""Number of stored images to measure, if `BATCHES` batches contain fewer images."""
 
 FEWEST = 4
-"""Number of stored images from which an estimate is made."""
+"""Smallest number of stored images for an estimate."""
 
 LONGEST_GAP = 10 * 60 * 10**9
-"""Nanoseconds between two images above which the model was at rest."""
+"""Nanoseconds between two images above which the model is assumed to have been idle."""
 
 MINUTE = 60
 HOUR = 3600
@@ -32,7 +32,7 @@ class StoredFile:
     path
         The file.
     modified
-        Time of its modification in nanoseconds.
+        Modification time in nanoseconds.
     """
 
     path: Path
@@ -50,7 +50,7 @@ class ImageMeasure:
     size
         Mean size of a file in bytes.
     seconds
-        Mean time between two images; None if it is unknown.
+        Mean time between two images in seconds; None if it is unknown.
     """
 
     images: int
@@ -59,10 +59,10 @@ class ImageMeasure:
 
     @classmethod
     def of(cls, files: Sequence[StoredFile], batch_size: int = 1) -> "ImageMeasure | None":
-        """Measure stored images; None if there are too few.
+        """Measure stored images. Return None if there are too few.
 
-        A batch is stored at once, so that its time is the time since the batch before it. The time
-        is unknown if there are fewer than two batches.
+        The images of a batch are stored together, so the time of a batch is the time since the
+        previous batch. The time is unknown if there are fewer than two batches.
         """
         if len(files) < FEWEST:
             return None
@@ -79,8 +79,8 @@ class ImageMeasure:
         )
 
     def lines(self, model: str, images: int) -> list[str]:
-        """Return the expected size and time of so many images of a model, in words."""
-        basis = f"as the last {self.images} stored images of {model}"
+        """Return the expected storage and time for this number of images, in words."""
+        basis = f"like the last {self.images} stored images of {model}"
         each = f"{self.size / MEGABYTE:.2g} MB"
         lines = [
             f"storage     about {images * self.size / GIGABYTE:,.2g} GB for {images:,} images "
@@ -95,7 +95,7 @@ class ImageMeasure:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours."""
+    """Return a duration as text, in seconds, minutes or hours."""
     if seconds < MINUTE:
         return f"{seconds:.0f} s"
     if seconds < HOUR:

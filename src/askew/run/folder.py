@@ -23,29 +23,29 @@ FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
 """Files of every run. `SHA256SUMS` lists them."""
 
 MITIGATION_PREFIX = "mitigation-"
-"""Beginning of the names of mitigations, which are files of a run if `SHA256SUMS` lists them."""
+"""Prefix of the files of mitigations. They belong to a run if `SHA256SUMS` lists them."""
 
 DAMAGED = ".damaged"
-"""Suffix of damaged files that were set aside."""
+"""Suffix that is added to the names of damaged files."""
 
 INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
-"""Names of incomplete files that a killed process has left."""
+"""Pattern for the names of incomplete files that a killed process has left."""
 
 LARGEST_LIST = 3
-"""Largest number of differences in an error message."""
+"""Largest number of differences that an error message lists."""
 
 
 def changed_run_files(folder: Path) -> dict[str, str]:
-    """Return the damaged files of a run by name, each with its fault in words.
+    """Return descriptions of the faults of a run's damaged files, by file name.
 
-    A run without results has no damaged files, unless its checksums list results.
+    A run with neither results nor checksums has no damaged files.
     """
     is_scored = any(os.path.lexists(folder / name) for name in (RESULTS_FILE, SUMS_FILE))
     return changed_files(folder, FILES) if is_scored else {}
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files in a folder that askew wrote, the plan and its hash last."""
+    """Return the files in a folder that askew wrote, with the plan and its hash last."""
     names = [*_mitigation_files(folder), ANNOTATIONS_FILE, SUMS_FILE, *FILES]
     names += [f"{name}{DAMAGED}" for name in names]
     incomplete = [path.name for path in folder.iterdir() if INCOMPLETE.fullmatch(path.name)]
@@ -66,7 +66,7 @@ def _is_plan(name: str) -> bool:
 
 
 def check_folder(folder: Path, plan: RunPlan) -> None:
-    """Check that a run folder can take a plan.
+    """Check that a run folder contains either this plan or no plan.
 
     Raises
     ------
@@ -83,14 +83,14 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
     differences = _differences(folder, plan)
     listed = f" ({differences})" if differences else ""
     raise UsageError(
-        f"the run folder {folder} holds another plan{listed}, and a folder can contain only one plan. Repeat "
-        f"the options of that run, or choose another folder, as in --run {folder}-2. Stored "
+        f"the run folder {folder} contains another plan{listed}, but it can contain only one plan. "
+        f"Repeat the options of that run, or choose another folder, as in --run {folder}-2. Stored "
         "images are reused in both cases"
     )
 
 
 def _differences(folder: Path, plan: RunPlan) -> str:
-    """Return the differences of the plan of a folder from another in words; empty if unreadable."""
+    """Describe how a folder's plan differs from another plan; empty if it cannot be read."""
     try:
         there = _settings(read_plan(folder / PLAN_FILE, follow=False))
     except UsageError:
@@ -111,7 +111,7 @@ def _settings(plan: RunPlan) -> dict[str, object]:
 
 
 def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the paths and the values of all leaves below a node."""
+    """Yield the path and the value of each leaf below a node."""
     children: list[tuple[object, object]] = []
     if isinstance(node, dict):
         children = list(node.items())
@@ -126,7 +126,7 @@ def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
 def plan_hash_in(folder: Path) -> str | None:
     """Return the hash of the plan in a folder; None if it contains no plan.
 
-    The hash file decides. If there is no hash file, the plan is read.
+    The hash file has priority. If there is no hash file, the hash is computed from the plan.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Lists of questions and measurements that a method wants at once, and the parts they are cut into.
+"""Lists of questions and measurements that a method requests in one call, and their parts.
 
-The parts of each list are the same as if the list had a call of its own, so that an instrument gets
-the same batches. Work that an earlier list includes is left out of later lists.
+Each list is divided into the same parts as in a separate call, so that an instrument gets the same
+batches. Work that an earlier list includes is left out of later lists.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -15,7 +15,7 @@ from askew.store.keys import question_hash
 from askew.types import Missing, Picture, Question, slices
 
 QuestionGroup = tuple[list[Picture], list[Question]]
-"""Images of one slice that lack answers to the same questions, and these questions."""
+"""Images from one slice that lack answers to the same questions, and these questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Images to measure by a reader.
+    """Images that a reader measures.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Reading:
         return self.reader.name
 
     def rows(self, known: Mapping[tuple[str, str], Vectors]) -> Vectors:
-        """Return the measurements (images, numbers), given by fingerprint and image id."""
+        """Return an array (images, numbers) of measurements, given by fingerprint and image id."""
         if not self.pictures:
             return np.zeros((0, 0), np.float32)
         fingerprint = self.reader.fingerprint
@@ -78,7 +78,7 @@ class Reading:
 def unfinished_batches(
     wanted: Sequence[Sequence[R]], size: int, stored: Container[str], seeded: bool
 ) -> list[Sequence[R]]:
-    """Return the batches of several lists of requests in which an image is not stored.
+    """Divide lists of requests into batches, and return the batches that are not fully stored.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def unfinished_batches(
     size
         Number of images per batch.
     stored
-        Keys of stored images.
+        Keys of the stored images.
     seeded
         As in `askew.run.work.unfinished`.
     """
@@ -106,14 +106,14 @@ def unfinished_batches(
 def unanswered(
     inquiries: Sequence[Inquiry], known: Container[tuple[str, str]], at_once: int = SLICE
 ) -> list[list[QuestionGroup]]:
-    """Return groups of images that lack answers to the same questions, by inquiry.
+    """Return, for each inquiry, the groups of images that lack answers to the same questions.
 
     Parameters
     ----------
     inquiries
         Inquiries to one instrument.
     known
-        Pairs of image id and question hash with an answer.
+        Pairs of an image id and a question hash that have an answer.
     at_once
         Number of images per slice.
     """
@@ -132,14 +132,14 @@ def unanswered(
 def unread_slices(
     readings: Sequence[Reading], known: Container[tuple[str, str]], at_once: int
 ) -> list[Reading]:
-    """Return the slices of several readings in which an image has no vector.
+    """Divide readings into slices, and return the slices with an image that has no vector.
 
     Parameters
     ----------
     readings
         The readings.
     known
-        Pairs of fingerprint and image id with a vector.
+        Pairs of a fingerprint and an image id that have a vector.
     at_once
         Number of images per slice.
     """

@@ -1,4 +1,4 @@
-"""Ctrl-C while calls that cost money, or several workers, are busy: the first one waits for them."""
+"""Handling of Ctrl-C during paid calls or with several workers: the first Ctrl-C waits for them."""
 
 import signal
 import threading
@@ -16,18 +16,18 @@ PARTS = (
 def patient_interrupt(
     stop: threading.Event, tell: Callable[[str], None], sentence: str
 ) -> Iterator[None]:
-    """Let the first Ctrl-C set `stop`; a second one raises KeyboardInterrupt.
+    """Make the first Ctrl-C set `stop`, and a second Ctrl-C raise KeyboardInterrupt.
 
-    Nothing changes outside of the main thread, or in a program that handles the signal itself.
+    Nothing changes outside the main thread, or in a program that handles the signal itself.
 
     Parameters
     ----------
     stop
-        The flag.
+        Flag that ends the run.
     tell
-        Receives the sentence after the first Ctrl-C.
+        Function that receives the sentence after the first Ctrl-C.
     sentence
-        What the run waits for.
+        Sentence about what the run is waiting for.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

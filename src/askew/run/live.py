@@ -1,4 +1,4 @@
-"""A run that makes images, answers and vectors that the store lacks.
+"""A run that generates the images, answers and vectors that the store lacks.
 
 The run can stop at any point, and continues if it is repeated.
 """
@@ -82,9 +82,9 @@ FILES_AT_ONCE = 16
 
 
 class LiveRun(Run):
-    """One plan in one folder. Every result is stored as soon as it is available, batch by batch.
+    """A run of one plan in one folder. Each batch of results is stored as soon as it is available.
 
-    Nothing is written before there is work to do or there are results to write.
+    Nothing is written until there is work to do or there are results to write.
 
     Parameters
     ----------
@@ -95,19 +95,19 @@ class LiveRun(Run):
     plan
         The plan.
     progress
-        Receives the events of the run.
+        Receiver of the run's events.
     budget
-        Largest number of images, longest time or money, as `Budget.parse` reads it.
+        Largest number of images, longest time or highest cost, in a form that `Budget.parse` reads.
     engine
-        Where models and instruments work; by default in this process, one part at a time.
+        Engine that runs models and instruments; by default in this process, one part at a time.
     stop
-        A flag that ends the run between parts with `Interrupted`, after it has stored the parts in
-        flight.
+        Flag that ends the run. The run starts no further parts, stores the parts in flight, and
+        raises `Interrupted`.
 
     Attributes
     ----------
     device
-        Device on which the last image was made; None if no image was made, or it is unknown.
+        Device that generated the last image; None if there was no image or the device is unknown.
 
     Raises
     ------
@@ -140,15 +140,15 @@ class LiveRun(Run):
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return every wanted image by its key; see `make_all`."""
+        """Return the requested images, by key. See `make_all`."""
         return self.make_all(maker, [wanted])
 
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
-        """Return every wanted image by its key. Images that the store lacks are made.
+        """Return the requested images, by key. Images that the store lacks are generated.
 
-        Batches are fixed slices of each list, regardless of stored images. All images of an
-        incomplete batch of a seeded model are made again, so that the same machine gives the same
-        bytes.
+        Batches are fixed slices of each list, regardless of which images are stored. If the model
+        is seeded, all images of an incomplete batch are generated again, so that the same machine
+        gives the same bytes.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class LiveRun(Run):
         Returns
         -------
         dict
-            Images, or reasons why there is none, by key.
+            Images, or the reasons why images are missing, by key.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class LiveRun(Run):
         return stored
 
     def _check(self, maker: Maker[W]) -> None:
-        """Let a maker check itself where images are made."""
+        """Run the maker's check in the engine, where images are generated."""
         job = Job(0, maker, f"the check of {maker.name}")
         for _, result in self._engine.map(partial(work_on, check_maker), [job]):
             _value(result)
@@ -207,7 +207,7 @@ class LiveRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Import the images of a collection, or only the `chosen` images, in their order."""
+        """Import the images of a collection, or only the `chosen` images, in order."""
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         self.claim(wanted)
@@ -225,7 +225,7 @@ class LiveRun(Run):
     def _imported(
         self, collection: Collection, wanted: Sequence[PictureRequest]
     ) -> dict[str, Outcome]:
-        """Return the images of unchanged files that the store has already, by key."""
+        """Return the images of unchanged files that are already stored, by key."""
         digests: Mapping[Path, str] = getattr(collection, "digests", {})
         stored = self.store.pictures(request.key for request in wanted)
         imported: dict[str, Outcome] = {}
@@ -240,20 +240,20 @@ class LiveRun(Run):
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return answers by image id, in the order of the questions; see `ask_all`."""
+        """Return answers by image id, in the order of the questions. See `ask_all`."""
         return self.ask_all([Inquiry(vqa, pictures, questions)])[0]
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
         """Return the answers to each inquiry by image id, in the order of the questions.
 
-        Only questions without a stored answer are asked. Instruments that answer from vectors get
-        stored vectors, and their new vectors are stored. Servers are asked about several images at
+        Only questions without a stored answer are asked. Instruments that answer from vectors use
+        stored vectors, and their new vectors are stored. Servers get calls about several images at
         once. Instruments work one after another.
 
         Raises
         ------
         RunError
-            If the budget is used up. Answers are stored in each case.
+            If the budget is used up. Finished answers are stored.
         """
         known: dict[str, Answers] = {}
         for fingerprint, of_vqa in grouped(inquiries, attrgetter("fingerprint")).items():
@@ -261,7 +261,7 @@ class LiveRun(Run):
         return [_answers_to(inquiry, known[inquiry.fingerprint]) for inquiry in inquiries]
 
     def _known_answers(self, inquiries: Sequence[Inquiry]) -> Answers:
-        """Return the answers to all inquiries to one instrument."""
+        """Return the answers of one instrument to all its inquiries."""
         vqa = inquiries[0].vqa
         known: Answers = {}
         for inquiry in inquiries:
@@ -274,7 +274,7 @@ class LiveRun(Run):
         return known
 
     def _ask_here(self, vqa: VQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add the answers of an instrument that is not behind a server."""
+        """Add the answers of an instrument that is not on a server to `known`."""
         by_inquiry = unanswered(inquiries, known)
         to_ask = [
             inquiry.present for inquiry, groups in zip(inquiries, by_inquiry, strict=True) if groups
@@ -287,7 +287,7 @@ class LiveRun(Run):
             self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
 
     def _ask_server(self, vqa: CalledVQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add the answers of an instrument behind a server, as far as the budget allows."""
+        """Add the answers of an instrument on a server to `known`, as far as the budget allows."""
         check_price(
             self.budget, self.budget.call_price, vqa.name, unit="call", option="--vqa-price"
         )
@@ -306,12 +306,12 @@ class LiveRun(Run):
         left = len(groups) - len(affordable)
         if left:
             raise RunError(
-                f"the budget of {self.budget.text} is used up: {left} of {total} images "
-                f"are left to label by {vqa.name}. {RESUME}"
+                f"the budget of {self.budget.text} is used up: {vqa.name} has not yet labeled "
+                f"{left} of {total} images. {RESUME}"
             )
 
     def _vectors_of(self, vqa: VQA, image_sets: Sequence[Sequence[Picture]]) -> dict[str, Rows]:
-        """Return vectors by image id for an instrument that answers from them, else nothing."""
+        """Return vectors by image id if the instrument answers from vectors; else nothing."""
         if not isinstance(vqa, VectorVQA):
             return {}
         reader = EmbeddingReader(vqa)
@@ -328,16 +328,16 @@ class LiveRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements, (pictures, numbers); see `read_all`."""
+        """Return a reader's measurements, an array (pictures, numbers). See `read_all`."""
         return self.read_all([Reading(reader, pictures)], stage, at_once)[0]
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Return the measurements of each reading, (pictures, numbers), stored like vectors.
+        """Return the measurements of each reading, an array (pictures, numbers), and store them.
 
-        The images of a reading are read in slices of `at_once`, and slices that are completely
-        stored are skipped. Readers with different names work one after another.
+        The images of a reading are read in slices of `at_once`. Slices that are completely stored
+        are skipped. Readers with different names work one after another.
         """
         known: KnownVectors = {}
         for name, of_reader in grouped(readings, attrgetter("name")).items():
@@ -354,7 +354,7 @@ class LiveRun(Run):
         return [reading.rows(known) for reading in readings]
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """Apply a function to each item in the engine; missing items stay missing."""
+        """Apply a function to each item in the engine. Missing items stay missing."""
         seen: dict[int, T] = {}
         for job, result in self._engine.map(partial(work_on, lens), self._until_stopped(items)):
             seen[job.number] = _value(result)
@@ -384,7 +384,7 @@ class LiveRun(Run):
 
     @contextmanager
     def steps(self, name: StageName, worker: str, total: int) -> Iterator[Stage]:
-        """Report the steps of a longer computation; the progress of its parts is not reported."""
+        """Report the steps of a longer computation, but not the progress of its parts."""
         progress = self._progress
         self._progress = silent
         try:
@@ -413,7 +413,7 @@ class LiveRun(Run):
             self.store.plan_pictures(self.plan.hash, wanted)
 
     def _has_plan(self) -> bool:
-        """Check whether the folder contains the plan. A damaged plan is written a second time."""
+        """Check whether the folder contains the plan. A damaged plan is written again."""
         try:
             return read_plan(self.folder / PLAN_FILE, follow=False).hash == self.plan.hash
         except AskewError:
@@ -436,7 +436,7 @@ class LiveRun(Run):
             )
 
     def server_sentences(self) -> list[str]:
-        """Return what servers reported about the images of the run, in words."""
+        """Return sentences about what servers reported about the images of the run."""
         planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
         reports = self.store.reports(picture.key for picture in planned)
         return [
@@ -472,16 +472,16 @@ class LiveRun(Run):
 
     @property
     def _calls_here(self) -> bool:
-        """True if calls of servers wait in threads of this process, with each engine of askew."""
+        """True if threads of this process call servers, as with every engine of askew."""
         return getattr(self._engine, "name", None) in ("local", "threads", "ray")
 
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
-        """Carry out parts by `count` calls at once, which Ctrl-C does not break off."""
+        """Carry out parts with `count` calls at once. The first Ctrl-C waits for these calls."""
         with patient_interrupt(self._stop, self.tell, CALLS):
             self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
-        """Carry out parts in the engine; Ctrl-C waits for the parts of several workers."""
+        """Carry out parts in the engine. With several workers, the first Ctrl-C waits for them."""
         if getattr(self._engine, "workers", 1) > 1:
             with patient_interrupt(self._stop, self.tell, PARTS):
                 self._dispatch(work, current, self._engine)
@@ -504,7 +504,7 @@ class LiveRun(Run):
             dispatcher.carry_out(work)
 
     def _check_complete(self, wanted: Sequence[W], stored: dict[str, Outcome]) -> None:
-        """Raise RunError if the budget did not allow all wanted images."""
+        """Raise RunError if the budget did not allow all requested images."""
         left = [request for request in wanted if request.key not in stored]
         if not left:
             return
@@ -539,12 +539,12 @@ def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
 
 
 def check_maker(maker: Any) -> None:
-    """Let a maker check itself."""
+    """Call the `check` method of a maker."""
     maker.check()
 
 
 def _hardware_of(engine: Engine) -> Callable[[], Hardware] | None:
-    """Return a function that asks a worker for its devices; None for engines of this process."""
+    """Return a function that asks a worker for its devices; None if there are no remote workers."""
     if not getattr(engine, "is_remote", False):
         return None
 
@@ -560,7 +560,7 @@ def _hardware_here(job: Job[None]) -> Hardware:
 
 
 def _value(result: T | Failure) -> T:
-    """Return a result of an engine, or raise its exception."""
+    """Return a result from an engine, or raise its exception."""
     if isinstance(result, Failure):
         raise result.error
     return result
@@ -570,9 +570,9 @@ def _value(result: T | Failure) -> T:
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run of the remaining work of a plan; its store is closed afterwards.
+    """Open a run for the remaining work of a plan, and close its store afterward.
 
-    It uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
+    The run uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
     `workers` and `gpus_per_worker`.
     """
     with Store(store) as opened, opened_live(plan, folder, opened, **options) as live:
@@ -583,7 +583,7 @@ def opened_run(
 def opened_live(
     plan: RunPlan, folder: Path, store: Store, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run of the remaining work of a plan on an open store, with the same options."""
+    """Open a run for a plan's remaining work on an open store, with the same options."""
     place = opened_engine(
         options.get("engine"), options.get("workers"), options.get("gpus_per_worker")
     )

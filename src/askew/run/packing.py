@@ -1,4 +1,4 @@
-"""Making slices of images with their readings, and writing them as packs."""
+"""Generating and reading slices of images, and writing the results as packs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ from askew.store.store import Store
 from askew.types import Missing, Picture, grouped, slices
 
 SLICES_AT_ONCE = 16
-"""Number of slices whose images are made before their readings."""
+"""Number of slices whose images are generated before any of these images is read."""
 
 
 class PackingStore(Store):
@@ -36,7 +36,7 @@ class PackingStore(Store):
     path
         The folder.
     packs
-        The place of the packs.
+        Folder or bucket of the packs.
     """
 
     def __init__(self, path: Path, packs: PackStorage) -> None:
@@ -45,7 +45,7 @@ class PackingStore(Store):
         self._expected: dict[tuple[str, ...], str] = {}
 
     def expect(self, part: ImageSlice) -> None:
-        """Write the images of a slice as a pack when they are stored."""
+        """Expect the images of a slice, which are written as a pack when they are stored."""
         self._expected[tuple(request.key for request in part.requests)] = part.image_path
 
     def put_pictures(
@@ -55,9 +55,10 @@ class PackingStore(Store):
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Outcome]:
-        """Store one outcome for each wanted image, and return the stored outcomes.
+        """Store one outcome for each requested image, and return the stored outcomes.
 
-        If another job has written the pack of these images meanwhile, its images are stored.
+        If another job has written the pack of these images meanwhile, the images from that pack are
+        stored.
         """
         keys = [request.key for request in wanted]
         path = self._expected.get(tuple(keys))
@@ -78,7 +79,7 @@ class PackingStore(Store):
         return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
 
     def _written(self, path: str, pack: ImagePack) -> ImagePack:
-        """Write a pack, and return the pack that is at its place."""
+        """Write a pack and return it. If the pack exists, return the existing pack."""
         while not self._packs.put(path, packed_images(pack)):
             existing = self.existing_images(path)
             if existing is not None:
@@ -86,14 +87,14 @@ class PackingStore(Store):
         return pack
 
     def existing_images(self, path: str) -> ImagePack | None:
-        """Return a pack of images that exists; None if it is absent. A damaged pack is moved away."""
+        """Return an existing pack of images; None if there is none. Move a damaged pack away."""
         pack = read_pack(self._packs, path)
         if isinstance(pack, DamagedPack):
             self._packs.set_aside(path)
         return pack if isinstance(pack, ImagePack) else None
 
     def repack(self, part: ImageSlice) -> None:
-        """Write the pack of a slice whose images the store already has from other slices."""
+        """Write the pack of a slice whose images are already stored as parts of other slices."""
         keys = [request.key for request in part.requests]
         stored = self.pictures(keys)
         outcomes = [_encoded(stored[key]) for key in keys]
@@ -109,18 +110,18 @@ def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
 
 
 class SliceMaker:
-    """Maker of the packs of slices.
+    """An object that generates slices, reads them and writes their packs.
 
     Parameters
     ----------
     live
-        The run that makes images, and asks the instruments.
+        The run that generates images and asks the instruments.
     store
         The store of the run.
     packs
-        The place of the packs.
+        Folder or bucket of the packs.
     tasks
-        Questions and measurements by their names.
+        Questions and measurements, by name.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class SliceMaker:
         self._tasks = tasks
 
     def make(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Make the packs of slices that are not among the existing paths."""
+        """Write the packs of slices, except packs whose path is in `existing`."""
         name = parts[0].source.name
         with self._live.steps("packs", name, len(parts)) as steps:
             for together in slices(parts, SLICES_AT_ONCE):
@@ -147,7 +148,7 @@ class SliceMaker:
                 steps.advance(len(together))
 
     def _make_images(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Store the images of slices, from their packs or from their makers."""
+        """Store the images of slices, from existing packs or from their makers."""
         absent = []
         for part in parts:
             pack = None
@@ -166,7 +167,7 @@ class SliceMaker:
                 self._store.repack(part)
 
     def _make_group(self, group: Sequence[ImageSlice]) -> None:
-        """Make slices of one source. Each slice is a batch, as on one machine."""
+        """Generate slices from one source. Each slice is a batch, as in a run on one machine."""
         source = group[0].source
         if isinstance(source, Collection):
             self._live.collect(source, [file for part in group for file in part.files])
@@ -174,7 +175,7 @@ class SliceMaker:
             self._live.make_all(source, [part.requests for part in group])
 
     def _make_readings(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Ask all questions about the images of slices, and write packs of the readings."""
+        """Carry out all tasks for the images of slices, and write packs with the results."""
         left = [part for part in parts if part.reading_path and part.reading_path not in existing]
         pictures = {id(part): self._store.pictures(_keys(part)) for part in left}
         wanted: dict[str, list[Picture]] = {}
@@ -194,7 +195,7 @@ class SliceMaker:
             self._live.read(task.reader, pictures, task.stage, task.at_once)
 
     def _reading_pack(self, part: ImageSlice, stored: Mapping[str, Outcome]) -> ReadingPack:
-        """Return the readings of a slice from the store."""
+        """Return a pack with the answers and vectors that the store has for a slice."""
         by_task: dict[str, list[str]] = {}
         for name, picture in _tasks_of(part, stored):
             by_task.setdefault(name, []).append(picture.id)
@@ -222,7 +223,7 @@ class SliceMaker:
         return {path.stem for path in self._store.image_files()}
 
     def _free(self, ids_before: set[str]) -> None:
-        """Delete the files of images that are packed, so that the machine's disk does not fill."""
+        """Delete the files of images that are in packs, so that the disk does not fill up."""
         for path in self._store.image_files():
             if path.stem not in ids_before:
                 path.unlink(missing_ok=True)
@@ -233,7 +234,7 @@ def _keys(part: ImageSlice) -> list[str]:
 
 
 def _tasks_of(part: ImageSlice, stored: Mapping[str, Outcome]) -> Iterator[tuple[str, Picture]]:
-    """Yield the name of each task with each image that it concerns."""
+    """Yield pairs of a task's name and an image that the task concerns."""
     for key, names in zip(_keys(part), part.tasks, strict=True):
         picture = stored.get(key)
         if isinstance(picture, Picture):

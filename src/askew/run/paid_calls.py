@@ -1,4 +1,4 @@
-"""Calls of instruments behind servers: their number, their price, and the calls a budget allows."""
+"""Paid calls to instruments on servers: their number, their price, and how many are affordable."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from askew.types import Picture, Question
 
 @dataclass(slots=True)
 class PaidCalls:
-    """Number of calls that a run needs, with calls whose answers are stored already.
+    """Number of calls that a run needs, including calls whose answers are already stored.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class PaidCalls:
     def add(
         self, vqa: CalledVQA, pictures: Iterable[Picture], questions: Sequence[Question]
     ) -> None:
-        """Count the calls for questions about images, each question about an image once."""
+        """Count the calls for questions about images. Each question counts once for each image."""
         by_hash = {question_hash(question): question for question in questions}
         for picture in pictures:
             keys = {(vqa.fingerprint, picture.id, name): name for name in by_hash}
@@ -61,7 +61,7 @@ def check_price(
     name
         Name of the model or the instrument.
     unit, option
-        What has the price, and the option that states it.
+        Noun for the thing with the price, and the option that states the price.
     """
     if budget.dollars is not None and price is None:
         raise UsageError(
@@ -73,7 +73,7 @@ def check_price(
 def affordable_groups(
     vqa: CalledVQA, groups: Sequence[QuestionGroup], budget: Budget
 ) -> list[QuestionGroup]:
-    """Return the first groups whose calls the budget allows."""
+    """Return the first groups, as many as the budget can pay for."""
     most = budget.calls_left()
     if most is None:
         return list(groups)

@@ -1,4 +1,4 @@
-"""The parts of a run's work: batches of images, groups of questions, slices of images to read."""
+"""The parts of a run's work: batches of images, groups of questions, and slices to read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,22 +29,22 @@ MACHINE = ("python", "platform", "packages", "device", "threads")
 """Fields of the environment that are stored with an image."""
 
 KnownVectors = dict[tuple[str, str], Rows]
-"""Vectors by fingerprint of their reader and image id."""
+"""Vectors, by the fingerprint of their reader and the image id."""
 
 QuestionItem = tuple[list[Picture], list[Question], Rows | None]
-"""A group with the vectors of its images, if the instrument answers from vectors."""
+"""A group of images and questions, with vectors if the instrument answers from vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of images from the place where it was made.
+    """A batch of images, with facts about the machine that generated it.
 
     Attributes
     ----------
     outputs
         One output per request.
     provenance
-        Versions, platform, device, number format and threads there.
+        Versions, platform, device, number format and threads of the machine.
     """
 
     outputs: Sequence[MakerOutput]
@@ -81,7 +81,7 @@ class ImageParts(Generic[W]):
     Attributes
     ----------
     device
-        Device of the last batch; None before it, or if it is unknown.
+        Device of the last batch; None if there was no batch or the device is unknown.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ImageParts(Generic[W]):
         return (part[0].key,)
 
     def size(self, part: Sequence[W]) -> int:
-        """Return the number of images of the batch that the store lacked."""
+        """Return the number of images in the batch that the store lacked."""
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
@@ -123,11 +123,11 @@ class ImageParts(Generic[W]):
         return part
 
     def label(self, part: Sequence[W]) -> str:
-        """Return the first prompt."""
+        """Describe the batch by its first prompt."""
         return f"images of {part[0].prompt!r} by {self._maker.name}"
 
     def save(self, part: Sequence[W], result: Batch) -> None:
-        """Store the images with their rows and their environment."""
+        """Store the images with their measurements and environment."""
         self.device = result.provenance["device"]
         self._budget.add_images(len(part), self._price)
         self._store.put_reports(
@@ -161,9 +161,9 @@ class QuestionParts:
     parts
         Groups of images and questions.
     known
-        Answers. Answers of finished groups are added.
+        Known answers. The answers of finished groups are added.
     vectors
-        Vectors by image id if the instrument answers from vectors, else empty.
+        Vectors by image id if the instrument answers from vectors; else empty.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class QuestionParts:
         self._vectors = vectors
 
     def lock_names(self, part: QuestionGroup) -> tuple[str, ...]:
-        """Return the instrument and the first image."""
+        """Return the fingerprint of the instrument and the id of the first image."""
         pictures, _ = part
         return (self._fingerprint, pictures[0].id)
 
@@ -210,7 +210,7 @@ class QuestionParts:
         return pictures, questions, rows
 
     def label(self, part: QuestionGroup) -> str:
-        """Return the first question and prompt."""
+        """Describe the group by its first question and prompt."""
         pictures, questions = part
         return f"{questions[0].text!r} about images of {pictures[0].prompt!r} by {self._name}"
 
@@ -222,7 +222,7 @@ class QuestionParts:
 
 
 def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
-    """Return the answers of one group, from its vectors if it has vectors.
+    """Return an instrument's answers for one group, from vectors if the group has vectors.
 
     Raises
     ------
@@ -257,13 +257,13 @@ class CalledParts:
     Parameters
     ----------
     store
-        Store of the answers and of the records of all calls.
+        Store of the answers and of the records of the calls.
     vqa
         The instrument.
     parts
-        Groups of one image and its questions.
+        Groups, each with one image and its questions.
     known
-        Answers. Answers of finished parts are added.
+        Known answers. The answers of finished parts are added.
     budget
         Budget that counts the calls.
     """
@@ -300,7 +300,7 @@ class CalledParts:
 
 
 def call_group(vqa: CalledVQA, group: QuestionGroup) -> LoggedAnswers:
-    """Return the answers about the image of a group, with the records of the calls.
+    """Return an instrument's answers about one image, with the records of the calls.
 
     Raises
     ------
@@ -328,7 +328,7 @@ def _readable(answer: Answer) -> Answer:
 
 
 class VectorParts:
-    """Slices of images in which the store lacks a reader's vector of at least one image.
+    """Slices with at least one image whose vector the store lacks.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ class VectorParts:
     parts
         Slices of images with their readers.
     known
-        Vectors by fingerprint of the reader and image id. Each finished slice adds its vectors.
+        Known vectors, by fingerprint of the reader and image id. Finished slices add their vectors.
     """
 
     def __init__(self, store: Store, parts: Sequence[Reading], known: KnownVectors) -> None:
@@ -347,7 +347,7 @@ class VectorParts:
         self._known = known
 
     def lock_names(self, part: Reading) -> tuple[str, ...]:
-        """Return the instrument and the first image."""
+        """Return the fingerprint of the reader and the id of the first image."""
         return (part.reader.fingerprint, part.pictures[0].id)
 
     def size(self, part: Reading) -> int:
@@ -355,7 +355,7 @@ class VectorParts:
         return len(part.pictures)
 
     def is_complete(self, part: Reading) -> bool:
-        """Use the vectors that are stored by now, and check whether these are all."""
+        """Use the vectors that are stored by now, and check whether no vector is missing."""
         fingerprint = part.reader.fingerprint
         ids = _ids(part.pictures)
         self._add(fingerprint, self._store.vectors(fingerprint, ids))
@@ -366,7 +366,7 @@ class VectorParts:
         return part
 
     def label(self, part: Reading) -> str:
-        """Return the first prompt."""
+        """Describe the slice by its first prompt."""
         return f"images of {part.pictures[0].prompt!r} by {part.name}"
 
     def save(self, part: Reading, result: Rows) -> None:
@@ -386,7 +386,7 @@ class VectorParts:
 
 
 def embed_slice(part: Reading) -> Rows:
-    """Return a reader's vectors of images, (images, numbers).
+    """Return a reader's vectors of the images in a slice, an array (images, numbers).
 
     Raises
     ------
@@ -403,9 +403,9 @@ def embed_slice(part: Reading) -> Rows:
 
 
 class EmbeddingReader:
-    """The embedder from whose vectors an instrument answers.
+    """A reader that computes vectors with an instrument's embedder.
 
-    It is sent to other processes in the same way as the instrument.
+    It can be sent to other processes in the same way as the instrument.
     """
 
     def __init__(self, vqa: VectorVQA) -> None:
@@ -414,7 +414,7 @@ class EmbeddingReader:
         self.fingerprint = vqa.embedder.fingerprint
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
-        """Return its vectors."""
+        """Return the embedder's vectors of images."""
         return self._vqa.embedder.embed_pictures(pictures)
 
 

@@ -1,4 +1,4 @@
-"""Progress of a run: bars on a terminal, one JSON line per event elsewhere and in a log."""
+"""Progress of a run: bars on a terminal, and one JSON line per event elsewhere or in a log."""
 
 import json
 import sys
@@ -56,7 +56,7 @@ class Event:
     Attributes
     ----------
     kind
-        "started", "batch", "finished" or "stopped" of a stage; "message" for a sentence in `note`.
+        "started", "batch", "finished" or "stopped" for a stage; "message" for a sentence in `note`.
     stage
         The stage; None for a message.
     name
@@ -66,7 +66,7 @@ class Event:
     rate
         Images per second, without images that were already stored.
     eta
-        Seconds left.
+        Expected seconds until the stage is finished.
     note
         A text to display with the event, such as the best prompt so far.
     """
@@ -187,9 +187,9 @@ class Terminal:
 
 
 def choose(stream: TextIO | None = None) -> Progress:
-    """Return bars if `stream` is a terminal, else JSON lines; nothing if the stream is closed.
+    """Return a receiver that shows bars on a terminal, writes JSON lines elsewhere, or is silent.
 
-    The default stream is standard error.
+    The default stream is standard error. If the stream is closed, the receiver is silent.
     """
     target: TextIO | None = stream or sys.stderr
     if target is None or target.closed:
@@ -198,14 +198,14 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 
 def deliver(event: Event, progress: Progress) -> None:
-    """Send an event; failures of the receiver, such as a closed pipe or a full disk, are ignored."""
+    """Send an event. Ignore failures of the receiver, such as a closed pipe or a full disk."""
     with suppress(OSError, ValueError):
         progress(event)
 
 
 @dataclass(slots=True)
 class Stage:
-    """Counter of the images of a stage, which reports each step.
+    """A counter that reports how many images of a stage are done.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Stage:
     stage, name, done, total, note
         As in `Event`.
     completed
-        Number of images that were done in this stage, without images that were done before.
+        Number of images that were completed in this stage, without images that were stored before.
     """
 
     progress: Progress
@@ -227,7 +227,7 @@ class Stage:
     _begun: float = field(default_factory=time.monotonic, init=False)
 
     def tell(self, kind: Kind) -> None:
-        """Send an event of this kind with the present counts."""
+        """Send an event of this kind with the current counts."""
         elapsed = time.monotonic() - self._begun
         rate = None
         eta = None
@@ -248,7 +248,7 @@ class Stage:
         deliver(event, self.progress)
 
     def advance(self, count: int) -> None:
-        """Count `count` further images as done, and report them.
+        """Count `count` more images as done, and report them.
 
         A negative count subtracts images. The next event then has the lower number.
         """

@@ -1,7 +1,7 @@
-"""A run that records which images, answers and vectors a gather step wants, slice by slice.
+"""A run that records which images, answers and vectors a gather step needs, slice by slice.
 
-It makes nothing. A step that depends on results which are not there yet is a barrier: what follows
-it belongs to a later round, which can be recorded when the results are there.
+It generates nothing. A step that depends on results that do not exist yet is a barrier. The work
+after a barrier belongs to a later round, which can be recorded when these results exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,7 +47,7 @@ class QuestionTask:
 
 @dataclass(frozen=True, slots=True)
 class VectorTask:
-    """Measurements of some images that the store keeps like vectors."""
+    """Measurements of some images, which are stored as vectors."""
 
     reader: PictureReader
     stage: StageName
@@ -64,7 +64,7 @@ ReadingTask = QuestionTask | VectorTask
 
 @dataclass(frozen=True, slots=True)
 class ImageSlice:
-    """A slice of images, with everything that is wanted of them.
+    """A slice of images, with all tasks that concern them.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class ImageSlice:
     files
         Files of a collection, in the order of the requests; empty for a maker.
     tasks
-        Names of the tasks of each image, in the order of the requests.
+        Names of the tasks for each image, in the order of the requests.
     is_known
-        True if the store has everything.
+        True if the store has the images and the results of all tasks.
     """
 
     source: Maker[Any] | Collection
@@ -111,7 +111,7 @@ class ImageSlice:
 
 @dataclass(frozen=True, slots=True)
 class _WantedSlice:
-    """A slice of images with the ids by which the gather step knows them."""
+    """A slice of images, with the ids that the gather step uses for them."""
 
     source: Maker[Any] | Collection
     requests: Sequence[PictureRequest]
@@ -121,7 +121,7 @@ class _WantedSlice:
 
 
 class Barrier(Exception):
-    """Results that a step needs, and that are not there yet."""
+    """A step needs results that do not exist yet."""
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class _Tasks:
     open_ids: set[str] = field(default_factory=set)
 
     def add(self, task: ReadingTask, ids: Iterable[str], open_ids: Iterable[str]) -> None:
-        """Add a task of some images."""
+        """Add a task for some images."""
         self.by_name.setdefault(task.name, task)
         name = task.name
         for image in ids:
@@ -144,7 +144,7 @@ class _Tasks:
 
 
 class RecordingRun(CountingRun):
-    """A run that records the wanted slices of images with their questions and vectors.
+    """A run that records the slices of images that a method needs, and the tasks for each image.
 
     Parameters
     ----------
@@ -162,21 +162,21 @@ class RecordingRun(CountingRun):
 
     @property
     def tasks(self) -> dict[str, ReadingTask]:
-        """Return all tasks by their names."""
+        """Return all tasks, by name."""
         return self._tasks.by_name
 
     @property
     def has_barrier(self) -> bool:
-        """Check whether more images may be wanted when the results of this round are there."""
+        """Check whether the results of this round may require more images."""
         return bool(self.bounds) or bool(self._depths)
 
     @property
     def most_further_rounds(self) -> int:
-        """Return an upper bound of the number of rounds after this round."""
+        """Return an upper bound for the number of rounds after this round."""
         return self.later_rounds + max(self._depths.values(), default=0)
 
     def slices(self) -> Iterator[ImageSlice]:
-        """Yield the wanted slices in order."""
+        """Yield the recorded slices in order."""
         for wanted in self._wanted_slices.values():
             names = [self._tasks.names.get(name or "", []) for name in wanted.ids]
             is_read = not any(name in self._tasks.open_ids for name in wanted.ids)
@@ -189,7 +189,7 @@ class RecordingRun(CountingRun):
             )
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return stored images, and representatives of all other images."""
+        """Return stored images, and placeholders for all other images."""
         outcomes = super().make(maker, wanted)
         premature = [request for request in wanted if _is_premature(request)]
         if premature:
@@ -200,7 +200,7 @@ class RecordingRun(CountingRun):
         return outcomes
 
     def _note_depths(self, requests: Sequence[PictureRequest]) -> None:
-        """Note after how many further rounds these images can be made."""
+        """Record after how many further rounds these images can be generated."""
         for request in requests:
             sources = [getattr(request, entry.name) for entry in fields(request)]
             depths = [self._depths.get(item.id, 0) for item in sources if isinstance(item, Picture)]
@@ -209,7 +209,7 @@ class RecordingRun(CountingRun):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return imported files, and representatives of all other files."""
+        """Return imported files, and placeholders for all other files."""
         outcomes = super().collect(collection, chosen)
         for part in slices(outcomes, SLICE):
             files = [file for file, _ in part]
@@ -237,7 +237,7 @@ class RecordingRun(CountingRun):
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return known answers, and Missing for the others."""
+        """Return known answers, and Missing for unknown answers."""
         answers = super().ask(vqa, pictures, questions)
         hashes = [question_hash(question) for question in questions]
         known = self.store.answers(vqa.fingerprint, answers, questions)
@@ -247,14 +247,14 @@ class RecordingRun(CountingRun):
         return answers
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
-        """Return known answers to all inquiries, before a barrier stops the step."""
+        """Record all inquiries and return known answers. A barrier takes effect only afterward."""
         with self._recorded_together():
             return super().ask_all(inquiries)
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Return known measurements of all readings, before a barrier stops the step."""
+        """Record all readings and return known rows. A barrier takes effect only afterward."""
         with self._recorded_together():
             return super().read_all(readings, stage, at_once)
 
@@ -265,7 +265,7 @@ class RecordingRun(CountingRun):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return known measurements, or rows without numbers if one is unknown."""
+        """Return the measurements if all are known; else rows without numbers."""
         nothing = super().read(reader, pictures, stage, at_once)
         ids = [picture.id for picture in pictures]
         known = self.store.vectors(reader.fingerprint, ids)
@@ -292,7 +292,7 @@ class RecordingRun(CountingRun):
         *,
         rounds: int = 1,
     ) -> T:
-        """Return the result of `flow` if all results that it needs are there, else `otherwise`."""
+        """Return the result of `flow` if all results that it needs exist; else `otherwise`."""
         if not self.has_all:
             return super().decide(task, flow, at_most, otherwise, rounds=rounds)
         was_deciding = self._is_deciding
@@ -309,7 +309,7 @@ class RecordingRun(CountingRun):
 
     @contextmanager
     def _recorded_together(self) -> Iterator[None]:
-        """Record everything of a call, and then stop if something of it is lacking."""
+        """Record all requests of a call, and then stop the step if a result is missing."""
         self._postponed = False
         try:
             yield
@@ -319,7 +319,7 @@ class RecordingRun(CountingRun):
         self._stop_at_barrier(is_lacking)
 
     def _stop_at_barrier(self, is_lacking: bool) -> None:
-        """Stop a step that depends on lacking results, or remember that they are lacking."""
+        """Stop a step that depends on missing results, or remember that results are missing."""
         if self._postponed is not None:
             self._postponed |= is_lacking
         elif self._is_deciding and is_lacking:
@@ -332,12 +332,12 @@ def _has_all(known: Answers, name: str, hashes: Sequence[str]) -> bool:
 
 
 def _is_here(item: object) -> bool:
-    """Check that an item is not a representative of an image that is not there."""
+    """Check that an item is not a placeholder for an image that does not exist yet."""
     return not isinstance(item, Picture) or (bool(item.path) and exists(item.path))
 
 
 def _is_premature(request: PictureRequest) -> bool:
-    """Check whether a request depends on an image that is not there."""
+    """Check whether a request depends on an image that does not exist yet."""
     if type(request) is PictureRequest:
         return False
     return not all(_is_here(getattr(request, entry.name)) for entry in fields(request))

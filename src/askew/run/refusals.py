@@ -1,8 +1,8 @@
-"""Whether a model refuses prompts of one group more often than of the other groups.
+"""Tests of whether a model refuses the prompts of one group more often than of the other groups.
 
-Each group of an axis is compared with the other groups of the same prompt and axis by Fisher's
-exact test. All tests of a run are one family, corrected by Benjamini and Hochberg's procedure. So
-if no group differs, the probability of any finding is at most `LEVEL`.
+Fisher's exact test compares each group of an axis with the other groups of the same prompt and
+axis. All tests of a run are one family, corrected with the Benjamini-Hochberg procedure. If no
+group differs, the probability of any finding is therefore at most `LEVEL`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,9 @@ class RefusalTest:
     image_set
         Images of the group.
     refused, images
-        Refused images of the group, and all its images.
+        Number of refused images of the group, and number of all its images.
     others_refused, others_images
-        The same numbers of the other groups together.
+        The same numbers for the other groups together.
     p
         Two-sided p-value of Fisher's exact test.
     """
@@ -46,9 +46,9 @@ class RefusalTest:
 
 
 def refusal_tests(sets: Sequence[PictureSet]) -> list[RefusalTest]:
-    """Return a test for each group of each axis that has refusals.
+    """Return a test for each group of each axis with refusals.
 
-    The two groups of an axis with two groups have one test.
+    An axis with only two groups has a single test.
     """
     conditions = [image_set for image_set in sets if image_set.axis is not None]
     axes = grouped(conditions, lambda s: (s.model, s.prompt, s.axis))

@@ -31,14 +31,14 @@ def server_sentences(
     price: float | None,
     listed: Iterable[ListedImages] = (),
 ) -> list[str]:
-    """Return what servers reported about the images of a run, in words.
+    """Return sentences about what servers reported about the images of a run.
 
     Parameters
     ----------
     reports
-        Reports of the images that servers made, by key.
+        Reports about images from servers, by key of the image.
     price
-        Price of an image in dollars, in place of list prices; None if it is not given.
+        Price of an image in dollars, which replaces list prices; None if it is not given.
     listed
         Images with list prices.
     """

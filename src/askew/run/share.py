@@ -1,8 +1,9 @@
-"""One share of a run: a job of many that makes the slices whose name hashes to its number.
+"""One share of a run that is divided among several jobs.
 
-The jobs need no connection to each other. Each writes its slices as packs into a common place. A
-pack of images is written as soon as the slice is made, and a pack of readings when its answers and
-vectors are there. A job that is killed or started twice changes nothing: packs that exist are done.
+Each job computes the slices whose names hash to its number. The jobs need no connection to each
+other. Each job writes its slices as packs to a common folder or bucket. A pack of images is written
+as soon as its images exist, and a pack of readings as soon as its answers and vectors exist.
+It does no harm to kill a job or to start it twice, since existing packs are not computed again.
 
 A job works in a temporary store on its machine.
 """
@@ -37,7 +38,7 @@ class Share:
     Attributes
     ----------
     number
-        From 1 to `count`.
+        Number of the job, from 1 to `count`.
     count
         Number of jobs.
     """
@@ -80,29 +81,29 @@ class ShareReport:
     share
         The number of the job.
     address
-        The place of the packs.
+        Address of the folder or bucket of the packs.
     round
         Number of the round, from 1.
     new
-        Number of packs that the job made, in all rounds.
+        Number of packs that the job wrote, in all rounds.
     existing
-        Number of packs of the job and the round that existed already.
+        Number of packs of the round that belong to the job and existed already.
     assigned
         Number of packs of the round that belong to the job.
     wanted
         Number of all packs of the round.
     absent
-        Number of packs that are absent after the job.
+        Number of packs of the round that do not exist after the job.
     images, assigned_images
-        Number of images of the round, and of those that belong to the job.
+        Number of images of the round, and number of these images that belong to the job.
     has_further_round
-        True if more images may be wanted when the results of this round are there.
+        True if the results of this round may require more images.
     most_rounds
         Largest number of rounds.
     note
-        A sentence about the place of the packs; empty for none.
+        A message about the folder or bucket of the packs; empty if there is none.
     is_planned
-        True if nothing was made, since only the numbers were asked for.
+        True if the job only counted its work, and wrote nothing.
     """
 
     share: Share
@@ -151,21 +152,21 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Make the packs of one job that do not exist.
+    """Write the packs of one job that do not exist yet.
 
     Parameters
     ----------
     plan
         The plan.
     gather
-        The gather step of the method with this plan.
+        Gather step of the method, with this plan.
     **options
-        Options of the run: `shard` and `packs`, and options of how the work is carried out.
+        Options of the run: `shard`, `packs`, and options that control how the work is done.
 
     Raises
     ------
     UsageError
-        If an option is absent or cannot be read.
+        If an option is missing or cannot be read.
     AskewError
         If the work fails. Packs that were made are kept.
     """
@@ -173,7 +174,8 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     address = options.get("packs")
     if address is None:
         raise UsageError(
-            "--shard needs a place for the packs that all jobs can write: --packs FOLDER, or --packs s3://BUCKET/PREFIX"
+            "--shard needs a place for the packs to which all jobs can write: --packs FOLDER, or "
+            "--packs s3://BUCKET/PREFIX"
         )
     if options.get("fail_if"):
         raise UsageError(
@@ -238,7 +240,7 @@ class _Job:
     def _round(
         self, number: int, store: "PackingStore", recording: RecordingRun, wanted: list[ImageSlice]
     ) -> ShareReport:
-        """Make the absent packs of a round that belong to this job."""
+        """Write the missing packs of a round that belong to this job."""
         paths = {path for part in wanted for path in part.paths}
         assigned = [part for part in wanted if self._share.has(part)]
         assigned_paths = {path for part in assigned for path in part.paths}

@@ -1,4 +1,4 @@
-"""The remaining work of a run: slices of images, groups of questions, and their exact numbers."""
+"""The remaining work of a run: slices of images and groups of questions, and how many there are."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ SLICE = 64
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The size of a run before it starts, if every image can be made.
+    """The amount of work in a run before it starts, assuming that every image can be generated.
 
     Attributes
     ----------
@@ -26,17 +26,17 @@ class Work:
     pictures, pictures_stored
         Number of images, and how many of them are stored.
     model_calls
-        Number of batches, including interrupted batches that are made again.
+        Number of batches, including interrupted batches that are generated again.
     questions, questions_left
         Number of pairs of an image and a question, and how many are unanswered.
     vqa_calls
-        Calls of instruments, including their calls for vectors.
+        Number of calls to instruments, including their calls for vectors.
     embeddings, embeddings_left
         Number of pairs of an image and an embedder, and how many are not stored.
     embedder_calls
-        Calls of embedders. An embedder whose vectors an instrument needs is not called again.
+        Number of calls to embedders, without calls for vectors that an instrument needs anyway.
     evaluations, evaluations_left
-        Largest number of evaluations of a network for denoising errors.
+        Largest number of network evaluations for denoising errors, and how many are left.
     """
 
     prompts: int = 0
@@ -53,7 +53,7 @@ class Work:
     evaluations_left: int = 0
 
     def __add__(self, other: Self) -> Self:
-        """Return the sum of two sizes."""
+        """Return the sum of two amounts of work."""
         sums = {
             field.name: getattr(self, field.name) + getattr(other, field.name)
             for field in fields(self)
@@ -73,7 +73,7 @@ class Work:
         )
 
     def lines(self, at_most: bool = False) -> list[str]:
-        """Return the numbers in words; `at_most` if they are upper bounds."""
+        """Return the numbers in words. Use `at_most` if they are upper bounds."""
         most = "at most " if at_most else ""
         stored = f"{self.pictures_stored} stored, {self.pictures_left} left"
         calls = self.model_calls + self.vqa_calls + self.embedder_calls
@@ -96,7 +96,7 @@ class Work:
 def wanted_pictures(
     model: Model, texts: Sequence[str], images: int, seed: int
 ) -> list[PictureRequest]:
-    """Return all wanted images of a model: prompts in order, each with images 0 to `images` - 1."""
+    """Return requests for a model's images: for each prompt in order, images 0 to `images` - 1."""
     return [
         _wanted_picture(model, text, number, seed)
         for text in dict.fromkeys(texts)
@@ -117,7 +117,7 @@ def _wanted_picture(model: Model, text: str, number: int, run_seed: int) -> Pict
 
 
 def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[PictureRequest]:
-    """Return files of a collection as wanted images, in their order."""
+    """Return requests for files of a collection, in the order of the files."""
     return [
         PictureRequest(
             key=file_key(collection.name, collection.revision, str(file.path)),
@@ -133,10 +133,10 @@ def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[
 def unfinished(
     parts: Sequence[Sequence[R]], stored: Container[str], seeded: bool = True
 ) -> list[Sequence[R]]:
-    """Return the batches in which an image is not stored.
+    """Return the batches that contain an image that is not stored.
 
-    All images of an incomplete batch of a seeded model are made again, so that the same machine
-    gives the same bytes. A model without seeds makes only the absent images.
+    If the model is seeded, all images of an incomplete batch are generated again, so that the same
+    machine gives the same bytes. A model without seeds generates only the missing images.
     """
     batches = []
     for part in parts:
@@ -149,7 +149,7 @@ def unfinished(
 def unread(
     pictures: Sequence[Picture], at_once: int, known: Container[str]
 ) -> list[Sequence[Picture]]:
-    """Return the slices of `at_once` images in which an image id is not in `known`."""
+    """Return the slices of `at_once` images that contain an image whose id is not in `known`."""
     parts = []
     for part in slices(pictures, at_once):
         if any(picture.id not in known for picture in part):
@@ -165,8 +165,8 @@ def lacking(
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
     """Yield groups of images that lack answers to the same questions, and these questions.
 
-    A group is part of a fixed slice of `at_once` images. `known` contains pairs of image id and
-    question hash.
+    A group is part of a fixed slice of `at_once` images. `known` contains pairs of an image id and
+    a question hash.
     """
     distinct = {question_hash(question): question for question in questions}
 
@@ -186,9 +186,9 @@ def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
 
 
 def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
-    """Return the images of a set, with `COPY` in place of an image that occurred before.
+    """Return the images of a set, with `COPY` in place of each image that occurred before.
 
-    Identical images are one observation. The other images keep their positions.
+    Identical images count as one observation. The other images keep their positions.
     """
     seen = set[str]()
     distinct: list[Picture | Missing] = []
@@ -203,9 +203,9 @@ def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
-    """Return the size of `images` images whose prompts are not known yet.
+    """Return the amount of work for `images` images whose prompts are not known yet.
 
-    `asked` are the numbers of questions for each instrument.
+    `asked` contains the number of questions about each image, for each instrument.
     """
     questions = images * sum(asked)
     parts = -(-images // SLICE)
