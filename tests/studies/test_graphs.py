@@ -98,7 +98,7 @@ def test_a_pair_that_differs_without_an_edge_is_not_called_an_edge() -> None:
     bare = [with_edges(lambda edge, k=k: unassociated(turned(edge) if k else edge)) for k in (0, 1)]
     text = " ".join(" ".join(printed(dict(zip("ab", bare, strict=True)))).split())
     assert "a has 0 edges and b has 0 edges." in text
-    assert "of pairs that are an edge in either run or differ significantly. Positive:" in text
+    assert "for pairs that are an edge in either run or differ significantly. Positive:" in text
     assert "Pair difference" in text
 
 
@@ -151,7 +151,9 @@ def test_associations_are_compared_whatever_the_reference() -> None:
     assert answer.startswith("The association (χ²) differs")
     assert "b and real have 3 of 3 edges in common." in answer
     assert "for 1 of 6 pairs of axes" in answer
-    assert "The sensitivities (IS) of b are not compared with real: gender has another" in answer
+    assert (
+        "The sensitivities (IS) of b are not compared with real: gender has a different" in answer
+    )
     assert "V in real" in rendered(runs)
 
 
@@ -211,11 +213,11 @@ def axes_with(change: Callable[[GraphAxis], GraphAxis]) -> InteractionFindings:
 @pytest.mark.parametrize(
     ("part", "value", "reason"),
     [
-        ("reference", (0.3, 0.7), "gender has another reference"),
-        ("distance", "values", "gender has another reference or another distance"),
+        ("reference", (0.3, 0.7), "gender has a different reference"),
+        ("distance", "values", "gender has a different reference or a different distance"),
         ("known_errors", ((90, 10), (20, 80)), "gender are corrected in only one of the two runs"),
-        ("counterfactuals", ("female", "male"), "gender has other values"),
-        ("values", ("men", "women"), "gender has other values"),
+        ("counterfactuals", ("female", "male"), "gender has different values"),
+        ("values", ("men", "women"), "gender has different values"),
     ],
 )
 def test_runs_whose_numbers_mean_different_things_are_not_compared(
@@ -244,7 +246,7 @@ def test_runs_labeled_by_other_instruments_are_not_compared() -> None:
     assert differs(
         planted_graphs.findings(),
         planted_graphs.findings(replace(planted_graphs.graph(), instrument="clip")),
-    ) == ("its images are labeled by another instrument")
+    ) == ("its images are labeled by a different instrument")
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:

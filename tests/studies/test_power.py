@@ -65,7 +65,7 @@ def test_a_plan_gives_axes_prompts_tests_and_cost(
     assert "corrected for 6 tests" in text
     assert f"{images} images per prompt, {2 * images} images for 2 prompts" in text
     assert f"(${2 * images * 0.04:,.2f})" in text
-    assert "of counterfactual prompts" in text
+    assert "for counterfactual prompts" in text
 
 
 def test_the_planned_family_is_the_largest_of_the_verdicts(plan: Path) -> None:

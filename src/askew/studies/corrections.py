@@ -1,8 +1,9 @@
-"""An audit with labels that a person corrected: shares, deviations, verdicts and differences.
+"""Compute the shares, deviations, verdicts and differences of an audit from corrected labels.
 
-A corrected label replaces the labels of all instruments. Scores of association (MAD, CAS) keep the
-original labels: they count concepts, not labels. Images that a person chose to check are not a
-random sample, so the corrections of a few images can bias a share. Labels of a random sample do not.
+A label that a person corrected replaces the labels from all instruments. Association scores (MAD,
+CAS) do not change, because they count concepts, not labels. Images that a person chose to check are
+not a random sample, so correcting a few images can bias a share. Correcting a random sample of
+images does not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ HandLabels = Mapping[tuple[str, str], str]
 
 
 def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings:
-    """Return the findings of an audit with corrected labels.
+    """Return the findings of an audit, computed again with corrected labels.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
     Raises
     ------
     UsageError
-        If the store does not contain the answers that the audit was scored by.
+        If the store does not contain the answers from which the audit's scores were computed.
     """
     findings = result.findings
     original = observed_sets(result, result.plan.prompts)
@@ -73,10 +74,10 @@ def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings
 
 
 def _known_errors(findings: AuditFindings) -> Errors:
-    """Return the error counts by which the shares of an audit were tested.
+    """Return the counts of labeling errors that an audit used when it tested shares.
 
-    Of the instruments of askew, only the studio's report their errors. Others are not opened,
-    because their networks take long to load.
+    Among askew's instruments, only those of the studio report their errors. Other instruments are
+    not loaded, because loading their networks takes long.
     """
     instruments = {}
     for name in findings.plan.vqa:
@@ -104,7 +105,7 @@ def _corrected(
     answers: Sequence[Answer],
     labels: HandLabels,
 ) -> tuple[Answer, ...]:
-    """Return the labels of an axis with the corrected ones."""
+    """Return the labels on an axis, in which corrected labels replace the original labels."""
     corrected: list[Answer] = []
     for picture, answer in zip(pictures, answers, strict=True):
         by_hand = labels.get((picture.id, axis)) if isinstance(picture, Picture) else None

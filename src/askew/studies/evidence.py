@@ -1,19 +1,22 @@
-"""An evidence pack: a folder or a zip file with all that another person needs to check a run.
+"""Write and check evidence packs, which contain everything that is needed to check a run.
 
-Layout of the pack:
+A pack is a folder or a zip file that you can send to another person. It contains these files:
+
     README.md           contents, and how to check them
     evidence.json       the run, and the ids of all images
     report.html         the report, with notes
-    results.json        the findings; plan.toml and plan.hash: the plan
+    results.json        the findings
+    plan.toml           the plan
+    plan.hash           hash of the plan
     estimates.csv       all estimates
-    labels.csv          each label of each image, by all instruments and by hand
+    labels.csv          all labels of each image, from instruments and from people
     method.md           definitions, method and limits, and how to repeat the run
     annotations.jsonl   corrected labels, flags and notes, if there are any
-    images/             image files, named by their SHA-256
+    images/             image files, each named after its SHA-256
     SHA256SUMS          checksums of all files except images
 
-The check reads only the pack. It also counts the labels of an audit again and compares them with
-the results.
+The check needs only the pack. For an audit, it also recounts the labels and compares the counts
+with the results.
 """
 
 import csv
@@ -92,10 +95,10 @@ NEEDED = (
 """Files of every pack."""
 
 ENTRY = re.compile(rf"(?:[A-Za-z0-9][A-Za-z0-9._-]*|{IMAGES}/[0-9a-f]{{64}}\.(?:png|jpg|webp))")
-"""Names of entries of a zip file that are extracted."""
+"""Pattern for the names of zip entries that may be extracted."""
 
 MOST_BYTES = 2**35
-"""Largest size of the extracted content of a zip file: 32 GB."""
+"""Largest total size of a zip file's extracted content, in bytes (32 GB)."""
 
 MOST_FAULTS = 20
 
@@ -106,20 +109,21 @@ README = """# Evidence of a run of askew
 {meta}
 
 - `report.html` is the report. `method.md` contains definitions, method and limits.
-- `labels.csv` contains each label of each image, by all instruments and by hand.
+- `labels.csv` contains all labels of each image, from instruments and from people.
 - `estimates.csv` contains all estimates with their intervals.
-- `images/` contains the images of all image sets. The name of a file is its SHA-256.
-- `results.json`, `plan.toml` and `plan.hash` are those of the run.
+- `images/` contains the images of all image sets. Each file is named after its SHA-256.
+- `results.json`, `plan.toml` and `plan.hash` are copies of the run's files.
 
-Check the pack with `askew check PACK`. The check compares all checksums, opens the results, and
-counts the labels of an audit again. `sha256sum --check SHA256SUMS` compares the checksums of the
-files without askew.
+Check the pack with `askew check PACK`. The check verifies all checksums, opens the results, and
+recounts the labels of an audit. To verify the checksums of the files without askew, use
+`sha256sum --check SHA256SUMS`.
 
-Checksums show changes by accident. Whoever can change a file can also change its checksum. To prove
-that a pack is the original, publish the SHA-256 of SHA256SUMS: {command}
+Checksums reveal accidental changes only, because anyone who can change a file can also change its
+checksum. To be able to prove that a pack is the original, publish the SHA-256 of SHA256SUMS:
+{command}
 
-Attributes are perceived, and instruments make errors. Images may show people: share a pack only
-with people who may see them.
+Attributes are perceived, and instruments make errors. The images may show people. Share the pack
+only with people who may see the images.
 """
 
 
@@ -130,13 +134,13 @@ class PackContent:
     Attributes
     ----------
     format : int
-        Format of the pack.
+        Version of the pack format.
     askew, method, plan_hash : str
-        Version of askew, method and hash of the plan.
+        Version of askew, name of the method, and hash of the plan.
     images : mapping of str to str
-        Suffixes of the image files by id.
+        File suffix of each image, by image id.
     missing : tuple of str
-        Ids of images whose files are gone or damaged.
+        Ids of images whose files are missing or damaged.
     """
 
     format: int
@@ -155,17 +159,17 @@ def write_evidence(result: AnyResult, output: Path) -> Path:
     result
         A finished run.
     output
-        A new folder, or a file that ends in ".zip".
+        A new folder, or a new file whose name ends in ".zip".
 
     Returns
     -------
     Path
-        The folder or the file.
+        Path of the written folder or file.
 
     Raises
     ------
     UsageError
-        If the output exists already.
+        If the folder or file exists already.
     RunError
         If a file cannot be written.
     """
@@ -182,7 +186,7 @@ def write_evidence(result: AnyResult, output: Path) -> Path:
 
 
 def _parent_of(output: Path) -> Path:
-    """Return the folder of a file. Raises UsageError if it does not exist."""
+    """Return the folder that contains a file. Raise UsageError if the folder does not exist."""
     parent = output.absolute().parent
     if not parent.is_dir():
         raise UsageError(f"there is no folder {parent} for the pack")
@@ -216,7 +220,7 @@ def _write_folder(result: AnyResult, folder: Path) -> None:
 
 
 def _unfolded(section: Section) -> Section:
-    """Return a section whose details a text shows, too."""
+    """Return the section with its folded details as subsections, which plain text shows, too."""
     blocks: list[Block] = []
     for block in section.blocks:
         if isinstance(block, Details):
@@ -227,7 +231,7 @@ def _unfolded(section: Section) -> Section:
 
 
 def _copy_images(result: AnyResult, folder: Path) -> PackContent:
-    """Copy the images of all sets into a pack, and return its content."""
+    """Copy the images of all sets into a pack, and return the content of evidence.json."""
     head = result.findings
     names = [name for image_set in head.sets for name in image_set.pictures if name is not None]
     with Store(result.store, create=False) as store:
@@ -258,7 +262,7 @@ _adapter: TypeAdapter[PackContent] = TypeAdapter(PackContent)
 
 
 def _labels_table(result: AnyResult) -> str:
-    """Return each label of each image as CSV."""
+    """Return all labels of all images as CSV text."""
     by_hand = read_annotations(result.folder).labels
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -285,7 +289,7 @@ def _labels_table(result: AnyResult) -> str:
 
 
 def _write_zip(folder: Path, output: Path) -> None:
-    """Write a folder as a zip file. Images are stored as they are, since they are compressed."""
+    """Write a folder as a zip file. Images are compressed already, so they are only stored."""
     try:
         with zipfile.ZipFile(output, "x", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(folder.rglob("*")):
@@ -315,12 +319,12 @@ def check_evidence(path: Path) -> list[str]:
     Returns
     -------
     list of str
-        A report in words, if the pack is intact.
+        Lines of text about the pack, if it is intact.
 
     Raises
     ------
     AskewError
-        If something differs. The message lists the faults.
+        If the pack is damaged or changed. The message lists the faults.
     """
     if path.is_dir():
         return _checked(path, path)
@@ -330,7 +334,7 @@ def check_evidence(path: Path) -> list[str]:
 
 
 def _extract(path: Path, folder: Path) -> None:
-    """Extract a zip file whose entries a pack can have. Other zip files are refused."""
+    """Extract a zip file. Raise AskewError if it has entries that do not belong to a pack."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
@@ -382,7 +386,7 @@ def _report(folder: Path, content: PackContent) -> list[str]:
 
 
 def _image_faults(folder: Path, content: PackContent) -> Iterator[str]:
-    """Yield the faults of image files, whose names are their SHA-256."""
+    """Yield a message for each image file that is missing or does not match the SHA-256 in its name."""
     for name, suffix in content.images.items():
         if not is_image_id(name) or suffix not in SUFFIXES.values():
             yield f"{EVIDENCE_FILE} names the image {name!r:.80}"
@@ -396,7 +400,7 @@ def _image_faults(folder: Path, content: PackContent) -> Iterator[str]:
 
 
 def _result_faults(folder: Path, content: PackContent) -> Iterator[str]:
-    """Yield differences between the results, the plan, the images and the labels."""
+    """Yield a message for each contradiction between the results, plan, images and labels."""
     head = findings.read(method_of(folder).findings, folder / RESULTS_FILE)
     plan_hash = read_bytes(folder / HASH_FILE, follow=False).decode("ascii", "replace").strip()
     if {head.plan_hash, head.plan.hash, plan_hash} != {content.plan_hash}:
@@ -409,7 +413,7 @@ def _result_faults(folder: Path, content: PackContent) -> Iterator[str]:
 
 
 def _label_faults(folder: Path, head: AuditFindings) -> Iterator[str]:
-    """Yield the shares of an audit whose counts are not those of the labels."""
+    """Yield a message for each count in the results that differs from the number of labels."""
     text = read_bytes(folder / LABELS_FILE, follow=False).decode()
     counts: Counter[tuple[str, ...]] = Counter()
     for row in csv.DictReader(io.StringIO(text)):

@@ -1,6 +1,7 @@
-"""Differences between the graphs of interactions of several models.
+"""Compute the differences between the interaction graphs of several models.
 
-Runs that share seeds are slightly correlated. Intervals are computed as if runs were independent.
+Runs that share seeds are slightly correlated, but intervals are computed as if runs were
+independent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ Runs = Mapping[str, InteractionFindings]
 
 @record
 class EdgeChange:
-    """Comparison of a pair of different axes in a later run with the first run.
+    """Difference in the sensitivity of a pair of axes between a later run and the first run.
 
     Attributes
     ----------
@@ -32,11 +33,11 @@ class EdgeChange:
     prompt : str or None
         Prompt of the graphs. None for all prompts together.
     source, target : str
-        The pair.
+        Names of the two axes, which are different.
     difference : Estimate
-        Sensitivity in the later run minus the sensitivity in the first run.
+        Sensitivity in the later run minus sensitivity in the first run.
     simultaneous : tuple of (float, float)
-        Interval of the difference that holds simultaneously for all changes.
+        Simultaneous confidence interval of the difference: corrected for the number of changes.
     """
 
     run: str
@@ -54,7 +55,7 @@ class EdgeChange:
 
 @record
 class AssociationChange:
-    """Comparison of the association of two axes in a later run with the first run.
+    """Difference in the association of two axes between a later run and the first run.
 
     Unlike the sensitivities, associations do not depend on the reference.
 
@@ -65,15 +66,15 @@ class AssociationChange:
     prompt : str or None
         Prompt of the graphs. None for all prompts together.
     source, target : str
-        The pair.
+        Names of the two axes.
     first_edge, later_edge : bool
-        Whether the pair is an edge in the first run, and in the later run, by the chi-squared test
-        and the rule of the first run.
+        True if the pair is an edge in the first run, and in the later run. Both use the chi-squared
+        test and the first run's rule for edges.
     first_v, later_v : float
-        Cramér's V in the first run, and in the later run, in [0, 1].
+        Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float
-        Test that V is equal, by exchange of images between the runs. All changes form the family
-        of q.
+        p and q of a permutation test of the hypothesis that V is equal. The test swaps images
+        between the runs at random. The tests of all changes form one family.
     """
 
     run: str
@@ -95,18 +96,18 @@ class AssociationChange:
 
 @record
 class ComparedGraph:
-    """A compared run.
+    """A compared run, with the reasons why it cannot be compared with the first run, if any.
 
     Attributes
     ----------
     model : Identity
         Model of the run.
     plan_hash, askew : str
-        Hash of its plan, and version of askew.
+        Hash of the run's plan, and version of askew.
     differs : str or None
-        Reason why its sensitivities cannot be compared with the first run; None if they can.
+        Reason why the run's sensitivities cannot be compared with the first run; None if they can.
     labels_differ : str or None
-        Reason why its associations cannot be compared either; None if they can.
+        Reason why the run's associations cannot be compared either; None if they can.
     """
 
     model: Identity
@@ -125,9 +126,9 @@ class ModelGraphs:
     runs : mapping of str to ComparedGraph
         Runs by name.
     changes : tuple of EdgeChange
-        Sensitivity of each pair of axes in a later run and in the first run.
+        Changes in sensitivity from the first run to each later run, for each pair of axes.
     associations : tuple of AssociationChange
-        Association of each pair of axes in a later run and in the first run.
+        Changes in association from the first run to each later run, for each pair of axes.
     """
 
     runs: Mapping[str, ComparedGraph]
@@ -135,12 +136,12 @@ class ModelGraphs:
     associations: tuple[AssociationChange, ...]
 
     def of_run(self, run: str) -> list[AssociationChange]:
-        """Return the changes of associations in a later run."""
+        """Return the changes in association from the first run to this run."""
         return [change for change in self.associations if change.run == run]
 
 
 def shared_prompts(runs: Runs) -> list[str | None]:
-    """Return the prompts with a graph in all runs; None stands for all prompts together."""
+    """Return the prompts that have a graph in all runs. None stands for all prompts together."""
     first, *others = runs.values()
     shared = [graph.prompt for graph in first.biasconnect]
     for run in others:
@@ -160,8 +161,7 @@ def model_graphs(runs: Runs) -> ModelGraphs:
     Returns
     -------
     ModelGraphs
-        All runs, the changes of sensitivities that can be compared, and the changes of
-        associations that can be compared.
+        All runs, and the changes in those sensitivities and associations that can be compared.
     """
     first, *others = runs
     compared = {name: _compared_graph(runs[first], run) for name, run in runs.items()}
@@ -195,7 +195,7 @@ def _compared_graph(first: InteractionFindings, run: InteractionFindings) -> Com
 
 
 def _changes(name: str, first: Graph, later: Graph) -> Iterator[EdgeChange]:
-    """Yield the changes of all pairs whose sensitivity is known in both graphs."""
+    """Yield the change in sensitivity of each pair whose sensitivity is known in both graphs."""
     for edge in first.edges:
         other = later.edge(edge.source, edge.target)
         if edge.direct or other is None:
@@ -227,18 +227,19 @@ def _difference(before: Estimate, after: Estimate) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class GraphPair:
-    """A pair of different axes with tests in both runs.
+    """A pair of different axes whose association was tested in both runs.
 
     Attributes
     ----------
     run : str
         Name of the later run.
     first, later : Edge
-        The pair in both runs.
+        The pair in the first run and in the later run.
     graph : Graph
-        Graph of the first run, with its rule for edges.
+        Graph of the first run. Its rule decides whether a pair is an edge.
     tables : tuple of array, (K, m)
-        Counts of the first run and of the later run, with equal rows and columns.
+        Contingency tables of the first run and of the later run. Their rows, and their columns,
+        stand for the same values.
     """
 
     run: str
@@ -266,7 +267,11 @@ def _compared_pairs(name: str, first: Graph, later: Graph) -> Iterator[GraphPair
 def _aligned_tables(
     first: Graph, later: Graph, edge: Edge
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the counts of a pair in both graphs. Values of open answers may be in only one."""
+    """Return the contingency tables of a pair in both graphs, with the same columns.
+
+    Open answers may contain values that occur in only one of the graphs. Their counts in the other
+    graph are 0.
+    """
     values = list(dict.fromkeys((*first.axis(edge.target).values, *later.axis(edge.target).values)))
     tables = []
     for graph in (first, later):
@@ -279,7 +284,7 @@ def _aligned_tables(
 
 
 def _association_changes(pairs: Sequence[GraphPair]) -> tuple[AssociationChange, ...]:
-    """Test the changes of all pairs, as one family."""
+    """Test the change in association of each pair. All tests form one family."""
     threshold = SIGNIFICANCE_LEVEL / max(len(pairs), 1)
     p_values = []
     for pair in pairs:
@@ -306,21 +311,21 @@ def _association_changes(pairs: Sequence[GraphPair]) -> tuple[AssociationChange,
 
 
 def _passes(edge: Edge, graph: Graph) -> bool:
-    """Check whether the chi-squared test of a pair passes the rule of a graph for edges."""
+    """Check whether a pair is an edge by the chi-squared test and the graph's rule for edges."""
     compared = edge.q if graph.edge_rule == "q" else edge.p
     return compared is not None and compared < graph.alpha
 
 
 def differs(first: InteractionFindings, other: InteractionFindings) -> str | None:
-    """Return the reason why the sensitivities of two runs cannot be compared, or None."""
+    """Return the reason why the sensitivities in two runs cannot be compared; None if they can."""
     return labels_differ(first, other) or _first_reason(first, other, _deviation_difference)
 
 
 def labels_differ(first: InteractionFindings, other: InteractionFindings) -> str | None:
-    """Return the reason why the associations in two runs cannot be compared, or None."""
+    """Return the reason why the associations in two runs cannot be compared; None if they can."""
     for prompt in shared_prompts({"first": first, "other": other}):
         if first.graph(prompt).instrument != other.graph(prompt).instrument:
-            return "its images are labeled by another instrument"
+            return "its images are labeled by a different instrument"
     return _first_reason(first, other, _label_difference)
 
 
@@ -329,7 +334,7 @@ def _first_reason(
     other: InteractionFindings,
     difference: Callable[[GraphAxis, GraphAxis], str | None],
 ) -> str | None:
-    """Return the first difference between the definitions of an axis in two runs."""
+    """Return the first reason, over all shared prompts and axes, that `difference` finds."""
     for prompt in shared_prompts({"first": first, "other": other}):
         other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
         for axis in first.graph(prompt).axes:
@@ -341,24 +346,25 @@ def _first_reason(
 
 
 def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how the values of an axis differ; None if both axes have open answers.
+    """Describe how the values of an axis differ between two runs; None if they can be compared.
 
-    An axis without counterfactual prompts in one of the runs is only the target of pairs.
+    If an axis has no counterfactual prompts in one of the runs, it is only the target of pairs. Its
+    counterfactuals then need not be equal.
     """
     both_open = axis.open and other.open
     both_changed = axis.counterfactuals and other.counterfactuals
     same_values = both_open or axis.values == other.values
     if same_values and (not both_changed or axis.counterfactuals == other.counterfactuals):
         return None
-    return f"{axis.name} has other values"
+    return f"{axis.name} has different values"
 
 
 def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how the deviations of an axis differ; None for open answers."""
+    """Describe how the deviation of an axis is computed differently in two runs; None if equally."""
     if axis.open or other.open:
         return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):
-        return f"{axis.name} has another reference or another distance"
+        return f"{axis.name} has a different reference or a different distance"
     if (axis.known_errors is None) != (other.known_errors is None):
         return f"labeling errors on {axis.name} are corrected in only one of the two runs"
     return None

@@ -1,4 +1,4 @@
-"""The command `askew graphs`, which compares the graphs of interactions of several models."""
+"""The command `askew graphs`, which compares the interaction graphs of several models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from askew.studies.graphs_page import page
 
 @dataclass(frozen=True, repr=False)
 class GraphsResult(Document):
-    """The graphs of several runs, and their differences.
+    """The interaction graphs of several runs, and the differences between them.
 
     Attributes
     ----------
     place : Path
         Path of the page.
     results : mapping of str to InteractionResult
-        Runs by name. Their findings contain their warnings.
+        Runs by name. The findings of each run contain its warnings.
     findings : ModelGraphs
-        Differences of the runs.
+        Differences between the runs.
     """
 
     place: Path
@@ -83,13 +83,13 @@ def graphs(
     runs
         Run folders of `askew interact`.
     names
-        A short name for each run, separated by commas. By default, names of models with the
-        settings that differ.
+        A short name for each run, separated by commas. By default, the name of the run's model with
+        the settings that differ.
     output
-        The page to write, with the differences as JSON beside it. [default: graphs.html beside
-        the first run]
+        HTML file to write. The differences are written beside it as JSON. [default: graphs.html
+        beside the first run]
     store
-        Store of the runs, with the images that the page shows. [default: .askew beside each run]
+        Store with the images that the page shows. [default: .askew beside each run]
     json
         Print the differences as JSON.
 
@@ -104,7 +104,7 @@ def graphs(
         raise UsageError("a comparison of graphs needs two or more runs: askew graphs RUN RUN")
     report = Path(output) if output else folders[0].absolute().parent / "graphs.html"
     if report.suffix not in (".html", ".htm"):
-        raise UsageError(f"--output {report} is not a page. Give a name that ends in .html")
+        raise UsageError(f"--output {report} is not an HTML file. Give a name that ends in .html")
     loaded = [_interactions(folder, Path(store) if store else None) for folder in folders]
     heads = [(folder, run.findings) for folder, run in zip(folders, loaded, strict=True)]
     results = dict(zip(run_names(heads, names), loaded, strict=True))
@@ -121,7 +121,7 @@ def graphs(
 
 
 def _interactions(folder: Path, store: Path | None) -> InteractionResult:
-    """Load a run, which must be a run of `askew interact`."""
+    """Load a run. Raise UsageError if it is not a run of `askew interact`."""
     run = load(folder, store)
     if not isinstance(run, InteractionResult):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The first screen of `askew graphs`: associations of axes in all runs, with images."""
+"""The first screen of `askew graphs`, with the associations of axes in all runs, and images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,13 +12,13 @@ from askew.parts.survey.shares import SetShares
 from askew.studies.graph_differences import AssociationChange, Runs
 
 MOST_ROWS = 12
-"""Largest number of pairs of the chart."""
+"""Largest number of pairs in the chart."""
 
 SHOWN = 48
-"""Number of images of each run."""
+"""Largest number of images of each run."""
 
 LEVEL = 0.6
-"""Shading of an association that differs significantly from the first run."""
+"""Strength of the shading that marks an association as significantly different."""
 
 Pair = tuple[str, str]
 """The axis with counterfactuals, and the axis that is compared."""
@@ -30,14 +30,14 @@ def first_screen(
     prompt: str | None,
     media: Mapping[str, Media],
 ) -> b.FirstScreen | None:
-    """Return the associations in all runs, with baseline images of the first two runs.
+    """Return a chart of the associations in all runs, with baseline images of the first two runs.
 
     Parameters
     ----------
     runs
         Runs by name.
     changes
-        Changes of associations in the later runs.
+        Changes in association from the first run to the later runs.
     prompt
         Prompt of the graphs. None for all prompts together.
     media
@@ -62,7 +62,7 @@ def first_screen(
         heading="Pair",
         columns=tuple(shorten(name, 30) for name in names),
         rows=tuple(rows),
-        note="The pairs with the smallest q come first. Edge: associated in that run alone.",
+        note="The pairs with the smallest q come first. Edge: significantly associated in the run.",
         keys=_keys(rows, len(changes)),
     )
     targets = list(dict.fromkeys(target for _, target in pairs))
@@ -72,7 +72,7 @@ def first_screen(
 def _rows(
     changes: Sequence[AssociationChange], pairs: Sequence[Pair], compared: Sequence[str]
 ) -> list[b.MatrixRow]:
-    """Return a row for each pair, with the first run and the compared runs."""
+    """Return a row for each pair, with the association in the first run and in the compared runs."""
     by_place = {(change.run, change.source, change.target): change for change in changes}
     rows = []
     for source, target in pairs:
@@ -89,7 +89,7 @@ def _edge(is_edge: bool) -> str:
 
 
 def _later_cell(change: AssociationChange | None) -> b.MatrixCell:
-    """Return the association in a later run, shaded if it differs from the first run."""
+    """Return the association in a later run, shaded if it differs significantly from the first run."""
     if change is None:
         return b.MatrixCell(ABSENT)
     edge = _edge(change.later_edge)
@@ -104,7 +104,7 @@ def _later_cell(change: AssociationChange | None) -> b.MatrixCell:
 
 
 def _keys(rows: Sequence[b.MatrixRow], tests: int) -> tuple[tuple[str, str], ...]:
-    """Return the keys of the shades that the rows have."""
+    """Return a legend entry for each shade that occurs in the rows."""
     levels = {cell.level for row in rows for cell in row.cells if cell is not None}
     first_run = "than in the first run"
     keys = []
@@ -113,7 +113,7 @@ def _keys(rows: Sequence[b.MatrixRow], tests: int) -> tuple[tuple[str, str], ...
     if min(levels) < 0:
         keys.append(("under-3", f"significantly weaker {first_run}"))
     correction = f" after correction for {plural(tests, 'test')}" if tests > 1 else ""
-    keys.append(("none", f"n.s.: difference from the first run not significant{correction}"))
+    keys.append(("none", f"n.s.: not significantly different from the first run{correction}"))
     return tuple(keys)
 
 
@@ -146,7 +146,7 @@ def _images(
 
 
 def _baseline_shares(runs: Runs, name: str, axis: str, prompt: str | None) -> SetShares | None:
-    """Return the shares of the baseline images of a run on an axis."""
+    """Return the shares on an axis in the baseline images of a run."""
     for entry in runs[name].shares:
         if entry.axis == axis and entry.set == "initial" and prompt in (None, entry.prompt):
             return entry
@@ -154,9 +154,9 @@ def _baseline_shares(runs: Runs, name: str, axis: str, prompt: str | None) -> Se
 
 
 def _column(runs: Runs, name: str, entry: SetShares, media: Media) -> b.ImageColumn:
-    """Return the images of a run in groups by label.
+    """Return the images of a run, grouped by label.
 
-    They have no color, because the comparison gives no verdict on a single run.
+    The groups have no color, because the comparison gives no verdict on a single run.
     """
     for image_set in runs[name].sets:
         if (image_set.prompt, image_set.name) == (entry.prompt, entry.set):

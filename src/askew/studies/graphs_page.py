@@ -23,29 +23,29 @@ from askew.studies.graphs_first_screen import first_screen
 
 READING = b.Paragraph(
     items=(
-        "Each axis has the same position in all graphs, and equal widths of arrows mean equal sensitivities.",
-        "Edges and Cramér's V (V) state whether axes are associated. They do not depend on the "
-        "reference. If an edge is in only one of two graphs, the models do not necessarily differ. "
-        "Differences of V are tested by randomly swapping images between the runs. q is p after "
-        "correction for all pairs on this page (Benjamini and Hochberg). V is larger with few images.",
-        "Sensitivities depend on the reference. Their differences are relative to the first run, and "
-        "their intervals combine the intervals of both runs as in Newcombe's method. They hold "
-        "simultaneously for all pairs on this page. Runs that share seeds are slightly correlated, "
-        "which these intervals ignore.",
+        "Each axis has the same position in all graphs. Arrows of equal width mean equal sensitivities.",
+        "Edges show which pairs of axes are associated, and Cramér's V (V) measures how strongly. Neither "
+        "depends on the reference. If an edge is in only one of two graphs, the models do not necessarily "
+        "differ. The test of a difference in V swaps images between the runs at random. q is p after "
+        "correction for all pairs on this page (Benjamini and Hochberg). V tends to be larger if there "
+        "are few images.",
+        "Sensitivities depend on the reference. Differences in sensitivity are relative to the first run. "
+        "Their intervals combine the intervals of both runs as in Newcombe's method, and are simultaneous "
+        "for all pairs on this page. They ignore that runs with the same seeds are slightly correlated.",
         PERCEIVED,
     )
 )
 
 
 def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None = None) -> b.Page:
-    """Return the page of several runs, with the graphs that all of them have.
+    """Return the page about several runs, with the graphs of all prompts that the runs share.
 
     Parameters
     ----------
     runs
         Runs by name.
     differences
-        Differences of the runs.
+        Differences between the runs.
     media
         Images of the runs by name. By default no images are shown.
     """
@@ -82,7 +82,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
 
 
 def _meta(runs: Runs) -> str:
-    """Return the number of images of each run."""
+    """Return a line with the number of images of each run."""
     counts = []
     for name, run in runs.items():
         images = sum(len(image_set.pictures) for image_set in run.sets)
@@ -91,7 +91,7 @@ def _meta(runs: Runs) -> str:
 
 
 def _edge_counts(runs: Runs, prompt: str | None) -> str:
-    """Return the number of edges in the graph of each run."""
+    """Return a sentence with the number of edges in each run's graph."""
     counts = [
         f"{shorten(name, 50)} has {plural(run.graph(prompt).edge_count, 'edge')}"
         for name, run in runs.items()
@@ -100,19 +100,19 @@ def _edge_counts(runs: Runs, prompt: str | None) -> str:
 
 
 def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
-    """Yield the number of pairs of axes that differ from the first run, for each later run.
+    """Yield sentences on how many pairs of axes differ between the first run and each later run.
 
     Parameters
     ----------
     runs
         Runs by name.
     differences
-        Differences of the runs.
+        Differences between the runs.
 
     Yields
     ------
     str
-        A sentence. For a run that cannot be compared, yield the reason.
+        A sentence. If a run cannot be compared, the sentence gives the reason.
     """
     first, *others = runs
     first_name = shorten(first, 50)
@@ -143,7 +143,10 @@ def difference_sentences(runs: Runs, differences: ModelGraphs) -> Iterator[str]:
 def _association_sentences(
     run: str, first: str, associations: Sequence[AssociationChange]
 ) -> Iterator[str]:
-    """Yield the number of pairs that differ, and the number of edges in both runs, if any."""
+    """Yield a sentence on how many pairs differ, and one on how many edges the two runs share.
+
+    The second sentence is left out if neither run has an edge.
+    """
     differing = sum(change.is_significant for change in associations)
     yield format_phrase(
         "association_difference" if differing else "no_association_difference",
@@ -166,7 +169,7 @@ def _prompt_details(
 
 
 def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
-    """Yield the associations and the sensitivities that can be compared with the first run."""
+    """Yield the associations and the sensitivities that are compared with the first run."""
     others = list(runs)[1:]
     if any(differences.runs[name].labels_differ is None for name in others):
         yield _association_table(runs, differences, prompt)
@@ -175,7 +178,7 @@ def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Ite
 
 
 def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return the pairs that are an edge in one of the runs, or whose association differs."""
+    """Return a table of the pairs that are an edge in one of the runs or differ in association."""
     shown = []
     for change in differences.associations:
         is_edge = change.first_edge or change.later_edge
@@ -183,7 +186,7 @@ def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None)
             shown.append(change)
     if not shown:
         return b.Paragraph(
-            "No pair of axes is an edge in a compared run, or differs significantly."
+            "No pair of axes is an edge in any compared run, and no pair differs significantly."
         )
     shown.sort(key=lambda change: (change.q, -abs(change.later_v - change.first_v)))
     first = shorten(next(iter(runs)), 50)
@@ -199,7 +202,7 @@ def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None)
         cells.append(probability(change.q))
         rows.append(tuple(cells))
     return b.Table(
-        "Association of axes (Cramér's V), of pairs that are an edge in either run or differ "
+        "Association of axes (Cramér's V). Pairs are listed if they are an edge in either run or differ "
         "significantly (q < 0.05), smallest q first",
         columns,
         tuple(rows),
@@ -222,7 +225,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return the differences of pairs that are an edge in one of the runs, or that differ."""
+    """Return a chart of the sensitivities of pairs that are an edge in one of the runs or differ."""
     shown = [
         change
         for change in differences.changes
@@ -230,13 +233,13 @@ def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) 
     ]
     if not shown:
         return b.Paragraph(
-            "No pair of axes differs significantly from the first run, and no edge can be compared "
-            "with it."
+            "No pair of axes differs significantly from the first run, and there is no edge whose "
+            "sensitivities can be compared."
         )
     shown.sort(key=lambda change: (not change.determined, -abs(change.difference.value)))
     first = shorten(next(iter(runs)), 50)
     return b.IntervalChart(
-        f"Difference of Intersectional Sensitivity from {first}, of pairs that are an edge in "
+        f"Difference in Intersectional Sensitivity from {first}, for pairs that are an edge in "
         "either run or differ significantly. Positive: the second axis comes closer to its "
         "reference than in the first run",
         "Pair",
@@ -244,7 +247,7 @@ def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) 
         "difference",
         "signed",
         b.PLAIN,
-        interval="simultaneous interval of the difference, for all pairs of the page",
+        interval="simultaneous interval of the difference, for all pairs on this page",
     )
 
 

@@ -1,4 +1,4 @@
-"""Labels of the images of a finished run by all of its instruments, from its store."""
+"""Read the labels that all instruments of a finished run gave its images, from the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ NOT_STORED = Missing("error", "the store holds no answer")
 
 @dataclass(frozen=True, slots=True)
 class LabeledImage:
-    """An image of a set.
+    """An image of a set, with its labels.
 
     Attributes
     ----------
     id
         Id of the image; None for a missing image.
     number
-        Its number in the set, from 1.
+        Number of the image in the set. The first image has number 1.
     seed
-        Its seed, if it was generated.
+        Seed of the image; None if it was not generated.
     labels
-        Its labels.
+        Labels of the image, by instrument and axis.
     """
 
     id: str | None
@@ -50,15 +50,15 @@ class LabeledSet:
     Attributes
     ----------
     number
-        Its number in the results, from 0.
+        Number of the set in the results. The first set has number 0.
     prompt, name, text
-        Prompt of the audit, name of the set, and the prompt that made the images.
+        Prompt that was audited, name of the set, and prompt from which the images were generated.
     model
-        Model of the images, if the run has several.
+        Model that generated the images, if the run has several models.
     axes
-        Axes of the labels.
+        Axes on which the images are labeled.
     images
-        The images.
+        Images of the set, with their labels.
     """
 
     number: int
@@ -71,7 +71,7 @@ class LabeledSet:
 
     @property
     def values(self) -> Mapping[str, Sequence[str]]:
-        """Values by axis, also values that only labels contain."""
+        """Values by axis, including values that occur only in labels."""
         values = {axis.name: dict.fromkeys(axis.values) for axis in self.axes}
         for image in self.images:
             for by_axis in image.labels.values():
@@ -82,9 +82,9 @@ class LabeledSet:
 
 
 def labeled_sets(result: AnyResult) -> tuple[LabeledSet, ...]:
-    """Return the image sets of a run with the labels by its instruments.
+    """Return the image sets of a run, with labels from all of its instruments.
 
-    Images of a method whose plan lists no axes have no labels.
+    If the plan of the run lists no axes, the images have no labels.
     """
     plans = {prompt.text: prompt for prompt in prompt_plans(result.plan)}
     instruments = result.findings.instruments.vqa or {}
@@ -102,7 +102,7 @@ def labeled_sets(result: AnyResult) -> tuple[LabeledSet, ...]:
 
 
 def prompt_plans(plan: object) -> Sequence[PromptPlan]:
-    """Return the prompts of a plan with their axes; none if the plan lists no axes."""
+    """Return the prompts of a plan with their axes; empty if the plan lists no axes."""
     prompts = getattr(plan, "prompts", ())
     return [prompt for prompt in prompts if isinstance(prompt, PromptPlan)]
 

@@ -1,4 +1,5 @@
-"""Comparison of finished classifications, or of finished edits, of several models or inputs.
+"""Comparison of finished classifications, or of finished edits, between models or input images.
 
-Runs on the same input images are compared in pairs of images, other runs as independent sets.
+If runs have the same input images, askew compares them image by image. Otherwise it compares their
+images as independent sets.
 """

@@ -1,4 +1,4 @@
-"""Differences between runs of `askew classify`, from the errors of images in their results."""
+"""Compute differences between runs of `askew classify` from the denoising errors in their results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ from askew.studies.compare_downstream.rows import (
 )
 
 EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--loss"}
-"""Fields of a plan that decide the scores, with their options."""
+"""Fields of a plan that must be equal because they determine the scores, with their options."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedImages:
-    """Decisions about the images of a run, with the largest number of samples that is compared.
+    """Decisions about the images of a run, made with the number of noise samples that is compared.
 
     Attributes
     ----------
     samples
         Number of noise samples.
     decisions
-        Decisions between the target classes by group.
+        Decisions between target classes, by group.
     pooled
-        Names of pooled groups, with their members.
+        Members of each pooled group, by name of the pooled group.
     hits
-        Images with the true class, by group with a true class.
+        For each group whose true class is known: whether each image is classified correctly.
     """
 
     samples: int
@@ -49,7 +49,7 @@ class ClassifiedImages:
 
     @classmethod
     def of(cls, run: ClassificationResult, groups: Sequence[str], samples: int) -> Self:
-        """Return the decisions of a run about these groups."""
+        """Return the decisions that a run makes about the images of these groups."""
         plan = run.plan
         keys = _image_ids(run)
         decided = ClassDecisions.of(
@@ -70,7 +70,7 @@ class ClassifiedImages:
 
 
 def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
-    """Return the ids of the images that the run has, by group."""
+    """Return the ids of a run's images by group, without missing images."""
     ids = {}
     for image_set in run.findings.sets:
         ids[image_set.prompt] = tuple(name for name in image_set.pictures if name is not None)
@@ -80,7 +80,7 @@ def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
 def _errors(
     run: ClassificationResult, groups: Sequence[str], samples: int, classes: tuple[str, ...]
 ) -> ErrorsOfClasses:
-    """Return the mean errors of images for some classes, as a single sample."""
+    """Return each image's mean denoising error for these classes, as a single sample."""
     errors = {}
     for entry in run.findings.classification.errors:
         if (entry.samples, entry.classes) == (samples, classes) and entry.group in groups:
@@ -94,7 +94,7 @@ def _errors(
 def match_classifications(
     runs: Mapping[str, ClassificationResult],
 ) -> tuple[list[str], int]:
-    """Return the groups, and the largest number of noise samples, that all runs have.
+    """Return the groups that all runs have, and the largest number of noise samples that all have.
 
     Parameters
     ----------
@@ -145,14 +145,14 @@ def classification_differences(
     samples: int,
     scoring: Scoring,
 ) -> Iterator[TaskDifference]:
-    """Yield the differences of two runs: differentials, associations, then accuracies.
+    """Yield the differences between two runs: differentials, associations, then accuracies.
 
     Parameters
     ----------
     names, runs
-        The first and the second run.
+        Names of the first and the second run, and the runs.
     groups, samples
-        Groups and number of noise samples, see `match_classifications`.
+        Groups and number of noise samples that `match_classifications` returns.
     scoring
         Settings of the intervals.
     """

@@ -1,4 +1,4 @@
-"""The comparison of downstream runs as a document, and how it is computed and loaded."""
+"""Compute a comparison of downstream runs, and write it as a document."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,10 @@ Runs = Mapping[str, TaskRun]
 
 @dataclass(frozen=True, repr=False)
 class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
-    """A comparison of classifications or edits, with comparison.json, .toml and .html."""
+    """A comparison of classifications or edits, with its files.
+
+    The files are comparison.json, comparison.toml and comparison.html.
+    """
 
     content = tuple[TaskDifference, ...]
 
@@ -41,12 +44,12 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
         Parameters
         ----------
         score
-            Name of the score, see `TaskDifference`.
+            Name of the score. See `TaskDifference`.
         group
-            The group.
+            Name of the group.
         **names
-            Other fields of a `TaskDifference`, such as other_group, targets, strength or runs. By
-            default the first entry in comparison.json that fits.
+            Values of other fields of a `TaskDifference`, such as other_group, targets, strength or
+            runs. If several entries fit, the first entry in comparison.json counts.
 
         Raises
         ------
@@ -69,12 +72,12 @@ class TaskComparison(ComparisonDocument[TaskRun, TaskDifference]):
 
 
 def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:
-    """Compare classifications, or edits, in all pairs of runs.
+    """Compare every pair of finished classifications, or of finished edits.
 
     Parameters
     ----------
     runs
-        Finished runs of one method by name.
+        Finished runs by name. All runs have the same method.
     folder
         Folder of the comparison.
 
@@ -99,7 +102,7 @@ def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:
 
 
 def _of_pair(names: tuple[str, str], runs: Runs, scoring: Scoring) -> Sequence[TaskDifference]:
-    """Return the differences of two runs. Their order decides only the signs."""
+    """Return the differences between two runs. The order of the runs affects only the signs."""
     digests = [content_digest(runs[name]) for name in names]
     is_swapped = digests[1] < digests[0]
     ordered = names[::-1] if is_swapped else names

@@ -1,4 +1,4 @@
-"""Differences between runs of `askew edit`, from the stored labels of their images."""
+"""Compute differences between runs of `askew edit` from the stored labels of their images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,21 +28,21 @@ from askew.studies.compare_downstream.rows import (
 from askew.types import Missing
 
 Labels = Mapping[str, Mapping[str, str]]
-"""Labels by axis, then by image id. Images without a label are left out."""
+"""Labels by axis, then by image id. Images without a label have no entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditConditions:
-    """Conditions that all compared runs have.
+    """Groups, strengths, edit prompts and axes that all compared runs have.
 
     Attributes
     ----------
     groups, strengths
-        Groups and strengths.
+        Groups of input images, and strengths of the edits.
     edit_prompts
         Sets of edit prompts by name.
     axes
-        Labeled axes, of which gender is the first.
+        Labeled axes. Gender comes first.
     """
 
     groups: Sequence[str]
@@ -52,7 +52,7 @@ class EditConditions:
 
 
 def match_edits(runs: Mapping[str, EditingResult]) -> EditConditions:
-    """Return the conditions that all runs have.
+    """Return the groups, strengths, edit prompts and axes that all runs have.
 
     Parameters
     ----------
@@ -104,15 +104,15 @@ def _have_axis(plans: Sequence[EditPlan], axis: AxisPlan) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EditedImages:
-    """Input images and edits of a run, with their labels.
+    """Input images and edited images of a run, with their labels.
 
     Attributes
     ----------
     pictures
-        Image ids of each image set by group, word and strength. Word and strength of input images
-        are None.
+        Image ids of each image set, by group, word of the edit prompt, and strength. For input
+        images, word and strength are None.
     labels
-        Labels of the images.
+        Labels of all these images.
     """
 
     pictures: Mapping[tuple[str, str | None, float | None], tuple[str | None, ...]]
@@ -120,7 +120,7 @@ class EditedImages:
 
     @classmethod
     def of(cls, run: EditingResult, axes: Sequence[AxisPlan]) -> Self:
-        """Return the images of a run, with the labels in its store."""
+        """Return the images of a run, with their labels from its store."""
         pictures = {}
         for image_set in run.findings.sets:
             if image_set.axis is None or image_set.target is not None:
@@ -130,7 +130,10 @@ class EditedImages:
         return cls(pictures=pictures, labels=_stored_labels(run, axes, sorted(ids)))
 
     def changes(self, group: str, words: Sequence[str], strength: float, axis: str) -> ImageRows:
-        """Return 1 where an edit has another label than its input image, NaN without a label."""
+        """Return 1 if an edit and its input image have different labels, 0 if equal, NaN if unlabeled.
+
+        The rows are input images, and the columns are words of the edit prompts.
+        """
         labels = self.labels.get(axis, {})
         sources = self.pictures[group, None, None]
         columns = []
@@ -146,7 +149,7 @@ class EditedImages:
     def skin_changes(
         self, run: EditingResult, group: str, targets: str, strength: float
     ) -> ImageRows:
-        """Return the mean change of ITA by the edits of each input image, (images, 1)."""
+        """Return, for each input image, the mean change in ITA over its edits: (images, 1)."""
         sources = self.pictures[group, None, None]
         changes = run.cell(group, targets, strength).ita_changes
         keys = []
@@ -167,7 +170,10 @@ def _change(labels: Mapping[str, str], source: str | None, edit: str | None) -> 
 
 
 def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[str]) -> Labels:
-    """Return the labels of the first instrument that labels any image on an axis."""
+    """Return stored labels by axis. Each axis has the labels of one instrument.
+
+    If several instruments label images on an axis, the first one counts.
+    """
     asked = [axis.axis() for axis in axes]
     questions = [question for axis in asked for question in axis.questions]
     hashes = [question_hash(question) for question in questions]
@@ -185,8 +191,8 @@ def _stored_labels(run: EditingResult, axes: Sequence[AxisPlan], ids: Sequence[s
         by_axis.setdefault(key.rpartition(" ")[2], of_axis)
     if not by_axis.get(GENDER):
         raise UsageError(
-            f"the store {run.store} holds no label of the images of {run.folder}. Name the store of "
-            "the runs with --store, or repeat the command of the run"
+            f"the store {run.store} contains no labels for the images of {run.folder}. Name the "
+            "store of the runs with --store, or repeat the command of the run"
         )
     return by_axis
 
@@ -200,14 +206,17 @@ def edit_differences(
     conditions: EditConditions,
     scoring: Scoring,
 ) -> Iterator[TaskDifference]:
-    """Yield the differences of two runs: contrasts of groups, gender, other axes, skin tone.
+    """Yield the differences between two runs.
+
+    For each set of edit prompts and each strength, these are the differences in contrasts between
+    groups, in changes of gender and of other axes, and in skin tone.
 
     Parameters
     ----------
     names, runs
-        The first and the second run.
+        Names of the first and the second run, and the runs.
     conditions
-        Conditions that both runs have, see `match_edits`.
+        Groups, strengths, edit prompts and axes that both runs have. See `match_edits`.
     scoring
         Settings of the intervals.
     """
@@ -272,14 +281,14 @@ def edit_differences(
 def skin_score(
     sides: Sequence[ImageRows], cells: Sequence[E], scoring: Scoring, *names: str
 ) -> ScoreOfRuns:
-    """Estimate the change of skin tone in two runs, and its difference.
+    """Estimate the difference between two runs in how much their edits change skin tone.
 
     Parameters
     ----------
     sides
-        Changes of both runs, with a row for each input image.
+        Changes in skin tone in both runs, with a row for each input image.
     cells
-        Change of skin tone in the results of both runs.
+        Mean change in skin tone that the results of each run report.
     scoring
         Settings of the intervals.
     names
@@ -305,6 +314,6 @@ def skin_score(
 
 NO_CHANGES = Missing(
     "error",
-    "the results of a run do not contain the skin tone of each image; repeat its command, which uses "
-    "the stored edits",
+    "the results of a run do not contain the skin tone of each image. To add it, repeat the command of "
+    "the run, which uses the stored edits",
 )

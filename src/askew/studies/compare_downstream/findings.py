@@ -1,4 +1,4 @@
-"""Differences of scores between runs of a downstream task, their names and their q-values."""
+"""Differences in scores between runs of a downstream task, with their names and q-values."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -30,22 +30,24 @@ class TaskDifference:
     Attributes
     ----------
     score
-        association, differential or accuracy of classifications. gender_change, axis_change,
-        ita_change or gender_contrast (gender_change of two groups) of edits.
+        Name of the score. For classifications: association, differential or accuracy. For edits:
+        gender_change, axis_change, ita_change or gender_contrast, which is the difference in
+        gender_change between two groups.
     group, other_group
-        The group. A differential or a contrast is that of `group` minus that of `other_group`.
+        The group. For a differential or a contrast, the score of `other_group` is subtracted from
+        the score of `group`. None if the score describes a single group.
     axis
         Axis of axis_change.
     targets, strength
-        Set of edit prompts, and strength of the edits.
+        Name of the set of edit prompts, and strength of the edits.
     samples
         Number of noise samples of a classification.
     runs
         Names of the first and the second run.
     pairs
-        Number of input images that both runs have. 0 for independent sets of images.
+        Number of input images that both runs have. 0 if their images are independent sets.
     of_runs
-        The score in the first and in the second run.
+        The score in the first run and in the second run.
     difference
         The difference, or the reason why there is none.
     """
@@ -69,16 +71,16 @@ class TaskDifference:
 
     @property
     def is_tested(self) -> bool:
-        """True if the difference has a test, which belongs to the family of the comparison."""
+        """True if the difference has a p-value. It then belongs to the family of the comparison."""
         return isinstance(self.difference, Estimate) and self.difference.p is not None
 
     @property
     def size(self) -> float:
-        """Size of the difference, or -1 if it is missing."""
+        """Absolute value of the difference; -1 if the difference is missing."""
         return abs(self.difference.value) if isinstance(self.difference, Estimate) else -1.0
 
     def swapped(self) -> Self:
-        """Return the difference with the two runs exchanged."""
+        """Return the difference with the two runs swapped."""
         swapped = replace(self, runs=self.runs[::-1], of_runs=self.of_runs[::-1])
         difference = self.difference
         if isinstance(difference, Missing):
@@ -94,7 +96,7 @@ class TaskDifference:
 
 
 def with_family(entries: Sequence[TaskDifference]) -> tuple[TaskDifference, ...]:
-    """Return the differences with q-values: all tests of a comparison are one family."""
+    """Return the differences with q-values. All tests of a comparison form one family."""
     tested = {place: entry.difference for place, entry in enumerate(entries) if entry.is_tested}
     p_values = [
         difference.p or 0.0 for difference in tested.values() if isinstance(difference, Estimate)
@@ -113,14 +115,14 @@ def with_family(entries: Sequence[TaskDifference]) -> tuple[TaskDifference, ...]
 def scored(
     entries: Iterable[TaskDifference], score: str | None = None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the measured differences with their names; "model" is "B minus A".
+    """Yield the measured differences with the names that locate them. "model" is "B minus A".
 
     Parameters
     ----------
     entries
         The differences.
     score
-        Name of a score, to leave out the differences of other scores.
+        Name of the only score whose differences are yielded. None for all scores.
     """
     for place, entry in enumerate(entries):
         if isinstance(entry.difference, Estimate) and score in (None, entry.score):

@@ -1,4 +1,4 @@
-"""Page of a comparison of classifications or edits: differences around zero, and the images."""
+"""Page of a comparison of classifications or edits, with charts of the differences and images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,24 +16,25 @@ from askew.studies.compare_downstream.findings import RunPair, TaskDifference, T
 from askew.types import Estimate, Missing, grouped
 
 IMAGES = 6
-"""Number of images of each group and run in the first screen."""
+"""Largest number of images of each group and run on the first screen."""
 
 MOST_IMAGES = 24
-"""Number of images of each group and run further down."""
+"""Largest number of images of each group and run in the section about images."""
 
 SCALES: Mapping[str, b.Scale] = {"ita_change": "degrees"}
-"""Scales of differences, if they are not points of percent."""
+"""Scales of the scores whose differences are not in percentage points."""
 
 CHARTS = {
-    "differential": "Difference of two groups in the share of decisions for the {first} class",
+    "differential": "Difference between two groups in the share of decisions for the {first} class",
     "association": "Share of decisions for the {first} class",
     "accuracy": "Share of images classified correctly",
-    "gender_contrast": "Difference of two groups in the share of edits that change perceived gender",
+    "gender_contrast": "Difference between two groups in the share of edits that change perceived "
+    "gender",
     "gender_change": "Share of edits that change perceived gender",
     "axis_change": "Share of edits that change another perceived attribute",
-    "ita_change": "Change of skin tone (ITA) by edits",
+    "ita_change": "Change in skin tone (ITA) through edits",
 }
-"""Titles of the charts by score. The first chart with a difference comes first on the page."""
+"""Titles of the charts by score, in the order of the page."""
 
 
 def page(comparison: TaskFindings) -> b.Page:
@@ -86,37 +87,37 @@ class TaskView:
         return list(dict.fromkeys(entry.runs for entry in self.comparison.entries))
 
     def entries(self, pair: RunPair) -> list[TaskDifference]:
-        """Return the differences of two runs."""
+        """Return the differences between two runs."""
         return [entry for entry in self.comparison.entries if entry.runs == pair]
 
     def letter(self, name: str) -> str:
-        """Return the letter of a run."""
+        """Return the letter that stands for a run on the page."""
         return ascii_uppercase[list(self.comparison.runs).index(name)]
 
     def title(self, pair: RunPair) -> str:
-        """Return the title of a difference: "B minus A"."""
+        """Return the title of the section about two runs, "B minus A"."""
         first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
         return f"{second} minus {first}"
 
     def fact(self, name: str) -> str:
-        """Return the legend of a run: its letter, model, input images and folder."""
+        """Return the legend entry of a run: its letter, name, model, input images and folder."""
         run = self.comparison.runs[name]
         inputs = run.plan.sources or run.findings.model.name
         text = f"{name}: {run.findings.model.name}, input images {inputs}, {run.folder}"
         return f"{self.letter(name)}: {shorten(text, 240)}"
 
     def sentences(self, pair: RunPair) -> tuple[str, str]:
-        """Return in how many scores two runs differ, and the largest difference."""
+        """Return sentences on how many scores differ between two runs, and on the largest difference."""
         return pair_sentences(self.entries(pair), self._first_set)
 
     @property
     def _first_set(self) -> str:
-        """Name of the first set of classes, of classifications."""
+        """Name of the first set of target classes; "" if the runs are edits."""
         plan = next(iter(self.comparison.runs.values())).plan
         return shorten(next(iter(getattr(plan, "targets", {"": ()}))), 40)
 
     def pairing(self, pair: RunPair) -> str:
-        """Return whether the input images of two runs are pairs."""
+        """Return a sentence about whether two runs have the same input images."""
         pairs = [entry.pairs for entry in self.entries(pair) if entry.other_group is None]
         if any(pairs):
             return (
@@ -126,12 +127,12 @@ class TaskView:
         return "The runs have different input images, and askew compares them as independent sets."
 
     def of_pair(self, pair: RunPair) -> Iterator[b.Block]:
-        """Yield the sentence and the charts of two runs."""
+        """Yield the sentence and the charts about two runs."""
         yield b.Paragraph(pair_sentence(self.entries(pair), self._first_set))
         yield from self.charts(pair)
 
     def charts(self, pair: RunPair) -> list[b.Block]:
-        """Return a chart for each score, with the scores of both runs beside the difference."""
+        """Return a chart for each score, with the scores of both runs next to their difference."""
         by_score = grouped(self.entries(pair), lambda entry: entry.score)
         return [self._chart(pair, by_score[score]) for score in CHARTS if score in by_score]
 
@@ -159,14 +160,14 @@ class TaskView:
         )
 
     def images(self, pair: RunPair, most: int) -> b.PictureGrid:
-        """Return the input images of each group in both runs, and their edits.
+        """Return the input images of each group in both runs, and edits of these images.
 
         Parameters
         ----------
         pair
-            Names of the runs.
+            Names of the first and the second run.
         most
-            Largest number of images of a row.
+            Largest number of images in a row of the grid.
         """
         rows: list[b.PictureRow] = []
         groups = dict.fromkeys(entry.group for entry in self.entries(pair))
@@ -186,7 +187,7 @@ class TaskView:
         return b.PictureGrid(f"Images of each group, {of}", tuple(rows), aligned=is_paired)
 
     def _sets(self, name: str, group: str) -> list[PictureSet]:
-        """Return the input images of a group, and its edits toward the first word."""
+        """Return the input images of a group, and their strongest edits toward the first word."""
         sets = [
             entry for entry in self.comparison.runs[name].findings.sets if entry.prompt == group
         ]
@@ -196,7 +197,10 @@ class TaskView:
         return [*sources, *[edit for edit in edits if edit.strength == strongest][:1]]
 
     def _common_order(self, pair: RunPair, group: str) -> Mapping[str, Sequence[int]]:
-        """Return the places of common input images by run, in the order of the first run."""
+        """Return the positions of the common input images in each run.
+
+        All runs list the images in the order of the first run.
+        """
         ids = {name: list(self._sets(name, group)[0].pictures) for name in pair}
         first, second = (ids[name] for name in pair)
         common = [image for image in first if image is not None and image in second]
@@ -230,19 +234,19 @@ class TaskView:
 
 
 def pair_sentence(entries: Sequence[TaskDifference], first_set: str = "") -> str:
-    """Return in one text in how many scores two runs differ, see `pair_sentences`."""
+    """Return, as a single text, in how many scores two runs differ. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(entries, first_set)))
 
 
 def pair_sentences(entries: Sequence[TaskDifference], first_set: str = "") -> tuple[str, str]:
-    """Return in how many scores two runs differ, and the largest difference.
+    """Return a sentence on how many scores differ between two runs, and one on the largest difference.
 
     Parameters
     ----------
     entries
-        Differences of two runs.
+        Differences between the two runs.
     first_set
-        Name of the first set of classes, of classifications.
+        Name of the first set of target classes; "" if the runs are edits.
     """
     tested = [entry for entry in entries if entry.is_tested]
     first, second = (shorten(name, 60) for name in entries[0].runs)
@@ -279,7 +283,7 @@ def _unit(entry: TaskDifference) -> str:
 
 
 def _value(score: b.E, entry: TaskDifference) -> str:
-    """Return a score of a run; a difference of groups has a sign."""
+    """Format a score of a run. Differences between groups get a sign."""
     if _scale(entry) == "degrees":
         return w.part(score, "value", "degrees")
     if entry.other_group is None:
@@ -295,7 +299,7 @@ def _groups(entry: TaskDifference) -> str:
 
 
 def _condition(entry: TaskDifference) -> str:
-    """Return the edit prompts and the strength; nothing for a classification."""
+    """Return a text with the edit prompts and the strength; "" for a classification."""
     if entry.targets is None:
         return ""
     return f"toward {shorten(entry.targets, 40)}, strength {entry.strength:g}"
@@ -306,7 +310,7 @@ def _label(entry: TaskDifference) -> str:
 
 
 def _reading(is_paired: bool) -> b.Section:
-    """Return how the differences are defined and computed."""
+    """Return the section that explains how the differences are defined and computed."""
     terms = (
         (
             "Difference",
@@ -315,23 +319,25 @@ def _reading(is_paired: bool) -> b.Section:
         ),
         (
             "Same input images",
-            "Images form pairs if all input images of one run are also input images of the other run, "
-            "by the content of their files. The decisions about an image, and all its edits, stay together.",
+            "If all input images of one run are also input images of the other run, equal images form "
+            "pairs. Images are equal if their files have the same content. All decisions about an image, "
+            "and all its edits, stay together.",
         ),
     )
-    exchange = "The images of a group are assigned to the runs at random."
+    exchange = "The permutation test assigns the images of a group to the runs at random."
     if is_paired:
         exchange = (
-            "The change of each image gets a random sign. For the difference of two groups, the "
-            "changes of images are assigned to the groups at random."
+            "The permutation test gives a random sign to the change of each image between the runs. "
+            "For the difference between two groups, it assigns these changes to the groups at random."
         )
     method = (
         (
             "Intervals",
-            "Wilson intervals with the effective number of images are combined (MOVER). For pairs, the "
-            "correlation of the errors is included. Skin tone: bootstrap over input images.",
+            "askew combines the Wilson intervals of both runs, computed with the effective number of "
+            "images (MOVER). For pairs, it includes the correlation between the errors. The intervals "
+            "of skin tone come from a bootstrap over input images.",
         ),
         ("p", exchange),
-        ("q", "Benjamini-Hochberg over all tests of the comparison."),
+        ("q", "p after correction for all tests of the comparison (Benjamini-Hochberg)."),
     )
     return skeleton.reading(terms, limits=(), method=method, of="difference")

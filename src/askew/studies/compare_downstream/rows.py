@@ -1,4 +1,4 @@
-"""Measurements of images in two runs, paired by image id, and their differences."""
+"""Pair the measurements of images from two runs by image id, and estimate differences."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -18,14 +18,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ImageRows:
-    """Rows of numbers about the input images of a run.
+    """Numbers about the input images of a run, with a row for each image.
 
     Attributes
     ----------
     keys
-        A key of each image, which is equal for the same image in another run.
+        Key of each image. The same image has the same key in every run.
     rows
-        0, 1 or NaN: (images, columns).
+        Array of shape (images, columns) with a row for each key: 0, 1 or NaN, or any numbers for
+        means.
     """
 
     keys: tuple[Hashable, ...]
@@ -33,27 +34,27 @@ class ImageRows:
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Return the rows of several groups together. The same image in two groups counts twice."""
+        """Concatenate the rows of several groups. An image that is in two groups counts twice."""
         listed = list(parts)
         keys = [(place, key) for place, part in enumerate(listed) for key in part.keys]
         return cls(keys=tuple(keys), rows=np.concatenate([part.rows for part in listed]))
 
     def ordered(self, keys: Iterable[Hashable]) -> Floats:
-        """Return the rows of these images."""
+        """Return the rows of the images with these keys, in the order of the keys."""
         place = {key: number for number, key in enumerate(self.keys)}
         return self.rows[[place[key] for key in keys]]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Rows of two runs: of the same images in the same order, or of independent images.
+    """Rows of two runs, which are about the same images in the same order, or independent.
 
     Attributes
     ----------
     first, second
         Rows of the first and the second run.
     pairs
-        Number of images that both runs have; 0 for independent images.
+        Number of images that both runs have; 0 if the rows are independent.
     """
 
     first: Floats
@@ -62,7 +63,7 @@ class MatchedRows:
 
     @classmethod
     def of(cls, first: ImageRows, second: ImageRows) -> Self:
-        """Pair the images if one run has all input images of the other run."""
+        """Pair the rows by image if one run has all input images of the other run."""
         common = [key for key in first.keys if key in set(second.keys)]
         if common and len(common) == min(len(first.keys), len(second.keys)):
             return cls(
@@ -73,7 +74,7 @@ class MatchedRows:
 
 @dataclass(frozen=True, slots=True)
 class ScoreOfRuns:
-    """A score in two runs and its difference."""
+    """A score in two runs, and the difference between the runs."""
 
     of_runs: tuple[E, E]
     difference: E
@@ -84,12 +85,12 @@ NO_IMAGES = Missing("error", "a run has no input image of this group")
 
 
 def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:
-    """Estimate a rate in two runs, and its difference.
+    """Estimate a rate in each of two runs, and the difference between the runs.
 
     Parameters
     ----------
     matched
-        The rows of both runs.
+        Rows of both runs.
     scoring
         Settings of the intervals.
     names
@@ -113,12 +114,12 @@ def rate_score(matched: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRu
 
 
 def contrast_score(x: MatchedRows, y: MatchedRows, scoring: Scoring, *names: str) -> ScoreOfRuns:
-    """Estimate the rate of group x minus that of group y in two runs, and its difference.
+    """Estimate the rate of group x minus the rate of group y in each run, and how the runs differ.
 
     Parameters
     ----------
     x, y
-        The rows of both runs about two groups.
+        Rows of both runs, for group x and for group y.
     scoring
         Settings of the intervals.
     names

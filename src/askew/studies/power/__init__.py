@@ -1,1 +1,1 @@
-"""Power of planned audits and comparisons: images that they need, and deviations they detect."""
+"""Power of planned audits and comparisons: how many images they need, what deviations they detect."""

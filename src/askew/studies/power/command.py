@@ -1,4 +1,4 @@
-"""Command `power`: images that a test needs, or deviations that given images detect."""
+"""The command `askew power`, which computes the power of a planned audit or comparison."""
 
 import json as jsons
 import math
@@ -20,9 +20,12 @@ from askew.studies.power.rows import POWERS, PowerQuestion
 from askew.studies.power.table import ImageCost, table, totals
 
 Fractions = Annotated[
-    Sequence[float] | None, numbers(float, "numbers from 0 to 1 with commas, such as 0.1,0.2,")
+    Sequence[float] | None,
+    numbers(float, "numbers from 0 to 1, separated by commas, such as 0.1,0.2,"),
 ]
-Counts = Annotated[Sequence[int] | None, numbers(int, "whole numbers with commas, such as 24,48,")]
+Counts = Annotated[
+    Sequence[int] | None, numbers(int, "whole numbers, separated by commas, such as 24,48,")
+]
 
 
 def power(
@@ -42,11 +45,11 @@ def power(
     price: float | None = None,
     json: Flag = False,
 ) -> RenderableType | None:
-    """Show how many images a verdict needs, or which deviation a number of images detects.
+    """Show how many images a verdict needs, or which deviation a number of images can reveal.
 
-    The tests are those of the verdicts: Pearson's test with the mid-p, and with --compare the
-    permutation test of two runs. Each test has the level .05 divided by the number of tests in its family, so
-    the power holds even if only one axis is biased.
+    The power is that of the test behind a verdict: Pearson's test with the mid-p, or with --compare
+    the permutation test between two runs. The significance level of each test is .05 divided by the
+    number of tests in its family, so the test has this power even if only one axis is biased.
 
     Examples
     --------
@@ -59,42 +62,44 @@ def power(
     Parameters
     ----------
     plan
-        Plan file of `askew plan` or plan.toml of a run, with the axes, prompts and references.
+        Plan file with the axes, prompts and references: a file from `askew plan`, or plan.toml of a
+        run.
     values
-        Number of values of an axis, or several numbers separated by commas. [default: 2]
+        Number of values of an axis. Several numbers are separated by commas. [default: 2]
     reference
         Reference shares of the values, separated by commas. [default: equal shares of --values]
     effect
-        Deviations from the reference, as total variation distance. [default: 0.1,0.2,0.3]
+        Deviations from the reference (total variation distance), separated by commas. [default:
+        0.1,0.2,0.3]
     power
-        Probabilities of a significant result. [default: 0.8,0.9]
+        Probabilities of a significant result, separated by commas. [default: 0.8,0.9]
     images
-        Images per prompt, separated by commas. askew shows the power for --effect, or the smallest
-        deviation that can be detected.
+        Numbers of images per prompt, separated by commas. askew shows the power at --effect. Without
+        --effect, it shows the smallest deviation that each number of images can detect.
     axes
         Number of tested axes.
     prompts
         Number of tested prompts.
     compare
-        Plan the comparison of two runs, instead of the test of a run against its reference.
+        Plan a comparison of two runs instead of a test of one run against its reference.
     seconds_per_image
-        Seconds per image, to compute the duration.
+        Seconds per image, from which askew computes the total time.
     megabytes_per_image
-        Size of an image file in megabytes, to compute the disk space.
+        Size of an image file in megabytes, from which askew computes the disk space.
     price
-        Price of an image in dollars, to compute the cost.
+        Price of an image in dollars, from which askew computes the total cost.
     json
-        Print the rows as JSON.
+        Print the rows of the table as JSON.
 
     Returns
     -------
     RenderableType or None
-        A table and the total cost; None if JSON was printed.
+        A table, followed by the total cost. None if JSON was printed.
 
     Raises
     ------
     UsageError
-        If an option is out of its range, or does not fit a plan.
+        If an option is out of range, or cannot be used together with a plan.
     """
     kind: TestKind = "comparison" if compare else "reference"
     if plan is None:
@@ -128,12 +133,13 @@ def power(
 def _refuse_beside_a_plan(options: Sequence[str]) -> None:
     if options:
         raise UsageError(
-            f"{options[0]} does not fit a plan, which contains the axes and prompts. Leave one out"
+            f"{options[0]} does not fit a plan, which contains the axes and prompts. "
+            f"Leave out {options[0]} or the plan"
         )
 
 
 def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[float, ...]:
-    """Return numbers between 0 and 1, or raise UsageError."""
+    """Return the given numbers. Raise UsageError if one is not between 0 and 1."""
     for value in numbers_given or ():
         if not 0 < value < 1:
             raise UsageError(f"{option} {value:g} is out of range. Give numbers between 0 and 1")
@@ -141,7 +147,7 @@ def _fractions(option: str, numbers_given: Sequence[float] | None) -> tuple[floa
 
 
 def _counts(images: Sequence[int] | None) -> tuple[int, ...]:
-    """Return numbers of images, or raise UsageError."""
+    """Return the given numbers of images. Raise UsageError if one is out of range."""
     for value in images or ():
         if not 1 <= value <= MOST_IMAGES:
             raise UsageError(
@@ -151,7 +157,7 @@ def _counts(images: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _cost(option: str, value: float | None) -> float | None:
-    """Return a cost, or raise UsageError for a negative number."""
+    """Return the given cost. Raise UsageError if it is negative or infinite."""
     if value is not None and not 0 <= value < math.inf:
         raise UsageError(f"{option} {value:g} is out of range. Give a number that is not negative")
     return value

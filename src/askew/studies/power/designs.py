@@ -1,4 +1,4 @@
-"""Designs of tests: reference shares per axis, and the number of tests in the family."""
+"""Designs of tests: the reference shares of each axis, and the number of tests in the family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ POWER_OF: dict[TestKind, PowerFunction] = {
 
 @dataclass(frozen=True, slots=True)
 class AxisDesign:
-    """Axes whose tests have the same power.
+    """Axes that have the same reference shares, so their tests have the same power.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the axes. Empty if only a number of values was given.
+        Names of the axes. Empty if only the number of their values was given.
     reference : tuple of float
-        Reference shares of the values.
+        Reference share of each value.
     """
 
     names: tuple[str, ...]
@@ -43,15 +43,16 @@ class Design:
     Attributes
     ----------
     axes : tuple of AxisDesign
-        The axes.
+        Axes, grouped by reference shares.
     prompts : int
         Number of prompts.
     tests : int
-        Largest number of tests in the family of the verdicts.
+        Largest possible number of tests in the family of the verdicts.
     kind : TestKind
-        A test against a reference, or of two runs against each other.
+        "reference" to test a run against its reference, "comparison" to test two runs against each
+        other.
     counterfactuals : int
-        Number of counterfactual prompts, which an audit makes, too.
+        Number of counterfactual prompts, for which an audit generates images, too.
     """
 
     axes: tuple[AxisDesign, ...]
@@ -62,26 +63,26 @@ class Design:
 
     @property
     def level(self) -> float:
-        """Significance level of one test of the family: .05 divided by the number of tests."""
+        """Significance level of a single test: .05 divided by the number of tests in the family."""
         return SIGNIFICANCE_LEVEL / self.tests
 
     @property
     def power_of(self) -> PowerFunction:
-        """Power function of the tests."""
+        """Function that computes the power of a test."""
         return POWER_OF[self.kind]
 
 
 def design_of_values(
     values: Sequence[int], reference: Sequence[float], axes: int, prompts: int, kind: TestKind
 ) -> Design:
-    """Return a design of axes without names.
+    """Return a design with unnamed axes, for given numbers of values.
 
     Parameters
     ----------
     values
-        Numbers of values of an axis.
+        Numbers of values. The design has an entry for each number.
     reference
-        Reference shares. Empty for equal shares.
+        Reference shares of the values. Empty for equal shares.
     axes, prompts
         Numbers of axes and prompts.
     kind
@@ -90,7 +91,7 @@ def design_of_values(
     Raises
     ------
     UsageError
-        If a number is too small, or shares are not shares.
+        If a number is too small, or if the reference shares are not positive or do not sum to 1.
     """
     for option, given, least in [
         ("--values", min(values), 2),
@@ -111,7 +112,7 @@ def design_of_values(
 
 
 def design_of_plan(plan: RunPlan, kind: TestKind) -> Design:
-    """Return the design of the axes and prompts of a plan.
+    """Return the design that tests all axes and prompts of a plan.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def design_of_plan(plan: RunPlan, kind: TestKind) -> Design:
         If the plan has no prompts with axes whose values are known.
     """
     if not isinstance(plan, Plan):
-        raise UsageError("the plan has no axes. Give a plan of askew plan, or --values")
+        raise UsageError("the plan has no axes. Give a plan from askew plan, or --values")
     names: dict[tuple[float, ...], dict[str, None]] = {}
     tests = 0
     axes = set[str]()
@@ -146,7 +147,7 @@ def design_of_plan(plan: RunPlan, kind: TestKind) -> Design:
 
 
 def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
-    """Return reference shares, or raise UsageError."""
+    """Return the reference shares. Raise UsageError if they are not positive or do not sum to 1."""
     if len(shares) < 2 or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         text = ",".join(f"{share:g}" for share in shares)
         raise UsageError(
@@ -157,9 +158,10 @@ def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _family(tests: int, axes: int, prompts: int) -> int:
-    """Return the largest size of a family.
+    """Return the largest possible number of tests in a family.
 
-    Several prompts add a test of all prompts together per axis. It is left out of the family where
-    prompts differ so much that they count as too few independent images.
+    If there are several prompts, each axis gets another test, of all prompts together. An audit
+    leaves this test out of the family if the prompts differ so much that their images count as too
+    few independent images. The family is then smaller.
     """
     return tests + axes if prompts > 1 else tests

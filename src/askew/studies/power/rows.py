@@ -1,4 +1,4 @@
-"""Rows of a plan of power: images, deviation and power of the tests of a design."""
+"""Compute the rows of a power table, with the images, deviation and power of planned tests."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from askew.stats.power import detectable_deviation, images_needed, largest_devia
 from askew.studies.power.designs import AxisDesign, Design
 
 EFFECTS = (0.1, 0.2, 0.3)
-"""Deviations that are planned by default."""
+"""Default deviations."""
 POWERS = (0.8, 0.9)
-"""Powers that are planned by default."""
+"""Default powers."""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerRow:
-    """A planned test.
+    """A row of a power table, which describes a planned test.
 
     Attributes
     ----------
     axes : tuple of str
-        Names of the axes. Empty if only their number was given.
+        Names of the axes. Empty if only the number of axes was given.
     values : int
-        Number of values of the axes.
+        Number of values of each axis.
     effect : float or None
-        Deviation from the reference. None if no deviation is detected with the power.
+        Deviation from the reference. None if no deviation can be detected with this power.
     power : float or None
-        Probability of a significant result. None if no shares deviate as much.
+        Probability of a significant result. None if no shares deviate this much.
     images : int or None
-        Images per prompt. None if too many are needed, or if no shares deviate as much.
+        Images per prompt. None if too many images are needed, or if no shares deviate this much.
     """
 
     axes: tuple[str, ...]
@@ -39,16 +39,16 @@ class PowerRow:
 
 @dataclass(frozen=True, slots=True)
 class PowerQuestion:
-    """Two of deviation, power and images. The third is computed.
+    """The two given quantities among deviation, power and images. askew computes the third.
 
     Attributes
     ----------
     effects : tuple of float
-        Deviations. Empty to compute them.
+        Deviations. Empty if askew computes them, or uses the default deviations.
     powers : tuple of float
-        Powers. Used to compute images or deviations.
+        Powers, which are used to compute images or deviations.
     images : tuple of int
-        Images per prompt. Empty to compute them.
+        Numbers of images per prompt. Empty if askew computes them.
     """
 
     effects: tuple[float, ...]
@@ -56,7 +56,7 @@ class PowerQuestion:
     images: tuple[int, ...]
 
     def rows(self, design: Design) -> list[PowerRow]:
-        """Return the rows of all axes of a design, in the order of axes, then of this question."""
+        """Return the rows of all axes of a design, ordered by axis and then by given quantity."""
         return [row for axis in design.axes for row in self._rows_of(axis, design)]
 
     def _rows_of(self, axis: AxisDesign, design: Design) -> Iterator[PowerRow]:
@@ -73,7 +73,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return the images that all axes need at a deviation and a power; None if one needs too many."""
+    """Return the images that suffice for all axes at a deviation and power; None if too many."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

@@ -1,4 +1,4 @@
-"""Table of a plan of power, and sentences about its total cost."""
+"""The table that `askew power` shows, and sentences about the total cost of the images."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from askew.studies.power.rows import PowerQuestion, PowerRow, largest
 from askew.types import grouped
 
 GIGABYTE = 1000
-"""Megabytes in a gigabyte."""
+"""Number of megabytes in a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageCost:
-    """Cost of an image of the model. None where it is not known.
+    """Costs of generating one image. Unknown costs are None.
 
     Attributes
     ----------
     seconds : float or None
-        Time to make it.
+        Time to generate the image, in seconds.
     megabytes : float or None
-        Size of its file.
+        Size of the image file, in megabytes.
     price : float or None
-        Price in dollars.
+        Price of the image, in dollars.
     """
 
     seconds: float | None
@@ -34,7 +34,7 @@ class ImageCost:
     price: float | None
 
     def of(self, images: int) -> str:
-        """Return the cost of so many images in words; empty if nothing is known."""
+        """Return a text with the cost of this number of images; "" if no cost is known."""
         parts = []
         if self.seconds is not None:
             parts.append(duration(images * self.seconds))
@@ -46,16 +46,16 @@ class ImageCost:
 
 
 def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> Table:
-    """Return the table of a plan of power.
+    """Return a table of the images, power or deviations that askew computed.
 
     Parameters
     ----------
     rows
-        The rows of the question.
+        Rows that answer the question.
     question
-        The given quantities.
+        Quantities that the user gave.
     design
-        The design of the tests.
+        Design of the tests.
     """
     if not question.images:
         labels = ("axes", "values", "deviation")
@@ -88,16 +88,17 @@ def table(rows: Sequence[PowerRow], question: PowerQuestion, design: Design) -> 
 def totals(
     rows: Sequence[PowerRow], question: PowerQuestion, design: Design, cost: ImageCost
 ) -> Iterator[str]:
-    """Yield a sentence about the images of all prompts for each planned deviation or number.
+    """Yield sentences about the total number of images and their cost.
 
-    Nothing is added to the table for one image set of unknown cost.
+    There is a sentence for each number of images, or for each pair of a deviation and a power. There
+    are no sentences if the design has only one image set and its cost is not known.
 
     Parameters
     ----------
     rows, question, design
-        As for `table`.
+        The same as for `table`.
     cost
-        Cost of an image.
+        Costs of generating one image.
     """
     is_one_set = design.prompts == 1 and not design.counterfactuals
     if is_one_set and not cost.of(1):
@@ -126,7 +127,7 @@ def _total(start: str, images: int, design: Design, cost: ImageCost) -> str:
         text += f" ({known})"
     if design.counterfactuals and runs == 1:
         extra = images * design.counterfactuals
-        text += f"; an audit adds {plural(extra, 'image')} of counterfactual prompts"
+        text += f"; an audit adds {plural(extra, 'image')} for counterfactual prompts"
         more = cost.of(extra)
         text += f" ({more})" if more else ""
     return f"{text}."
@@ -139,7 +140,7 @@ def _answer(row: PowerRow, question: PowerQuestion) -> Content:
 
 
 def _why_absent(question: PowerQuestion) -> str:
-    """Return the reason why a cell has no number."""
+    """Return a text that explains why a cell has no number."""
     if not question.images:
         return f"no shares deviate this much, or more than {MOST_IMAGES:,} images are needed"
     if question.effects:
@@ -148,10 +149,10 @@ def _why_absent(question: PowerQuestion) -> str:
 
 
 def _caption(question: PowerQuestion, design: Design) -> str:
-    subject = "an image set with its reference"
+    subject = "an image set against its reference"
     if design.kind == "comparison":
-        subject = "two runs, for images that are not paired"
-    quantity = "Images per prompt that are needed"
+        subject = "two runs whose images are not paired"
+    quantity = "Images needed per prompt"
     if question.images:
         quantity = "Power" if question.effects else "Smallest deviation that is detected"
     corrected = f", corrected for {plural(design.tests, 'test')}" if design.tests > 1 else ""
