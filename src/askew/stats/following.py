@@ -8,8 +8,8 @@ request are on the diagonal. The tests answer two questions:
    requests for value v and c_v labels v, the expected number on the diagonal is the sum of
    r_v c_v / n over the values.
 2. Does a value have fewer labels than requests? An exact binomial test for each requested value
-   compares its labels with the requested share times 1 - `LABEL_ERRORS`. Holm's method corrects
-   the p-values for the number of values.
+   compares the share of its labels with the requested share times 1 - `LABEL_ERRORS`. Holm's method
+   corrects the p-values for the number of values.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate
 
 LABEL_ERRORS = 0.05
-"""Share of labels that may be wrong, so that errors do not count against a mitigation."""
+"""Share of wrong labels to allow for, so that labeling errors do not count against a mitigation."""
 DRAWS = 9_999
 """Number of random permutations of the labels if there are more than two values."""
 
@@ -60,8 +60,8 @@ class Followed:
     def verdict(self) -> Verdict:
         """Answer to both questions.
 
-        If even the best labels could not be significant, the share counts as no more than chance
-        only if it is below the share expected by chance.
+        If no labels could make the test significant, the verdict is "no_more_than_by_chance" only
+        for a share below the share expected by chance.
         """
         if self.below_p < SIGNIFICANCE_LEVEL:
             return "less_than_by_chance"
@@ -116,7 +116,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return how many images can follow their request if labels are permuted, and how likely.
+    """Return the numbers of images that can follow if labels are permuted, with probabilities.
 
     With two values, the probabilities are hypergeometric. With more values, they are from random
     permutations. They then sum to less than 1, because the observed labels count as a draw, too.
@@ -138,7 +138,7 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the probability of the reached outcomes. The observed labels count as a draw, too."""
+    """Return the probability of the outcomes in a tail, with the observed labels as one draw."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 

@@ -104,7 +104,7 @@ def gap_estimate(
 
     The interval is for the mean score over new samples with the same numbers of images and
     variations. These numbers matter, because more images cover more variations. askew resamples
-    variations and images. A resample contains fewer different images, so its score is lower.
+    variations and images. A resample contains fewer distinct images, so its score is lower.
     Therefore the interval uses only how far each resampled score is from the mean of these scores.
     For few rows or columns, the deviations are stretched by the ratio of Student's t to the normal
     quantile. With fewer than three images or variations there is no interval.

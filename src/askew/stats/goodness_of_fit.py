@@ -3,8 +3,8 @@
 askew reports the distance from the reference but tests Pearson's statistic, which has more power. An
 image with a label that is rarely expected has more weight in this statistic than in a distance.
 p is the mid-p: samples that are as extreme as the observed sample count half. The usual p counts
-these samples in full and is reported as `exact_p`. With few images, it is significant less often than
-the level of the test allows.
+these samples in full and is reported as `exact_p`. With few images, a test by the usual p rejects
+less often than its level allows.
 
 There are three nulls:
 
@@ -12,7 +12,8 @@ There are three nulls:
   at most `MOST_OUTCOMES` possible counts, and simulated if there are more.
 - Labels have known errors. Images have the reference shares, and the errors follow matrices that
   are compatible with the counts of errors (`confusion.ReadingErrors.drawn`).
-- The reference was counted in another set of images. Both sets are pooled and dealt at random.
+- The reference was counted in another set of images. The images of both sets are pooled, and dealt
+  to the two sets at random.
 """
 
 import math
@@ -132,8 +133,9 @@ def reference_test(
     reference : array, (K,)
         Reference shares.
     reference_images
-        Number of images in which the same instrument counted the reference. None if the reference
-        is exact. A counted reference has the same labeling errors, so `errors` is not used then.
+        Number of images from which the reference was counted, by the same instrument. None if the
+        reference is exact. A counted reference has the same labeling errors, so `errors` is not
+        used then.
     errors
         Known errors of the labels.
 
@@ -205,7 +207,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return expected counts (K,) and the null distribution of Pearson's statistic, with errors.
+    """Return expected counts (K,) and the null of Pearson's statistic, for labels with errors.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ compared by all their images so far.
 from dataclasses import dataclass
 
 FIRST_IMAGES = 4
-"""Smallest number of images per prompt in the first round. Fewer images cannot show a skew well."""
+"""Smallest number of images per prompt in the first round, since fewer images hardly show a skew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound
 
 
 def least_images(prompts: int, wanted: int) -> int:
-    """Return the fewest images per prompt in the last round that give the first `FIRST_IMAGES`."""
+    """Return the fewest images per prompt in the last round for `FIRST_IMAGES` in the first."""
     doublings = len(halving_rounds(prompts, wanted, 1)) - 1
     return FIRST_IMAGES << doublings
 

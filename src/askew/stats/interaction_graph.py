@@ -149,7 +149,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Compute the share of pairs with IS < 0, whose target becomes worse (BiasConnect, App. A.5).
+    """Compute the share of pairs with IS < 0, whose target gets worse (BiasConnect, appendix A.5).
 
     The low end counts only the pairs whose simultaneous interval is entirely below 0. The high end
     counts all pairs whose interval has a low end below 0. Without effects both signs are equally

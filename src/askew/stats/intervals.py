@@ -39,7 +39,7 @@ def student_stretch(level: float, freedom: int) -> float:
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
-    """Return the interval of a correlation that is normal on Fisher's z scale.
+    """Return the interval of a correlation, by a normal approximation on Fisher's z scale.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def in_order(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw resamples of n images, as weights (draws, n) of the images that sum to 1 in each row."""
+    """Draw resamples of n images, as image weights (draws, n) with rows that sum to 1."""
     return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) / n)
 
 
@@ -205,7 +205,7 @@ def first_accepted(
 
 
 def p_value(value: float, null_draws: Floats) -> float:
-    """Return (1 + number of null draws that reach the value) / (1 + number of null draws)."""
+    """Return the p-value, (1 + null draws that reach the value) / (1 + all null draws)."""
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
@@ -225,7 +225,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Add the null, the p-value and the chance-corrected value to a score with a maximum.
+    """Add to a score with a maximum its null, its p-value, and its chance-corrected value.
 
     The corrected value is not clipped. It is None if the null equals the maximum.
     """
@@ -239,7 +239,7 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
 
 
 def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
-    """Add the null, the p-value and the corrected value, value minus null, to a signed score."""
+    """Add to a signed score its null, its p-value, and its corrected value (value minus null)."""
     difference = estimate.value - null
     return replace(estimate, null=null, corrected=difference, corrected_form="value - null", p=p)
 

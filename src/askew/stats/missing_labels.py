@@ -1,4 +1,4 @@
-"""Shares of all images if some labels are missing, perhaps because of their values.
+"""Shares in all images if some labels are missing, perhaps for reasons that depend on the label.
 
 askew assumes nothing about why labels are missing: each missing label may be any value. So even
 infinitely many images would show only that the share of a value lies between two bounds.
@@ -20,7 +20,7 @@ WIDEST = 40.0
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the shares in all images that hold whatever the reason for missing labels.
+    """Return intervals for the shares in all images, whatever the reason for missing labels.
 
     The lower bound of a share counts no missing label as the value, and the upper bound counts all
     of them. The ends of the interval are those of Imbens and Manski (2004, Eq. 6 and 7), with mid-P

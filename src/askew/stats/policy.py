@@ -164,7 +164,7 @@ def plan_policy(
 def _fewer_cells(
     candidates: NDArray[np.int64], weights: Floats, max_prompts: int
 ) -> NDArray[np.int64]:
-    """Drop all unused cells, and the cells with the smallest weights, a quarter of the excess."""
+    """Drop unused cells, and a quarter of the excess cells, starting with the smallest weights."""
     used = np.flatnonzero(weights)
     dropped = max(1, (len(used) - max_prompts) // 4)
     by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])

@@ -61,7 +61,7 @@ An exact test with more images can have less power, because its critical value j
 def alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the shares (K,) that have a deviation from the reference, one array per value that gains.
+    """Return the shares (K,) with this deviation from the reference, one array per value that gains.
 
     Values that cannot gain this much are left out.
 

@@ -7,8 +7,9 @@ they have in common cancels out.
 
 The share of a value over all prompts is a weighted mean of the prompts' shares. A prompt p with n_p
 images in the first condition and m_p images in the second has the weight
-w_p = 2 n_p m_p / (n_p + m_p), as in the Mantel-Haenszel estimate. If all these numbers are equal, it
-is the share in all images. If x_pk and y_pk of the images show value k, the test statistic is
+w_p = 2 n_p m_p / (n_p + m_p), as in the Mantel-Haenszel estimate. If these numbers are the same for
+all prompts, the weighted mean is the share in all images. If x_pk images of prompt p show value k in
+the first condition, and y_pk images in the second, the test statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).

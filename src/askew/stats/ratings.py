@@ -29,7 +29,7 @@ def mean_reliability(ratings: ArrayLike) -> float:
     """Return the reliability of mean ratings, in [0, 1].
 
     It is 1 - MSW / MSB from a one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979):
-    the share of the variance between mean ratings that would remain with other raters.
+    the share of the variance of mean ratings that other raters would reproduce.
 
     Parameters
     ----------

@@ -20,9 +20,9 @@ SpreadMeasure = Callable[[Floats], Floats]
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the low end of the interval for the spread of K population scores.
 
-    The tested patterns move all scores toward their median by the same amount, so that only
-    few still differ from it. This is the least favorable case for the low end. The low end is the smallest
-    spread whose samples reach the observed spread in at least (1 - level) / 2 of cases.
+    The tested patterns move all scores toward their median by the same amount, so that only few
+    still differ from it. This is the least favorable case for the low end. The low end is the
+    smallest spread whose samples reach the observed spread in at least (1 - level) / 2 of cases.
 
     Parameters
     ----------

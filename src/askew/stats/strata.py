@@ -1,6 +1,6 @@
 """Shares from a stratified sample of labels, and the smallest sample for a given half-width.
 
-N images are divided into strata of N_s images, such as images with equal labels from instruments.
+N images are divided into strata of N_s images, such as images to which instruments give equal labels.
 People label n_s random images of each stratum. The share of value t is estimated by
 sum_s (N_s / N) p_st (Cochran 1977, chapter 5), divided by the same sum for all labels that are a
 value. The interval is Wilson's interval for the number of images that would give the same variance

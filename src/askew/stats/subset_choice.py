@@ -1,4 +1,4 @@
-"""Choice of the subset with the smallest cost, by comparing all subsets or step by step (greedy).
+"""Choice of the subset with the smallest cost, by exhaustive or greedy search.
 
 InterMit (arXiv 2505.17280) asks which bias axes to mitigate so that all axes come closest to their
 references. Members of a subset are axes, and its cost is the mean deviation that remains after
@@ -25,7 +25,7 @@ class Subset:
     members : tuple of int
         Members in the order in which they were chosen.
     cost : float
-        Cost of the subset, a number in any unit.
+        Cost of the subset, in the unit of the cost function.
     """
 
     members: tuple[int, ...]

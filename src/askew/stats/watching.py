@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
     """Return the p-value for the change in each value's share (McNemar's exact test, two-sided).
 
-    Only pairs whose two labels differ in the value count: the value is lost or gained from the first
-    image to the second. Under the null, both are equally likely in each of these pairs.
+    The test of a value uses only the pairs in which exactly one image shows it. Such a pair loses or
+    gains the value from the first image to the second. Under the null, both are equally likely.
 
     Parameters
     ----------
