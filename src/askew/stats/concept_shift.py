@@ -1,21 +1,21 @@
-"""Interval of CAS by inverting a test along two paths of possible populations.
+"""Interval for CAS, computed by inverting a test along two paths of possible populations.
 
-With S the sum and D = sum |w0 - w1| the L1 distance of two histograms, CAS = (S - D) / (S + D).
-With n images, the computed D is too large, by up to 0.8 standard errors for each concept without a
-difference. Resampling cannot correct this: the excess depends on the distribution of the true
-difference over the concepts, which the data reveal only in part. So each end is computed for the
-least favorable distribution:
+CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| their L1 distance.
+With few images, the observed D is too large, by up to 0.8 standard errors for each concept in which
+the populations are equal. Resampling cannot correct this excess. It depends on how the true difference
+is distributed over the concepts, which the data reveal only in part. So askew computes each end of the
+interval for the least favorable distribution:
 
-- High CAS, path "sparse": the difference is in as few concepts as possible. Concepts enter by
-  falling z-value.
-- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
-  keep their difference, and the other differences are scaled. Beyond the observed difference, all
-  concepts change by the same number of standard errors.
+- High CAS, path "sparse": the difference is in as few concepts as possible. Along the path, concepts
+  start to differ in order of decreasing z-value.
+- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ keep
+  their difference, and all other differences are scaled. Beyond the observed difference, all concepts
+  change by the same number of standard errors.
 
-A population on a path is rejected if fewer than (1 - level) / 2 of its samples would be as extreme
-as the observed CAS. Errors of concepts without a difference on the path come from permutations of
-the images of both sets, which are exact for equal sets. Errors of all other concepts come from the
-bootstrap of each set.
+A population on a path is rejected if a share of less than (1 - level) / 2 of its samples would be as
+extreme as the observed CAS. For concepts without a difference on the path, sampling errors come from
+permutations of the images of both sets, which are exact for equal populations. For all other concepts,
+sampling errors come from a bootstrap of each set.
 """
 
 from dataclasses import dataclass
@@ -29,19 +29,19 @@ from askew.stats.intervals import POINT, Floats, quantile, tail
 CLEAR_Z = 3.0  # concepts beyond this z-value keep their difference on the dense path
 SPARSE_STEPS = np.linspace(0.0, 1.0, 13)
 DENSE_STEPS = np.concatenate([np.linspace(0.0, 1.0, 8), [1.25, 1.6, 2.1, 2.8, 4.0, 6.0, 9.0]])
-FEW = 5.0  # shared occurrences below which the normal shape of errors is not to be trusted
+FEW = 5.0  # number of shared occurrences below which errors cannot be assumed to be normal
 SAME_Z_DIGITS = 9  # z-values are rounded to so many digits, so that rounding decides no order
 
 
 class Populations(NamedTuple):
-    """Populations on a path, from equal histograms outward.
+    """Populations on a path that starts with two equal histograms.
 
     Attributes
     ----------
     difference : array, (steps, concepts)
-        Difference of the two histograms.
+        Difference between the two histograms.
     share : array, (steps, concepts)
-        Part of the observed difference that it contains, in [0, 1].
+        Part of the observed difference that the population has in each concept, in [0, 1].
     """
 
     difference: Floats
@@ -51,15 +51,15 @@ class Populations(NamedTuple):
 class Curve(NamedTuple):
     """Calibration curve of CAS along a path: population scores and quantiles of sample scores.
 
-    Inverting the curve gives the population that explains an observed CAS. All arrays
-    are (steps,) and do not increase.
+    Inverting the curve gives the population that explains an observed CAS. All arrays have the shape
+    (steps,), and their values never increase.
 
     Attributes
     ----------
     scores
         CAS of the populations.
     low, median, high
-        Quantiles of CAS computed from samples of the populations.
+        Quantiles of the CAS of samples from the populations.
     """
 
     scores: Floats
@@ -69,16 +69,16 @@ class Curve(NamedTuple):
 
 
 class CasInterval(NamedTuple):
-    """Interval of the CAS of a population.
+    """Interval for the CAS of a population.
 
     Attributes
     ----------
     low, high : float
         Ends of the interval.
     debiased : float
-        Middle of the median-unbiased estimates on both paths.
+        Midpoint between the median-unbiased estimates on the two paths.
     apart : float
-        Distance of both estimates from their middle.
+        Distance of each of the two estimates from the midpoint.
     """
 
     low: float
@@ -89,7 +89,7 @@ class CasInterval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
-    """Two histograms and draws of their errors, reduced to the parts that CAS needs.
+    """Two histograms and their simulated sampling errors, reduced to the parts that CAS needs.
 
     Attributes
     ----------
@@ -98,11 +98,11 @@ class ConceptShift:
     standard_error : array, (concepts,)
         Standard error of the difference.
     bootstrap, permuted : array, (draws, concepts)
-        Errors of the difference, from the bootstrap and from permutation.
+        Simulated errors of the difference, from the bootstrap and from permutations.
     sum_errors : array, (draws, concepts)
-        Errors of the sum.
+        Simulated errors of the sum, from the bootstrap.
     smaller : int
-        Number of images of the smaller set.
+        Number of images in the smaller set.
     """
 
     difference: Floats
@@ -115,7 +115,7 @@ class ConceptShift:
 
     @property
     def score(self) -> float:
-        """CAS as observed."""
+        """Observed CAS."""
         return self.score_of(self.difference)
 
     def score_of(self, difference: Floats) -> float:
@@ -125,7 +125,7 @@ class ConceptShift:
         return float((total - distance) / (total + distance))
 
     def sparse(self) -> Populations:
-        """Return the path on which concepts become different in order of decreasing z-values."""
+        """Return the path on which concepts start to differ in order of decreasing z-value."""
         size = np.abs(self.difference)
         z = np.round(size / self.standard_error, SAME_Z_DIGITS)
         order = np.argsort(-z, kind="stable")
@@ -137,7 +137,7 @@ class ConceptShift:
         return Populations(difference=share * self.difference, share=share)
 
     def dense(self) -> Populations:
-        """Return the path on which all concepts become different at once."""
+        """Return the path on which all concepts start to differ at the same time."""
         steps = DENSE_STEPS[:, None]
         clear = np.abs(self.difference) / self.standard_error > CLEAR_Z
         share = np.where(clear, 1.0, np.minimum(steps, 1.0))
@@ -148,18 +148,19 @@ class ConceptShift:
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
         """Simulate the CAS of samples from the population with this difference.
 
-        In draw i, all comparisons with the same set use the same error of this set.
+        In draw i, all comparisons that include the same set use the same error of this set.
 
         Parameters
         ----------
         difference : array, (concepts,)
-            Difference of the population's histograms.
+            Difference between the two histograms of the population.
         share : array, (concepts,) or float
-            Part of the observed difference that it contains, in [0, 1].
+            Part of the observed difference that the population has in each concept, in [0, 1].
 
         Returns
         -------
         array, (draws,)
+            CAS of each sample.
         """
         errors = share * self.bootstrap + np.sqrt(1 - share**2) * self.permuted
         totals = np.maximum(self.total + share * self.sum_errors, 0.0)
@@ -168,7 +169,7 @@ class ConceptShift:
         return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
 
     def curve(self, path: Populations, level: float) -> Curve:
-        """Return the calibration curve along a path for a central interval of `level`."""
+        """Return the calibration curve along a path, for central intervals at confidence `level`."""
         probabilities = [tail(level), 0.5, 1 - tail(level)]
         quantiles = [
             quantile(self.draws(difference, share), probabilities)
@@ -179,10 +180,11 @@ class ConceptShift:
         return Curve(scores=np.minimum.accumulate(scores), low=low, median=median, high=high)
 
     def interval(self, level: float) -> CasInterval:
-        """Return the interval of the population CAS, and its debiased value.
+        """Return the interval for the population CAS, and the debiased value.
 
-        Two sets that are unusually similar for equal populations do not exclude small differences,
-        so for the low end the observed CAS is limited to the median under equality.
+        By chance, two sets may be more similar than most samples from equal populations. The
+        populations may still differ a little. So for the low end, the observed CAS is limited to the
+        median CAS of samples from equal populations.
         """
         sparse = self.curve(self.sparse(), level)
         dense = self.curve(self.dense(), level)
@@ -206,10 +208,11 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """High end for sets that share fewer than `FEW` occurrences, otherwise 0.
+        """Return the high end for sets that share fewer than `FEW` occurrences, otherwise 0.
 
-        Resampling cannot show how many more occurrences such sets could share. Shared occurrences
-        count as successes among the smaller set's images (Clopper-Pearson).
+        Resampling cannot show how many more occurrences such sets could share. So the high end comes
+        from a Clopper-Pearson interval. It counts shared occurrences as successes among the images of
+        the smaller set.
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
@@ -233,7 +236,7 @@ def concept_shift(
     Parameters
     ----------
     initial, counterfactual : array, (images, concepts)
-        The two sets.
+        Counts of concepts in the images of the two sets.
     initial_errors, errors : array, (draws, concepts)
         Bootstrap errors of their histograms.
     rng
@@ -261,12 +264,12 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of the population on a path whose `quantile` is the observed score."""
+    """Return the CAS of the population for which `quantile` equals the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 
 def _standard_errors(first: Floats, second: Floats) -> Floats:
-    """Return standard errors of the difference of two histograms with a common frequency."""
+    """Return standard errors of the difference between two histograms with equal frequencies."""
     n = len(first)
     m = len(second)
     frequency = (first.sum(axis=0) + second.sum(axis=0) + 0.5) / (n + m + 1)

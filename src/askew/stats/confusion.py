@@ -1,12 +1,13 @@
 """Shares corrected for the known errors of the instrument that labels images.
 
-P(answer | true) is a matrix R. True shares s give answers with the shares s @ R, so answers are
-corrected by the inverse of R. Corrected shares may be negative by chance. They are restricted to
-valid shares (`ReadingErrors.shares`) only if a population is needed.
+The matrix R contains P(answer | true value). If the true shares are s, the expected shares of the
+answers are s @ R. So askew multiplies the observed shares of the answers by the inverse of R. By
+chance, corrected shares may be negative. They are restricted to valid shares (`ReadingErrors.shares`)
+only if a population is needed.
 
-Errors of R are included as a variance, and as resampled matrices for simulated answers. All
-functions raise NotEnoughData without answers or for a true value without images, and ValueError for
-invalid counts or shapes.
+R has a sampling error, too. It is included as a variance or, for simulated answers, by resampling R.
+All functions raise NotEnoughData if there are no answers or if a true value has no images. They raise
+ValueError for invalid counts or shapes.
 """
 
 from dataclasses import dataclass
@@ -23,49 +24,51 @@ from askew.stats.intervals import Floats, percentile_interval, positive_counts
 from askew.types import Estimate
 
 PSEUDO_COUNT = 1.0
-"""Pseudo-count for a row, so that an error that did not occur does not count as impossible."""
+"""Pseudo-count added to each row. Errors that never occurred then remain possible."""
 LEAST_SINGULAR_VALUE = 0.1
-"""Below this value, the instrument hardly distinguishes some values of an axis, and a correction
-would multiply sampling noise by more than ten.
+"""Smallest singular value of R for which askew corrects shares.
+
+Below it, the instrument hardly distinguishes some values of the axis. A correction would multiply
+sampling noise by more than ten.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class ReadingErrors:
-    """Known errors of an instrument on one axis.
+    """Known errors of an instrument that labels one axis.
 
     Attributes
     ----------
     counts : array, (m, m)
-        Counts of answers (columns) on images whose true value (rows) is known.
+        Number of images for each true value (row) and answer of the instrument (column).
     """
 
     counts: Floats
 
     @classmethod
     def of(cls, confusion_counts: ArrayLike) -> Self:
-        """Check counts (m, m), which need at least one image of every true value."""
+        """Return the errors for counts (m, m), after checking that each true value has an image."""
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
             raise ValueError(
-                f"confusion counts of shape {counts.shape}; "
-                "(true, observed) over one list is needed"
+                f"confusion counts have the shape {counts.shape}; "
+                "a square table (true value, answer) is needed"
             )
         return cls(np.asarray(positive_counts(counts, "the counts of a true value")))
 
     @cached_property
     def rates(self) -> Floats:
-        """P(answer | true): (m, m), with rows that sum to 1."""
+        """Matrix R of P(answer | true value), (m, m). Each row sums to 1."""
         return normalised(self.counts)
 
     @cached_property
     def inverse(self) -> Floats:
-        """Matrix (m, m) from shares of answers to shares of true values."""
+        """Matrix (m, m) that maps shares of answers to shares of true values."""
         return np.asarray(np.linalg.pinv(self.rates), dtype=np.float64)
 
     @property
     def tell_values_apart(self) -> bool:
-        """True if the answers are exact enough to be corrected."""
+        """True if the answers distinguish the values well enough for a correction."""
         return bool(np.linalg.svd(self.rates, compute_uv=False).min() >= LEAST_SINGULAR_VALUE)
 
     @property
@@ -99,37 +102,37 @@ class ReadingErrors:
         return np.asarray(least_squares_shares(shares[None], self.rates[None])[0])
 
     def variances(self, shares: Floats, coefficients: Floats) -> Floats:
-        """Return the variance that the sampling error of R adds to forms of answers: (L,).
+        """Return the variance (L,) that the sampling error of R adds to linear forms of answers.
 
         Parameters
         ----------
         shares : array, (m,)
             True shares.
         coefficients : array, (L, m)
-            Forms of the shares of answers.
+            Coefficients of L linear forms of the shares of answers.
         """
         of_rows = form_variances(self.rates, coefficients)
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Return the standard errors (m,) of corrected shares, for images with these true shares."""
+        """Return standard errors (m,) of corrected shares, if `pictures` images have these shares."""
         of_answers = form_variances(shares @ self.rates, self.inverse.T)
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
     def drawn(self, draws: int, seed: int) -> Floats:
-        """Draw matrices (draws, m, m) that are compatible with the counts."""
+        """Draw matrices R (draws, m, m) that are compatible with the counts."""
         return _drawn(self.key, len(self.counts), draws, seed)
 
 
 def form_variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Return the variances (..., L) of forms of one image's answer.
+    """Return the variances (..., L) of linear forms of the answer for a single image.
 
     Parameters
     ----------
     answered : array, (..., m)
         Shares of answers.
     coefficients : array, (L, m)
-        The forms.
+        Coefficients of L linear forms.
     """
     squares = answered @ np.square(coefficients).T
     return np.asarray(np.maximum(squares - np.square(answered @ coefficients.T), 0))
@@ -144,18 +147,18 @@ def corrected_share_intervals(
     level: float = 0.95,
     missing: int = 0,
 ) -> tuple[Estimate, ...]:
-    """Correct shares for reading errors, with intervals.
+    """Estimate shares that are corrected for labeling errors, with intervals.
 
     The intervals include the sampling error of the answers and of the confusion counts. They are
-    percentiles of a parametric bootstrap: observed shares and every row of P(observed | true) are
-    drawn and the shares corrected for each draw.
+    percentiles of a parametric bootstrap. Each draw simulates the observed shares and each row of R,
+    and corrects the shares.
 
     Parameters
     ----------
     observed : array, (K,)
-        Counts of answers.
+        Number of images with each answer.
     confusion : array, (K, K)
-        Counts of answers (columns) on images whose true value (rows) is known.
+        Number of images for each true value (row) and answer of the instrument (column).
     rng
         Random generator for all draws.
     draws
@@ -163,7 +166,7 @@ def corrected_share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Images without an answer, which are only recorded.
+        Number of images without an answer. The estimates only record it.
     """
     errors = ReadingErrors.of(confusion)
     answers = np.asarray(observed, dtype=float)
@@ -191,30 +194,32 @@ def corrected_share_intervals(
 def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
     """Draw distributions (draws, K) that are compatible with counts (K,).
 
-    They vary like the shares of the same number of images.
+    They vary as much as the shares in samples of the same number of images.
     """
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
 
 
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
-    """Solve many problems of `ReadingErrors.shares` at once.
+    """Compute the true shares of `ReadingErrors.shares` for many draws at once.
 
-    If the unconstrained solution is on the simplex, it is the answer. Otherwise, with B = matrix -
-    target 1', |B u|**2 + (sum(u) - 1)**2 over u >= 0 has its minimum at a multiple of the s >= 0
-    with sum 1 of the least |matrix @ s - target|: for any direction s the best multiple leaves |B
-    s|**2 / (1 + |B s|**2), which grows with |B s|.
+    Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes
+    |M s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
+    result. Otherwise, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over u >= 0,
+    and scales the minimum to sum 1. This gives the same s. For any s with sum 1, the best multiple of s
+    leaves |B s|**2 / (1 + |B s|**2), which increases with |B s|, and B s = M s - t.
 
     Parameters
     ----------
     shares : array, (draws, K)
         Shares of answers.
-    rates : array, (draws, true, observed)
-        P(observed | true).
+    rates : array, (draws, true values, answers)
+        P(answer | true value).
 
     Returns
     -------
     array, (draws, K)
+        True shares.
     """
     columns = np.swapaxes(rates, 1, 2)
     values = shares.shape[1]

@@ -1,4 +1,4 @@
-"""Pearson's chi-squared test of tables of counts, and the strength of the association."""
+"""Pearson's chi-squared test for tables of counts, and the strength of the association."""
 
 import math
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ class ChiSquare:
     statistic : float
         Pearson's chi-squared, without continuity correction.
     dof : int
-        Its degrees of freedom.
+        Degrees of freedom of the statistic.
     p : float
-        From the chi-squared distribution, or (1 + exceedances) / (1 + draws) by permutation.
+        p from the chi-squared distribution, or (1 + exceedances) / (1 + draws) from permutations.
     draws : int, optional
-        Number of permutations. None if the chi-squared distribution was used.
+        Number of permutations; None if the chi-squared distribution was used.
     cramers_v : float
         Strength of the dependence, sqrt(chi2 / (n (min(K, m) - 1))), in [0, 1], not corrected for
         chance.
@@ -50,7 +50,7 @@ class ChiSquare:
 
 @dataclass(frozen=True, slots=True)
 class PermutationTest:
-    """Number of exceedances in permutations.
+    """Result of a permutation test.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class PermutationTest:
 
     @property
     def p(self) -> float:
-        """(1 + exceedances) / (1 + draws)."""
+        """p of the test, (1 + exceedances) / (1 + draws)."""
         return (1 + self.exceedances) / (1 + self.draws)
 
     def extended(self, statistics: Floats, reached: float) -> "PermutationTest":
-        """Return the test with the statistics (draws,) of further permuted tables."""
+        """Return the test extended by the statistics (draws,) of more permuted tables."""
         return PermutationTest(
             exceedances=self.exceedances + int(np.count_nonzero(statistics >= reached)),
             draws=self.draws + len(statistics),
@@ -93,30 +93,30 @@ def chi_square(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> ChiSquare | Missing:
-    """Test whether rows and columns of a table are independent (BiasConnect, section 3.3).
+    """Test whether the rows and columns of a table are independent (BiasConnect, section 3.3).
 
-    The test is asymptotic if all expected counts are at least 5. Otherwise it is by permutation,
-    that is by random tables with the same margins.
+    The test is asymptotic if all expected counts are at least 5. Otherwise it is a permutation test,
+    which compares the table with random tables that have the same row and column sums.
 
     Parameters
     ----------
     table : array, (K, m)
-        Counts. Rows are the values of the changed axis, columns are the values of the observed
-        axis. Rows and columns without counts are dropped.
+        Counts. Rows are values of the changed axis, and columns are values of the observed axis. Rows
+        and columns without counts are dropped.
     rng
         Random generator for the permutations.
     threshold
         p below which the caller calls rows and columns dependent.
     first_draws
-        Number of permutations at first. More permutations are drawn until a 99.9 % Clopper-Pearson
-        interval of p is on one side of `threshold`.
+        Number of permutations in the first round. More permutations follow until a 99.9 %
+        Clopper-Pearson interval for p no longer includes `threshold`.
     max_draws
         Largest number of permutations.
 
     Returns
     -------
     ChiSquare or Missing
-        Missing where fewer than two rows or columns have counts.
+        Result of the test; Missing if fewer than two rows or columns have counts.
 
     Raises
     ------
@@ -139,11 +139,11 @@ class KnownTable:
     Attributes
     ----------
     counts : array, (K, m)
-        Counts without empty rows and columns.
+        Counts, without empty rows and columns.
     expected : array, (K, m)
-        Their means if rows and columns are independent.
+        Expected counts if rows and columns are independent.
     statistic : float
-        Pearson's chi-squared.
+        Pearson's chi-squared statistic of the counts.
     """
 
     counts: Floats
@@ -162,16 +162,16 @@ class KnownTable:
 
     @property
     def reached(self) -> float:
-        """Statistic from which a permuted table counts as an exceedance."""
+        """Smallest statistic with which a permuted table counts as an exceedance."""
         return self.statistic - TOLERANCE * max(self.statistic, 1.0)
 
     @property
     def asymptotic(self) -> ChiSquare:
-        """The asymptotic test."""
+        """Result of the asymptotic test."""
         return self._test(float(scipy.special.chdtrc(self.dof, self.statistic)), None)
 
     def permuted(self, permutations: PermutationTest) -> ChiSquare:
-        """Return the permutation test."""
+        """Return the result of the permutation test."""
         return self._test(permutations.p, permutations.draws)
 
     def _test(self, p: float, draws: int | None) -> ChiSquare:
@@ -200,7 +200,7 @@ def _known_table(table: ArrayLike) -> KnownTable | Missing:
 
 
 def _used_counts(table: ArrayLike) -> Floats:
-    """Return a checked table without its empty rows and columns."""
+    """Check a table of counts, and return it without empty rows and columns."""
     counts = np.asarray(table, dtype=float)
     is_table = counts.ndim == 2 and np.all(np.isfinite(counts))
     if not is_table or np.any(counts < 0) or np.any(counts % 1):
@@ -213,7 +213,7 @@ def _used_counts(table: ArrayLike) -> Floats:
 def _permute(
     known: KnownTable, *, rng: Generator, threshold: float, draws: tuple[int, int]
 ) -> PermutationTest:
-    """Permute with increasing numbers of tables until p is decided."""
+    """Draw more and more permuted tables until p is clearly above or below the threshold."""
     first_draws, max_draws = draws
     rows = known.counts.sum(axis=1)
     columns = known.counts.sum(axis=0)
@@ -237,7 +237,7 @@ def chi_squares(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> tuple[ChiSquare | Missing, ...]:
-    """Test each table, in order, like `chi_square`.
+    """Test each table in order, as in `chi_square`.
 
     The result for a table does not depend on the other tables.
 
@@ -246,7 +246,7 @@ def chi_squares(
     tables : sequence of array, (K, m)
         Tables of counts.
     rng
-        Source of the seed of all permutations.
+        Random generator for the seed on which all permutations depend.
     threshold, first_draws, max_draws
         As in `chi_square`.
     """
@@ -274,10 +274,10 @@ def chi_squares_together(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> tuple[ChiSquare | Missing, ...]:
-    """Test each table like `chi_squares`, with permuted tables from common calls of the generator.
+    """Test each table as in `chi_squares`, but draw the permutations of all tables together.
 
-    The tests have the same distribution, and take less time where tables are many and draws are
-    few. The draws for a table depend on the other tables.
+    This takes less time if there are many tables and few draws. The results have the same distribution
+    as the results of `chi_squares`, but the draws for a table depend on all other tables.
 
     Parameters
     ----------
@@ -317,9 +317,9 @@ def chi_squares_together(
 
 
 def _permuted(tables: Sequence[KnownTable], size: int, rng: Generator) -> Floats:
-    """Return Pearson's statistics (tables, size) of permutations of each table.
+    """Return Pearson's statistics (tables, size) of `size` random permutations of each table.
 
-    Tables are padded with empty rows and columns to a common shape.
+    Tables are padded with empty rows and columns to the same shape.
     """
     shape = np.max([table.counts.shape for table in tables], axis=0)
     rows = np.zeros((len(tables), 1, shape[0]))
@@ -337,27 +337,29 @@ def _permuted(tables: Sequence[KnownTable], size: int, rng: Generator) -> Floats
 def association_change_p(
     first: ArrayLike, later: ArrayLike, *, rng: Generator, threshold: float = 0.05
 ) -> float:
-    """Test whether the association of two axes differs between two models.
+    """Test whether the association between two axes differs between two models.
 
-    The statistic is the difference of Cramér's V. Its distribution comes from exchanging the images
-    of both models within each row, that is within the images of a counterfactual prompt. Numbers of
-    images may differ, although V is larger with few images.
+    The statistic is the difference between the two models' Cramér's V. Its null distribution comes from
+    random swaps of images between the models. Images are only swapped within a row, which contains the
+    images of one counterfactual prompt. V is larger with few images, but the test allows for different
+    numbers of images.
 
     Parameters
     ----------
     first, later : array, (K, m)
-        Counts of the models, with equal rows and columns.
+        Counts for the two models, with the same rows and columns.
     rng
-        Random generator for the permutations.
+        Random generator for the swaps.
     threshold
-        p below which the caller calls the models different. Exchanges are drawn until p is far from
-        it, or known to about a tenth of it.
+        p below which the caller calls the models different. More swaps are drawn until p is far from
+        the threshold, or known to within about a tenth of the threshold.
 
     Returns
     -------
     float
-        Two-sided mid-p, in (0, 1]. It is a valid test of equal shares in all rows. Models with equal
-        association and different shares are called different about as often.
+        Two-sided mid-p, in (0, 1]. The test is valid for the null that both models have the same shares
+        in each row. Models with equal association but different shares are called different about as
+        often as models with equal shares.
 
     Raises
     ------
@@ -391,7 +393,7 @@ def association_change_p(
 def _exchanged(
     total: NDArray[np.int64], sizes: NDArray[np.int64], draws: int, rng: Generator
 ) -> NDArray[np.int64]:
-    """Draw tables (draws, K, m) of so many images per row from the images of both models."""
+    """Draw tables (draws, K, m) from the images of both models, with `sizes` images per row."""
     rows = [
         rng.multivariate_hypergeometric(row, size, size=draws, method="marginals")
         for row, size in zip(total, sizes.tolist(), strict=True)
@@ -400,17 +402,17 @@ def _exchanged(
 
 
 def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
-    """Return Cramer's V of tables of counts, in [0, 1].
+    """Return Cramér's V of tables of counts, in [0, 1].
 
     Parameters
     ----------
     tables : array, (..., K, L)
-        The tables.
+        Tables of counts.
 
     Returns
     -------
     array, (...)
-        0 where only one row or column of a table has counts.
+        V of each table; 0 if only one row or one column of the table has counts.
     """
     counts = np.asarray(tables, dtype=float)
     n = counts.sum(axis=(-2, -1))
@@ -425,15 +427,17 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
 
 
 def raked(table: ArrayLike, like: ArrayLike) -> Floats:
-    """Return a table with the row and column shares of another table.
+    """Scale a table so that it has the row and column shares of another table.
 
-    Rows and columns are scaled alternately (Deming and Stephan 1940), which keeps all odds ratios:
-    the two axes are associated as in `table`.
+    Rows and columns are scaled alternately (Deming and Stephan 1940). This keeps all odds ratios, so
+    the association between the two axes remains as in `table`.
 
     Parameters
     ----------
-    table, like : array, (K, L)
-        Table to scale, and table whose margins it gets.
+    table : array, (K, L)
+        Table to scale.
+    like : array, (K, L)
+        Table that has the desired row and column shares.
     """
     scaled = np.asarray(table, dtype=float)
     margins = np.asarray(like, dtype=float) / np.sum(like)
@@ -448,16 +452,19 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Return Pearson's statistic of tables of n images. Weights are 1 / expected counts."""
+    """Return Pearson's chi-squared statistic of tables of n images.
+
+    The weight of each cell is 1 / its expected count.
+    """
     squares = np.square(counts, dtype=float)
     return np.asarray((squares * weights).sum(axis=(-2, -1)) - n)
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables with given margins, cell by cell, as in a permutation.
+    """Draw random tables (..., size, K, m) with given row and column sums, as permutations would.
 
-    Margins (..., K) and (..., m) of one table or, with an axis of length 1 for the draws, of
-    several tables give tables (..., size, K, m).
+    For one table, `rows` has the shape (K,) and `columns` has the shape (m,). For several tables, the
+    shapes are (tables, 1, K) and (tables, 1, m).
     """
     sums = np.broadcast_to(rows, (*rows.shape[:-2], size, rows.shape[-1])).astype(np.int64)
     left = np.broadcast_to(columns, (*columns.shape[:-2], size, columns.shape[-1])).astype(np.int64)

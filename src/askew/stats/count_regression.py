@@ -1,10 +1,11 @@
 """Multinomial logistic regression of counts, with a normal prior and Laplace's approximation.
 
-Images of an item, such as a prompt, have labels out of K values. The logits of their shares are a
-base plus the effects of the item's features, such as its words. Logits are written in K - 1
-orthonormal contrasts of the values, so that no value is special. Effects are normal around 0, with
-one standard deviation: the one with the greatest marginal likelihood. The posterior is approximated
-by a normal distribution at its mode (Laplace; MacKay 1992, Neural Computation 4, 720-736).
+Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are a base
+plus the effects of the item's features, such as its words. Logits are expressed in K - 1 orthonormal
+contrasts of the values, so that no value is special. Under the prior, all effects are normally
+distributed with mean 0 and the same standard deviation. askew chooses the standard deviation that has
+the greatest marginal likelihood. The posterior is approximated by a normal distribution around its mode
+(Laplace; MacKay 1992, Neural Computation 4, 720-736).
 """
 
 from collections.abc import Sequence
@@ -21,13 +22,13 @@ from askew.errors import NotEnoughData
 from askew.stats.intervals import Floats
 
 SCALES = np.geomspace(0.05, 3.2, 13)
-"""Candidate standard deviations of an effect. Neighbors differ by a factor of 1.41."""
+"""Candidates for the standard deviation of an effect. Neighbors differ by a factor of 1.41."""
 
 BASE_SCALE = 3.0
-"""Standard deviation of the base, so wide that it hardly matters."""
+"""Standard deviation of the base under the prior. It is so large that it hardly matters."""
 
 MOST_STEPS = 100
-"""Largest number of Newton's steps."""
+"""Maximum number of steps of Newton's method."""
 
 SMALL_STEP = 1e-9
 """Change of the log posterior at which Newton's method ends."""
@@ -35,14 +36,14 @@ SMALL_STEP = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CountData:
-    """Features of items and counts of their labels.
+    """Features of items, and counts of the labels of their images.
 
     Attributes
     ----------
     design : sparse array, (items, 1 + features)
-        A column of ones, and the features, most of which are 0.
+        A column of ones, then the features of each item. Most features are 0.
     counts : array, (items, K)
-        Images by label.
+        Number of images of each item that have each label.
     contrasts : array, (K - 1, K)
         Orthonormal contrasts of the values.
     """
@@ -52,7 +53,7 @@ class CountData:
     contrasts: Floats
 
     def shares(self, effects: Floats) -> Floats:
-        """Return the shares (items, K) of effects (1 + features, K - 1)."""
+        """Return the shares (items, K) that effects (1 + features, K - 1) predict."""
         return shares_of_logits(self.design @ effects @ self.contrasts)
 
     def log_likelihood(self, effects: Floats) -> float:
@@ -68,9 +69,9 @@ class CountData:
         return np.asarray(self.design.T @ residuals @ self.contrasts.T)
 
     def information(self, effects: Floats) -> Floats:
-        """Return minus the second derivative of the log-likelihood, a square matrix.
+        """Return the negative second derivative of the log-likelihood, a square matrix.
 
-        Effects are ordered by contrast, then by feature.
+        Its rows and columns are the effects, ordered by contrast, then by feature.
         """
         shares = self.shares(effects)
         totals = self.counts.sum(axis=1)
@@ -87,7 +88,7 @@ class CountData:
         return matrix.reshape(contrasts * size, contrasts * size)
 
     def _contrast_covariance(self, shares: Floats, first: int, second: int) -> Floats:
-        """Return the covariance (items,) of two contrasts of a single label."""
+        """Return the covariance (items,) between two contrasts for the label of a single image."""
         a = self.contrasts[first]
         b = self.contrasts[second]
         return np.asarray(shares @ (a * b) - (shares @ a) * (shares @ b))
@@ -95,18 +96,19 @@ class CountData:
 
 @dataclass(frozen=True)
 class CountModel:
-    """Posterior of the effects of features on shares.
+    """Posterior distribution of the effects of features on shares.
 
     Attributes
     ----------
     data
-        The data.
+        Features and counts.
     scale
         Standard deviation of an effect under the prior.
     mode : array, (1 + features, K - 1)
-        Most likely effects; the first row is the base.
+        Effects with the greatest posterior density. The first row is the base.
     factor : array
-        Lower Cholesky factor of the posterior's precision. Effects are ordered by contrast.
+        Lower Cholesky factor of the posterior's precision matrix. Its rows and columns are the effects,
+        ordered by contrast, then by feature.
     evidence
         Log marginal likelihood of the data at this scale, up to a constant.
     """
@@ -119,7 +121,7 @@ class CountModel:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Covariance of the effects, ordered by contrast, then by feature."""
+        """Covariance matrix of the effects, ordered by contrast, then by feature."""
         identity = np.eye(len(self.factor))
         return np.asarray(scipy.linalg.cho_solve((self.factor, True), identity))
 
@@ -132,12 +134,12 @@ class CountModel:
         return np.asarray(self.mode + drawn)
 
     def unknown_draws(self, count: int, rng: Generator) -> Floats:
-        """Draw effects (count, K - 1) of a feature without data, from the prior."""
+        """Draw effects (count, K - 1) from the prior, for a feature that no item has."""
         return self.scale * rng.standard_normal((count, self.mode.shape[1]))
 
 
 def shares_of_logits(logits: Floats) -> Floats:
-    """Return the shares (..., K) of logits."""
+    """Convert logits (..., K) to shares (..., K)."""
     return np.asarray(scipy.special.softmax(logits, axis=-1))
 
 
@@ -147,30 +149,34 @@ def contrasts_of(values: int) -> Floats:
 
 
 def count_data(features: ArrayLike, counts: ArrayLike) -> CountData:
-    """Check features and counts.
+    """Check features and counts, and combine them into `CountData`.
 
     Parameters
     ----------
     features : array, (items, features)
-        Features, such as 1 where a prompt contains a word and 0 elsewhere.
+        Features of each item. For example, a feature is 1 if a prompt contains a word and 0 if not.
     counts : array, (items, K)
-        Images by label.
+        Number of images of each item that have each label.
 
     Raises
     ------
     NotEnoughData
-        Without an item, or with fewer than two values.
+        If there is no item, or there are fewer than two values.
     ValueError
         If shapes differ, or counts are negative or not finite.
     """
     x = np.asarray(features, dtype=float)
     y = np.asarray(counts, dtype=float)
     if y.ndim != 2 or x.ndim != 2 or len(x) != len(y):
-        raise ValueError(f"features {x.shape} and counts {y.shape} need a row for each item")
+        raise ValueError(
+            f"features {x.shape} and counts {y.shape} must be tables with one row per item"
+        )
     if not np.isfinite(x).all() or not np.isfinite(y).all() or (y < 0).any():
         raise ValueError("features and counts must be finite, and counts at least 0")
     if not len(y) or y.shape[1] < 2:
-        raise NotEnoughData("a regression of counts needs an item, and at least two values")
+        raise NotEnoughData(
+            "a regression of counts needs at least one item and at least two values"
+        )
     design = scipy.sparse.csr_array(np.column_stack([np.ones(len(x)), x]))
     return CountData(design=design, counts=y, contrasts=contrasts_of(y.shape[1]))
 
@@ -185,15 +191,15 @@ def fit_counts(
     features : array, (items, features)
         Features of each item.
     counts : array, (items, K)
-        Images of each item, by label.
+        Number of images of each item that have each label.
     scales
-        Candidate standard deviations of an effect, in ascending order. The marginal likelihood
-        decides; it is climbed from the middle.
+        Candidates for the standard deviation of an effect, in ascending order. The search for the
+        greatest marginal likelihood starts at the middle candidate.
 
     Raises
     ------
     NotEnoughData
-        Without an item, or with fewer than two values.
+        If there is no item, or there are fewer than two values.
     """
     data = count_data(features, counts)
     fits: dict[int, CountModel] = {}
@@ -215,16 +221,16 @@ def fit_counts(
 
 
 def fit_at_scale(data: CountData, scale: float, start: Floats | None = None) -> CountModel:
-    """Fit effects under a prior with this standard deviation, by Newton's method.
+    """Fit effects by Newton's method, for a prior with this standard deviation.
 
     Parameters
     ----------
     data
-        The data.
+        Features and counts.
     scale
-        Standard deviation of an effect.
+        Standard deviation of an effect under the prior.
     start : array, (1 + features, K - 1), optional
-        Effects to begin with; by default 0.
+        Effects at which Newton's method starts; 0 by default.
     """
     size = data.design.shape[1]
     contrasts = len(data.contrasts)
@@ -256,7 +262,7 @@ def fit_at_scale(data: CountData, scale: float, start: Floats | None = None) -> 
 
 
 def _factor(information: Floats, diagonal: Floats) -> Floats:
-    """Return the lower Cholesky factor of the information plus the prior's precisions."""
+    """Return the lower Cholesky factor of the information matrix plus the prior's precisions."""
     precision = information.copy()
     precision[np.diag_indices_from(precision)] += diagonal
     return np.asarray(np.linalg.cholesky(precision))

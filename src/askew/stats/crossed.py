@@ -1,7 +1,8 @@
-"""Rates over judgments of several raters about several things, where both are samples.
+"""Rates of judgments by several raters about several things, where raters and things are samples.
 
-Judgments of a rater are not independent of each other, and neither are judgments about a thing. The
-variance of a rate is clustered by raters and by things (Cameron, Gelbach and Miller 2011).
+Judgments by the same rater are not independent of each other, and neither are judgments about the same
+thing. So the variance of a rate is clustered by raters and by things (Cameron, Gelbach and Miller
+2011).
 """
 
 import math
@@ -18,22 +19,28 @@ from askew.types import Estimate
 ASSUMED_SHARE = 0.8
 ASSUMED_THING_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
-"""Assumed rate, and correlations of judgments of a thing and of a rater, to plan a study."""
+"""Assumptions for planning a study.
+
+They are the rate, the correlation between judgments about the same thing, and the correlation between
+judgments by the same rater.
+"""
 
 
 def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of judgments in which an event happened, in [0, 1].
 
-    Interval: Wilson's with the effective number of judgments. This is their number divided by the
-    design effect, which is at least 1. It is reduced for few raters or things (t for z, with
-    Satterthwaite's degrees of freedom). If all judgments are equal, each thing counts once.
+    The interval is Wilson's, for the effective number of judgments. This is the number of judgments
+    divided by the design effect, which is at least 1. With few raters or things, the effective number
+    is reduced further, because t replaces z (with Satterthwaite's degrees of freedom). If all judgments
+    are equal, each thing counts once.
 
     Parameters
     ----------
     happened : array, (raters, things, members)
-        0, 1 or NaN. Several members of a thing are judged at once.
+        1 if the event happened, 0 if not, NaN without a judgment. A rater judges all members of a thing
+        at once.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
 
     Raises
     ------
@@ -58,7 +65,7 @@ def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective(x: Floats, share: float, level: float) -> float:
-    """Return the number of independent judgments whose share would have an equally long interval."""
+    """Return how many independent judgments would give an interval of the same length."""
     n = int((~np.isnan(x)).sum())
     judged = np.any(~np.isnan(x), axis=2)
     things = int(np.any(judged, axis=0).sum())
@@ -80,10 +87,10 @@ def _effective(x: Floats, share: float, level: float) -> float:
 
 
 def _freedom(by_thing: float, things: int, by_rater: float, raters: int) -> float:
-    """Return Satterthwaite's degrees of freedom of a sum of variances.
+    """Return Satterthwaite's degrees of freedom for the sum of two variances.
 
-    If the judgments of all things and raters have the same mean, the variances are 0. The degrees
-    of freedom are then the smallest that are possible.
+    If all things and all raters have the same mean judgment, both variances are 0. The function then
+    returns the smallest possible degrees of freedom.
     """
     squares = by_thing**2 / (things - 1) + by_rater**2 / max(raters - 1, 1)
     if squares == 0:
@@ -94,20 +101,21 @@ def _freedom(by_thing: float, things: int, by_rater: float, raters: int) -> floa
 def rate_half_width(
     things: int, members: int, per_thing: int, raters: int, level: float = 0.95
 ) -> float:
-    """Return the expected half-width of the interval of a rate of .8.
+    """Return the expected half-width of the interval for a rate of .8.
 
-    Judgments of a thing are assumed to correlate by .1, judgments of a rater by .05.
+    The assumed correlation is .1 between judgments about the same thing, and .05 between judgments by
+    the same rater.
 
     Parameters
     ----------
     things, members
-        Number of things, and of members of a thing.
+        Number of things, and number of members of each thing.
     per_thing
-        Number of raters of a thing.
+        Number of raters who judge each thing.
     raters
         Number of raters.
     level
-        Level of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     """
     judgments = things * members * per_thing
     rest = 1 - ASSUMED_THING_CORRELATION - ASSUMED_RATER_CORRELATION
