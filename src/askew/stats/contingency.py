@@ -65,7 +65,7 @@ class PermutationTest:
 
     @property
     def p(self) -> float:
-        """p of the test, (1 + exceedances) / (1 + draws)."""
+        """Permutation p, (1 + exceedances) / (1 + draws)."""
         return (1 + self.exceedances) / (1 + self.draws)
 
     def extended(self, statistics: Floats, reached: float) -> "PermutationTest":

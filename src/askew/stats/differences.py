@@ -1,21 +1,21 @@
-"""Differences between two image sets on one axis, the first minus the second.
+"""Differences between two image sets on one axis, the first set minus the second set.
 
-There are differences of a share, of the distance from a reference distribution, and of the
-dependence of two axes.
+askew estimates differences in a share, in the distance from a reference distribution, and in the
+association between two axes.
 
-Images of the two sets may form pairs, for example of the same prompt and seed by two models
-(`PairedSets`). The interval of a difference combines the intervals of both scores (MOVER, Zou and
-Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation of the pairs. Two
-models that agree in all m pairs may still differ in a few percent of images. So the correlation
-never reaches 1. For shares it is reduced by Newcombe's continuity correction, and for other scores
-by the amount of this correction at a share of 1/2.
+Images of the two sets may form pairs (`PairedSets`). For example, two models may generate images from
+the same prompt and seed. The interval of a difference combines the intervals of both scores (MOVER, Zou
+and Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation between paired
+images. Two models that agree on all observed pairs may still differ in a few percent of images. So the
+correlation never reaches 1. For shares it is reduced by Newcombe's continuity correction. For other
+scores it is reduced by as much as this correction would reduce it at a share of 1/2.
 
 p tests the null hypothesis that both sets come from the same distribution. The images of a pair are
-exchanged at random, and images without a partner are assigned to the sets at random. For shares p is
-the mid-p over all exchanges (`exchange`). For other scores p = (1 + exceedances) / (1 + draws).
+swapped at random, and images without a partner are assigned to the sets at random. For shares, p is the
+mid-p over all these exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 + draws).
 
-The module also has the distance of two sets of vectors, and the difference of two groups' shares in
-one set (BiasMap, section 2.2).
+The module also estimates the distance between two sets of vectors, and the difference between the shares
+of two groups in one set (BiasMap, section 2.2).
 """
 
 import math
@@ -48,7 +48,10 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""Number of pairs by which a continuity correction of n / 2 reduces a phi of 1 at shares of 1/2, times n."""
+"""Reduction of a correlation of 1, multiplied by the number n of pairs.
+
+At shares of 1/2, a continuity correction of n / 2 reduces phi from 1 to 1 - 2 / n.
+"""
 ROUNDS = 20  # of exchanges at most, while few are as large as the observed difference
 Ends = tuple[float, float]
 """Low and high end of an interval."""
@@ -57,24 +60,26 @@ Ends = tuple[float, float]
 def share_difference(
     sets: PairedSets, value: int, *, level: float = 0.95, test: ExchangeTest | None = None
 ) -> Estimate:
-    """Estimate the difference of the shares of a value, in [-1, 1].
+    """Estimate the difference between the shares of a value in two sets, in [-1, 1].
 
-    Interval: Newcombe's tenth method, with a reduced correlation if only some images have a
-    partner; Newcombe's hybrid of two Wilson intervals if no image has a partner.
+    The interval is from Newcombe's tenth method. If only some images have a partner, the correlation
+    is reduced. If no image has a partner, the interval is Newcombe's hybrid of two Wilson intervals.
 
-    p: mid-p of the exchange of images (`exchange.exchange_test_of_value`). With complete pairs it
-    is McNemar's test, and without pairs Fisher's exact test, both by their mid-p.
+    p is the mid-p of random swaps of images (`exchange.exchange_test_of_value`). If all images have a
+    partner, it equals the mid-p of McNemar's test. If no image has a partner, it equals the mid-p of
+    Fisher's exact test.
 
     Parameters
     ----------
     sets
-        Rows (images, K), 1 in the column of the image's value and 0 in the others.
+        Both sets as arrays (images, K). A row has a 1 in the column of the image's value, and 0
+        elsewhere.
     value
         Column of the value.
     level
         Confidence level of the interval, in (0, 1).
     test
-        The exchange test of the value, if it is known.
+        Result of the exchange test of the value. By default, it is computed.
     """
     first = sets.first[:, value]
     second = sets.second[:, value]
@@ -114,14 +119,14 @@ def distance_difference(
     level: float = 0.95,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Estimate the difference of two sets' distances from a reference distribution.
+    """Estimate the difference between two sets in their distance from a reference distribution.
 
-    The value is the difference of median-unbiased distances.
+    The value is the difference between median-unbiased distances.
 
     Parameters
     ----------
     sets
-        Rows (images, K), as in `share_difference`.
+        Both sets as arrays (images, K), as in `share_difference`.
     reference : array, (K,)
         Reference shares, or weights.
     distance
@@ -133,8 +138,9 @@ def distance_difference(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images in which the reference was counted. The intervals of both distances then
-        allow for its error, as in `shares.distance_estimate`. None: it is exact.
+        Number of images from which the reference was computed. The intervals of both distances then
+        allow for the sampling error of the reference, as in `shares.distance_estimate`. None if the
+        reference is exact.
     """
     shares = normalised(reference, "the reference")
     measure = distance_named(distance)
@@ -162,7 +168,7 @@ def distance_difference(
 def _sampled_shares(
     sets: PairedSets, reference: Floats, measure: Distance, reference_images: int | None
 ) -> tuple[SampledShares, SampledShares]:
-    """Return the shares of both sets as samples."""
+    """Return the shares of both sets as `SampledShares`."""
     first, second = (
         sample_of(rows.sum(axis=0), reference, reference_images, measure)
         for rows in (sets.first, sets.second)
@@ -173,7 +179,7 @@ def _sampled_shares(
 def _debiased_distances(
     samples: tuple[SampledShares, SampledShares], draws: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the median-unbiased distances of both sets."""
+    """Return the median-unbiased distances of both sets from the reference."""
     first, second = (
         sample.debiased(sample.samples(sample.reference, draws, generator), generator)
         for sample, generator in zip(samples, equal_generators(rng), strict=True)
@@ -187,7 +193,7 @@ def _distance_ends(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[Ends, Ends]:
-    """Return the intervals of both sets' distances."""
+    """Return the intervals for the distances of both sets from the reference."""
     first, second = (
         sample.interval(sample.samples(sample.reference, draws, generator), level, generator)
         for sample, generator in zip(samples, equal_generators(rng), strict=True)
@@ -198,7 +204,7 @@ def _distance_ends(
 def _distances(
     shares: tuple[Floats, Floats], reference: Floats, measure: Distance
 ) -> tuple[Floats, Floats]:
-    """Return distances of two sets' shares (..., K) from the reference, (..., 1) each."""
+    """Return the distances (..., 1) of the shares (..., K) of both sets from the reference."""
     first, second = (np.asarray(measure(side, reference))[..., None] for side in shares)
     return first, second
 
@@ -211,7 +217,7 @@ def _distance_difference_p(
     rng: np.random.Generator,
     draws: int,
 ) -> float:
-    """Return the two-sided p of the difference of distances, by exchanging images."""
+    """Test the difference between the distances by swapping images, and return the two-sided p."""
 
     def difference(shares: tuple[Floats, Floats]) -> Floats:
         first, second = _distances(shares, reference, measure)
@@ -233,19 +239,20 @@ def _distance_difference_p(
 def joined(
     a: Ends, b: Ends, points: Ends | None = None, correlation: float = 0.0
 ) -> tuple[float, float, float]:
-    """Combine the intervals of two scores to an interval of their difference (MOVER).
+    """Combine the intervals of two scores into an interval for their difference (MOVER).
 
-    If a score may be 0, the bound of a spread or distance, the ends are subtracted without
-    reduction, because 0 is then a likely value and not a rare extreme.
+    MOVER gives a narrower interval than subtracting the opposite ends, because both scores are rarely
+    at extreme ends at once. But spreads and distances cannot be below 0. If an interval starts at 0,
+    then 0 is a likely value and not a rare extreme. The opposite ends are then subtracted.
 
     Parameters
     ----------
     a, b
         Intervals of the two scores.
     points
-        The two scores. By default, the middles of the intervals.
+        The two scores; the midpoints of the intervals by default.
     correlation
-        Correlation of the errors of the two scores.
+        Correlation between the errors of the two scores.
 
     Returns
     -------
@@ -269,7 +276,7 @@ def joined(
 def equal_generators(
     rng: np.random.Generator,
 ) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return two generators of the same numbers.
+    """Return two random generators that produce the same numbers.
 
     Equal data then give equal results, and the noise of the draws cancels out.
     """
@@ -278,19 +285,19 @@ def equal_generators(
 
 
 def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
-    """Return the correlation of two models' bootstrap scores.
+    """Return the correlations between the bootstrap scores of two models.
 
     Parameters
     ----------
     scores : tuple of array, (draws, scores)
-        The scores of both models.
+        Scores of both models in bootstrap samples.
     pairs
-        Number of pairs. The correlation is reduced if there are few pairs.
+        Number of pairs. With few pairs, the correlations are reduced more.
 
     Returns
     -------
     array, (scores,)
-        At most 1; 0 where a score does not vary.
+        Correlation for each score, at most 1; 0 if the score does not vary.
     """
     a, b = (side - side.mean(axis=0) for side in scores)
     if not pairs:
@@ -301,9 +308,9 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
 
 
 def _phi(a: Floats, b: Floats) -> float:
-    """Correlation of paired answers (pairs,) of 0 or 1, with Newcombe's continuity correction.
+    """Return the correlation between paired answers, with Newcombe's continuity correction.
 
-    0 if one of the two is constant.
+    Answers (pairs,) are 0 or 1. The correlation is 0 if all answers in one of the arrays are equal.
     """
     n = len(a)
     x = a.sum()
@@ -318,25 +325,25 @@ def _phi(a: Floats, b: Floats) -> float:
 def risk_difference(
     first: int, second: int, n: int, *, level: float = 0.95, missing: int = 0
 ) -> Estimate:
-    """Estimate |P(first) - P(second)| of two groups in one set, in [0, 1].
+    """Estimate |P(first) - P(second)| for two groups in one set, in [0, 1].
 
-    Interval: Wilson's intervals of both shares, combined (MOVER) with the correlation of two shares
-    of one sample, and reflected at 0. For two groups that make up all answers this is Wilson's
-    interval of one share.
+    The interval combines Wilson's intervals for both shares (MOVER). It accounts for the correlation
+    between two shares of the same sample, and is reflected at 0. If the two groups make up all answers,
+    it is Wilson's interval for a single share.
 
-    Null: the mean for equally frequent groups, which is above 0. debiased: the difference at which
-    the observed difference would be the median. p: exact two-sided sign test of the two groups.
+    The null is the mean for equally frequent groups, which is above 0. `debiased` is the difference at
+    which the observed difference would be the median. p is from the exact two-sided sign test.
 
     Parameters
     ----------
     first, second
-        Answers that name each group.
+        Number of answers that name each group.
     n
-        All answers.
+        Number of all answers.
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Images without an answer, recorded only.
+        Number of images without an answer. The estimate only records it.
 
     Raises
     ------
@@ -372,7 +379,7 @@ def risk_difference(
 
 
 def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
-    """Interval of |p - q| for two shares of one sample of n."""
+    """Return the ends of the interval for |p - q|, for two shares of one sample of n images."""
     size = math.sqrt((1 - p) * (1 - q))
     correlation = -math.sqrt(p * q) / size if size else -1.0
     signed = mover(p, q, wilson(p, n, level), wilson(q, n, level), correlation)
@@ -385,7 +392,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the difference of two groups' shares at which the gap is the median of samples."""
+    """Return the difference between two shares at which `gap` is the median of samples of n."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -399,19 +406,19 @@ def _median_unbiased_gap(gap: int, n: int) -> float:
 def kernel_distance(
     first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator, draws: int = 1000
 ) -> Estimate:
-    """Estimate the squared maximum mean discrepancy of two sets of vectors, unbiased.
+    """Estimate the squared maximum mean discrepancy between two sets of vectors, without bias.
 
     The kernel is k(x, y) = (x.y / d + 1)^3. The estimate is the mean over i != j of h_ij = k(x_i,
-    x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). It is the "kernel
-    inception distance" of Binkowski et al. (2018), in any embedder. If one model made both sets, it
-    is 0 on average for any number of images, even if x_i and y_i of the same seed are similar. The
-    estimate may be negative. p: the two images of a pair are exchanged at random, which changes the
-    signs of their h.
+    x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). This is the "kernel
+    inception distance" of Binkowski et al. (2018), but the vectors may come from any embedder. If one
+    model made both sets, the estimate is 0 on average for any number of images. This holds even if the
+    vectors x_i and y_i are similar because their images have the same seed. The estimate may be
+    negative. p comes from random swaps of the two images in a pair, which change the signs of h_ij.
 
     Parameters
     ----------
     first, second : array, (n, d)
-        Vectors, with pairs in the same row.
+        Vectors of the two sets. Row i of both arrays is a pair.
     rng
         Random generator for the permutations.
     draws
@@ -439,7 +446,7 @@ def kernel_distance(
 
 
 def _cubic_kernel(x: Floats, y: Floats) -> Floats:
-    """k(x, y) = (x.y / d + 1)^3 of all pairs of vectors (n, d): (n, n)."""
+    """Return k(x, y) = (x.y / d + 1)^3 for all pairs of vectors (n, d): (n, n)."""
     return np.asarray((x @ y.T / x.shape[1] + 1) ** 3)
 
 
@@ -451,17 +458,18 @@ def dependence_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the difference of two axes' association (Cramer's V) in two sets, in [-1, 1].
+    """Estimate how much the association between two axes differs between two sets, in [-1, 1].
 
-    Positive: the axes are more strongly associated in the first set. Interval: percentile bootstrap
-    of pairs, from three images of each set. p: one-sided, for a rise, under the null of equal
-    joint distributions. p uses 9,999 permutations, so that one of many pairs of axes can
-    be significant. With equal numbers of images, both V are too large by the same amount.
+    The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval is from
+    a percentile bootstrap of pairs. It needs at least three images in each set. p is one-sided, for a
+    stronger association in the first set. The null is that both sets have the same joint distribution.
+    There are 9,999 permutations, so that p can be small enough to be significant among many pairs of
+    axes. If the sets have equal numbers of images, both V are too large by the same amount.
 
     Parameters
     ----------
     sets
-        Arrays (images, K L). A row has a 1 in the column of the image's pair of values. Columns are
+        Both sets as arrays (images, K L). A row has a 1 in the column of the image's pair of values. Columns are
         ordered by the value of the first axis, then by the value of the second.
     shape
         K and L, the numbers of values of the two axes.

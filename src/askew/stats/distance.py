@@ -1,9 +1,9 @@
-"""Distances between two distributions on an axis, and the sensitivity (BiasConnect, Eq. 1-4).
+"""Distances between two distributions, and Intersectional Sensitivity (BiasConnect, Eq. 1-4).
 
-Distributions p, q are (..., K) counts or shares, scaled to sum 1 here; leading axes broadcast. All
-functions raise NotEnoughData if a distribution sums to 0 or K < 2, ValueError for negative or
-infinite numbers and for different lengths, and UnknownName for a distance that is not in
-`DISTANCES`.
+Distributions p and q are counts or shares (..., K), which all functions scale to sum 1. Leading axes
+broadcast. All functions raise NotEnoughData if a distribution sums to 0 or K < 2. They raise ValueError
+for negative or infinite numbers and for different lengths. They raise UnknownName for a distance that
+is not in `DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute W1 between two distributions over ranks 0..K-1, divided by K - 1 (Eq. 2).
+    """Compute the Wasserstein distance W1 over ranks 0..K-1, divided by K - 1 (Eq. 2).
 
-    For ordered values such as age. It equals the sum of |P - Q| over the first K - 1 cumulative
-    shares, divided by K - 1. In [0, 1].
+    This distance is for ordered values, such as age groups. It equals the sum of |P - Q| over the
+    first K - 1 cumulative shares, divided by K - 1. It is in [0, 1].
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
@@ -31,20 +31,21 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute half the sum of |p - q|, for values without an order, in [0, 1].
+    """Compute half the sum of |p - q|, in [0, 1].
 
-    It is the share that would have to change its value.
+    This distance is for values without an order. It is the share of images whose value would have to
+    change to turn p into q.
     """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]
 
 
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute W1 between the K shares of p and the K shares of q, each as an unlabeled sample.
+    """Compute the Wasserstein distance W1 between two sets of numbers, the K shares of p and of q.
 
     It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
-    1) / K**2]. It ignores which value has which share, so it can only measure deviation from
-    uniform shares. If q is not uniform, ValueError is raised.
+    1) / K**2]. The distance ignores which value has which share, so it can only measure the deviation
+    from uniform shares. If q is not uniform, ValueError is raised.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -74,28 +75,28 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Names of distances by the user's choice; "auto" stands for the scale of the axis."""
+"""Name of the distance for each choice of the user. "auto" stands for the scale of the axis."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name in `DISTANCES` for a choice and the scale of an axis.
+    """Return the name of a distance in `DISTANCES`, for a user's choice and the scale of an axis.
 
-    Choices are auto, ordinal, nominal and values.
+    The choices are auto, ordinal, nominal and values.
     """
     UnknownName.unless_known("distance", choice, ["auto", *CHOICES])
     return CHOICES[scale if choice == "auto" else choice]
 
 
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
-    """Return a named distance as a weighted sum of absolute linear forms.
+    """Express a distance as a weighted sum of absolute linear forms.
 
-    d(p, q) = weight * sum over rows f of |f . (p - q)|. Every form is a sum of shares, so its value
-    is a share. For "values" this holds with a uniform q, the only one that it accepts.
+    d(p, q) = weight * sum over rows f of |f . (p - q)|. Each form adds up some of the shares, so its
+    value is a share, too. For the distance "values", the equation holds because q must be uniform.
 
     Parameters
     ----------
     distance
-        A name of `DISTANCES`.
+        Name of a distance in `DISTANCES`.
     values
         Number K of values.
 
@@ -113,9 +114,9 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
 
 
 def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
-    """Return the largest distance of any distribution from `reference`.
+    """Return the largest distance that any distribution can have from `reference`.
 
-    It is reached if one value has all images, since distances are convex.
+    A distribution in which one value has all images reaches it, since distances are convex.
     """
     reference = np.asarray(reference, dtype=float)
     return float(distance_named(distance)(np.eye(len(reference)), reference).max())
@@ -127,18 +128,18 @@ def sensitivity(
     reference: ArrayLike,
     distance: str | Distance = "total_variation",
 ) -> Floats:
-    """Compute the Intersectional Sensitivity, not debiased (BiasConnect, Eq. 4).
+    """Compute the Intersectional Sensitivity, without debiasing (BiasConnect, Eq. 4).
 
-    IS = d(initial, reference) - d(after, reference). Positive: the intervention brings the
-    distribution closer to the reference. `stats.sensitivity.interactions` corrects for the
-    different numbers of images behind the two distributions and adds an interval.
+    IS = d(initial, reference) - d(after, reference). It is positive if the intervention brings the
+    distribution closer to the reference. The two distributions may be computed from different numbers
+    of images. `stats.sensitivity.interactions` corrects for this and adds an interval.
 
     Parameters
     ----------
     initial, after, reference : array, (..., K)
-        Shares or counts.
+        Shares or counts: before the intervention, after it, and of the reference.
     distance
-        A name of `DISTANCES`, or a function.
+        Name of a distance in `DISTANCES`, or a function.
     """
     measure = distance_named(distance)
     return np.asarray(measure(initial, reference) - measure(after, reference))[()]
@@ -147,7 +148,7 @@ def sensitivity(
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
     """Check two distributions and scale them to sum 1 along the last axis.
 
-    They need the same K values, K >= 2.
+    Both distributions must have the same K values, K >= 2.
     """
     first = normalised(p, "the first distribution")
     second = normalised(q, "the second distribution")
@@ -168,26 +169,26 @@ def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
 
 
 def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
-    """Return shares (K,) between a target and a single value, (1 - step) target + step e_value.
+    """Move shares (K,) toward a single value: (1 - step) * target + step * e_value.
 
     Parameters
     ----------
     target : array, (K,)
         Shares at step 0.
     value
-        Place of the value that has all images at step 1.
+        Index of the value that has all images at step 1.
     step : float
-        Part of the way, in [0, 1].
+        Part of the way from `target` to the single value, in [0, 1].
     """
     return np.asarray((1 - step) * target + step * np.eye(len(target))[value])
 
 
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
-    """Compute the mean distance from the reference of n images drawn from it, exactly.
+    """Compute the exact mean distance from the reference for n images that are drawn from it.
 
-    It is the mean distance of an unbiased model with n images. A distance is a sum of |f . (X / n -
-    reference)| over forms f that add up shares (`linear_forms`), and f . X is binomial with n and f
-    . reference.
+    It is the mean distance that an unbiased model has with n images. Let X be the counts of the values
+    in these images. A distance is a weighted sum of |f . (X / n - reference)| over forms f that add up
+    shares (`linear_forms`). So f . X is binomial, with n trials and the probability f . reference.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def expected_distance(n: int, reference: ArrayLike, distance: str = "total_varia
     reference : array, (K,)
         Reference shares.
     distance
-        A name of `DISTANCES`.
+        Name of a distance in `DISTANCES`.
     """
     forms, weight = linear_forms(distance, len(np.asarray(reference)))
     shares = forms @ normalised(reference, "the reference")

@@ -1,26 +1,26 @@
-"""Interval of a population's distance from a reference distribution, by inverting a test.
+"""Interval for a population's distance from a reference distribution, computed by inverting a test.
 
-The distance of the shares of n images is too large on average: values that are as frequent as in
-the reference still differ by chance. Resampling the shares cannot correct this. So populations on
-two paths are tested instead. A population is rejected if too few of its samples have a distance as
-extreme as the observed distance. The excess depends on which values truly differ, which the data
-reveal only in part. So each end is computed for the least favorable case:
+A *fair* population has the reference shares. On average, the distance computed from n images is too
+large, because even values that are as frequent as in the reference differ from it by chance. Resampling
+the shares cannot correct this excess. So askew tests populations on two paths instead. It rejects a
+population if too few of its samples have a distance as extreme as the observed distance. The excess
+depends on which values truly differ, which the data reveal only in part. So askew computes each end for
+the least favorable case:
 
-- low: the difference is in as few values as possible (`sparse`). The other values have their
-  reference shares and add the most excess. At the level `POINT` this end is the debiased distance:
-  0 for half of all samples of a fair population.
-- high: starting at the observed shares, increasingly many images show the values that are clearly
-  in excess (`outward`). The other values move away from the reference on the other side, where they
-  add no excess.
+- Low end: the difference is in as few values as possible (`sparse`). All other values have their
+  reference shares, where they add the most excess. At the level `POINT`, this end is the debiased
+  distance. It is 0 for half of all samples from a fair population.
+- High end: beyond the observed shares, more and more images show the values that are clearly in excess
+  (`outward`). All other values fall below the reference, where they add no excess.
 
-Both paths start at the reference, so the interval excludes 0 only if such data are rare for a fair
-population. For the high end, rejection is measured relative to the reference (as in the CLs method
-of particle physics). Shares that are closer to the reference than chance allows are replaced by the
-closest shares that chance allows. Otherwise they would reject all populations, and the interval
-would be empty.
+Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for a
+fair population. For the high end, rejection is measured relative to the reference (as in the CLs method
+of particle physics). An observed distance may be smaller than almost all distances of fair samples. It
+would reject all populations, and the interval would be empty. So it is replaced by a low quantile of the
+distances of fair samples.
 
-All functions work on one set of shares, or a stack along leading axes. Samples may come from tables
-(`common_draws`).
+All functions accept one set of shares, or several sets along leading axes. Samples may come from tables
+of random numbers (`common_draws`).
 """
 
 from collections.abc import Callable
@@ -33,31 +33,36 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images of the reference that are added to the observed shares at the bend of `outward`."""
+"""Number of pseudo-images with the reference shares that are added to the observed images.
+
+The path `outward` bends at the resulting shares.
+"""
 PSEUDO_IMAGES = 1.0
-"""Images by which a counted reference is pulled to uniform shares, where samples are drawn."""
+"""Number of pseudo-images with uniform shares that are added to a reference computed from images."""
 CLEAR_Z = 1.0
-"""Excess over the reference, in standard errors, from which a value is clearly in excess."""
+"""Excess over the reference, in standard errors, above which a value is clearly in excess."""
 END = 3.0  # of the outward path
 TIES = 1e-9  # of values equally in excess, the outward path leads to the rarest
 METHOD = "test inversion"
 
 Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
-"""Populations (..., K) to the distances (..., draws) of samples from them."""
+"""Function that maps populations (..., K) to the distances (..., draws) of samples from them."""
 Path = Callable[[Floats], Floats]
-"""Positions t (...) on a path to populations (..., K)."""
+"""Function that maps positions t (...) on a path to populations (..., K)."""
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
-    """Return the size n m / (n + m) of a set whose sampling error equals that of a difference of two sets.
+    """Return the size of a single set that has the sampling error of a difference between two sets.
+
+    This size is n m / (n + m).
 
     Parameters
     ----------
     pictures
-        Size n of the first set.
+        Number n of images in the first set.
     others
-        Size m of the second set. None: it is exact.
+        Number m of images in the second set; None if its shares are exact.
     """
     if others is None:
         return int(pictures)
@@ -67,20 +72,21 @@ def as_exact_together(pictures: float, others: float | None) -> int:
 def sample_of(
     counts: Floats, reference: Floats, reference_images: int | None, measure: Distance
 ) -> "SampledShares":
-    """Return the shares of one set as a sample.
+    """Return the shares of one set as `SampledShares`.
 
-    If the reference was counted, the sample is as small as errs like the difference of both sets.
+    If the reference was computed from images, it has a sampling error, too. The number of images is then
+    reduced, so that the sampling error equals the error of the difference between both sets.
 
     Parameters
     ----------
     counts : array, (K,)
-        Images by value.
+        Number of images that show each value.
     reference : array, (K,)
-        The reference shares.
+        Reference shares.
     reference_images
-        Number of images in which they were counted. None: they are exact.
+        Number of images from which the reference was computed; None if it is exact.
     measure
-        The distance.
+        Function that computes the distance.
     """
     n = float(counts.sum())
     population = reference_population(reference, reference_images)
@@ -94,16 +100,17 @@ def sample_of(
 
 
 def reference_population(reference: Floats, images: int | None) -> Floats:
-    """Return the shares that samples are drawn from if a set has the reference shares.
+    """Return the population from which fair samples are drawn.
 
-    A value that was not seen in a counted reference may be rare, so `PSEUDO_IMAGES` are added.
+    A value that is missing from a reference computed from images may still occur, but rarely. So
+    `PSEUDO_IMAGES` are added to the reference.
 
     Parameters
     ----------
     reference : array, (K,)
-        The reference shares.
+        Reference shares.
     images
-        Number of images in which they were counted. None: they are exact.
+        Number of images from which the reference was computed; None if it is exact.
     """
     if images is None:
         return reference
@@ -111,12 +118,12 @@ def reference_population(reference: Floats, images: int | None) -> Floats:
 
 
 def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Floats:
-    """Return shares whose gap to a reference population is that of shares to the reference.
+    """Shift shares by the difference between the reference and its `reference_population`.
 
     Parameters
     ----------
     shares, reference, population : array, (K,)
-        The shares, their reference, and its `reference_population`.
+        Shares, the reference shares, and the `reference_population` of the reference.
     """
     if population is reference:
         return shares
@@ -125,14 +132,14 @@ def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class ObservedDistances:
-    """Distances that samples are compared with.
+    """Observed distances, with which the distances of samples are compared.
 
     Attributes
     ----------
     distances : array, (...)
-        The observed distances, at least as large as the low quantile of fair samples.
+        Observed distances. Distances below the low quantile of fair samples are replaced by it.
     below_if_fair : array, (...)
-        Share of fair samples below them.
+        Share of fair samples whose distance is below the observed distance.
     """
 
     distances: Floats
@@ -141,24 +148,24 @@ class ObservedDistances:
 
 @dataclass(frozen=True, slots=True)
 class SampledShares:
-    """Shares of independent images, and their reference distribution.
+    """Observed shares of independent images, and their reference distribution.
 
     Attributes
     ----------
     shares : array, (..., K)
-        The observed shares.
+        Observed shares.
     pictures : int or array, (...)
         Number of images.
     reference : array, (..., K)
-        The reference shares.
+        Reference shares.
     measure : Distance
-        The distance between them.
+        Function that computes the distance between shares and reference.
     uncut : array, (...), optional
-        Distance that samples are compared with, if it is not that of `shares` from `reference`: of
-        shares that were corrected for an instrument's errors and cut to the simplex, or from a
-        counted reference without pseudo-images.
+        Observed distance, if it differs from the distance between `shares` and `reference`. Shares that
+        are corrected for labeling errors may be negative, and `shares` cuts them at 0. A reference that
+        was computed from images has pseudo-images. `uncut` is the distance without both changes.
     standard_errors : array, (..., K), optional
-        Standard errors of corrected shares.
+        Standard errors of shares that are corrected for labeling errors.
     """
 
     shares: Floats
@@ -174,17 +181,17 @@ class SampledShares:
 
     @property
     def observed(self) -> Floats:
-        """The distance (...) that samples are compared with."""
+        """Observed distance (...), with which the distances of samples are compared."""
         return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Return distances (draws,) of samples of the same size from one population (K,)."""
+        """Draw samples of the same size from one population (K,), and return their distances (draws,)."""
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.reference))
 
     @property
     def errors(self) -> Floats:
-        """Standard errors (..., K) of the shares, not below those under the reference."""
+        """Standard errors (..., K) of the shares, at least as large as for the reference shares."""
         if self.standard_errors is not None:
             return self.standard_errors
         q = self.reference
@@ -193,13 +200,12 @@ class SampledShares:
         return np.asarray(np.sqrt(variance))
 
     def interval(self, fair: Floats, level: float, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the interval (low, high) of the population's distance, for one set of shares (K,).
+        """Return the interval (low, high) for the population's distance, given one set of shares (K,).
 
         Parameters
         ----------
         fair : array, (draws,)
-            Distances of samples from the reference. The same number is drawn from each tested
-            population.
+            Distances of fair samples. The same number of samples is drawn from each tested population.
         level
             Confidence level of the interval, in (0, 1).
         rng
@@ -214,7 +220,7 @@ class SampledShares:
         return float(_low_ends(self, observed, self._sampler(len(fair), rng), POINT))
 
     def _sampler(self, draws: int, rng: np.random.Generator) -> Sampler:
-        """Return a function from one population to the distances of its samples."""
+        """Return a function that maps a population to the distances of samples from it."""
 
         def sampled(population: Floats) -> Floats:
             return self.samples(population, draws, rng)
@@ -222,14 +228,14 @@ class SampledShares:
         return sampled
 
     def compared(self, fair: Floats, level: float) -> ObservedDistances:
-        """Return the distances that samples are compared with, for fair samples (..., draws)."""
+        """Return the observed distances, limited by the distances (..., draws) of fair samples."""
         distances = np.maximum(self.observed, np.quantile(fair, tail(level), axis=-1))
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
     def sparse(self) -> Path:
-        """Return the path, t in [0, 1], on which values leave the reference by z-value.
+        """Return the path on which values leave the reference in order of decreasing z-value.
 
-        It leads to the observed shares.
+        The path starts at the reference (t = 0) and ends at the observed shares (t = 1).
         """
         gap = self.shares - self.reference
         error = self.errors
@@ -249,10 +255,11 @@ class SampledShares:
         return population
 
     def outward(self) -> Path:
-        """Return the path, t in [0, 3], from the reference to a population of a single value.
+        """Return the path from the reference to a population with a single value.
 
-        The path starts at the reference (t = 0), and passes almost through the observed shares (t =
-        1) and a population of only the values in excess (t = 2).
+        The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It then
+        passes through a population that has only the values in excess (t = 2), and ends at a population
+        that has only the value with the largest excess (t = 3).
         """
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]
@@ -275,16 +282,16 @@ class SampledShares:
 def distance_intervals(
     sample: SampledShares, fair: Floats, sampler: Sampler, level: float
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the populations' distances: low (...), high (...).
+    """Return the low ends (...) and high ends (...) of intervals for the populations' distances.
 
     Parameters
     ----------
     sample
-        The observed shares (..., K).
+        Observed shares (..., K) and their reference.
     fair : array, (..., draws)
-        Distances of samples from the reference.
+        Distances of fair samples.
     sampler
-        Function that draws as many samples from other populations.
+        Function that draws the same number of samples from other populations.
     level
         Confidence level of the intervals, in (0, 1).
     """
@@ -318,7 +325,7 @@ def _low_ends(
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
-    """Return the share of distances (..., draws) below the observed distance (...); ties count half."""
+    """Return the share of `distances` (..., draws) below the observed distance. Ties count half."""
     gap = distances - np.asarray(observed)[..., None]
     below = (-gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
     above = (gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]

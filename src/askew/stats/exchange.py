@@ -1,19 +1,20 @@
-"""Test whether two image sets have the same shares, by exchanging their images.
+"""Test whether two image sets have the same shares, by swapping images between the sets.
 
-The statistic is Pearson's for two sets. For sets of equal size with a_k and b_k images of value k, it
-is
+The statistic is Pearson's chi-squared for two sets. Let a_k and b_k be the numbers of images that show
+value k in the two sets. For sets of equal size, the statistic is
 
     sum over k of (b_k - a_k)**2 / (a_k + b_k).
 
-Under the null, the two images of a pair are exchanged with probability 1/2, and images without a
-partner are dealt to both sets at random. Exchanges change no a_k + b_k, so the denominators are fixed.
-Of images that both models label alike, none counts.
+Under the null, the two images of a pair are swapped with probability 1/2, and images without a partner
+are assigned to the sets at random. An *exchange* is one random rearrangement of this kind. It never
+changes a_k + b_k, so the denominators are fixed. Swapping two images that show the same value does not
+change the statistic.
 
-Where images show at most two values, the law of the statistic is exact. Otherwise it is simulated. As
-in `goodness_of_fit`, p is the mid-p, and `exact_p` counts samples as extreme as the observed one in
-full.
+If the images show at most two values, askew computes the distribution of the statistic exactly.
+Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the samples
+that are exactly as extreme as the observed one. `exact_p` counts all of these samples.
 
-The distance of the two sets is what askew reports, as with the test against a reference.
+askew reports the distance between the two sets with this p, as for the test against a reference.
 """
 
 from dataclasses import dataclass
@@ -30,11 +31,11 @@ from askew.stats.paired_sets import PairedSets
 from askew.types import Estimate
 
 FIRST_DRAWS = 20_000
-"""Samples of the first simulation."""
+"""Number of samples in the first simulation."""
 MORE_DRAWS = 200_000
-"""Samples of the second simulation, which small p-values need."""
+"""Number of samples in the second simulation, which small p-values need."""
 SMALL_P = 0.01
-"""p of the first simulation below which there is a second one."""
+"""p below which a second simulation follows the first simulation."""
 
 Integers = NDArray[np.int64]
 
@@ -46,8 +47,8 @@ class ExchangeTest(FitTest):
     Attributes
     ----------
     smallest_p
-        Smallest mid-p that any exchange of these images can have. A test whose smallest p is above
-        the significance level can be left out of a family of tests (Tarone 1990).
+        Smallest mid-p that is possible with any exchange of these images. A test whose smallest p is
+        above the significance level can be left out of a family of tests (Tarone 1990).
     """
 
     smallest_p: float
@@ -63,22 +64,23 @@ class ExchangeTest(FitTest):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExchangeCounts:
-    """Numbers of images that decide the null law of an exchange.
+    """Numbers of images that determine the distribution of the statistic under the null.
 
     Attributes
     ----------
     alike : array, (K,)
-        Pairs whose images both show a value.
+        Number of pairs whose images both show the same value, for each value.
     different : array, (K, K)
-        Pairs whose images show two values, in either order, above the diagonal.
+        Number of pairs whose images show two different values, in either order. Only the cells above
+        the diagonal are used.
     rest : array, (K,)
-        Images without a partner, of both sets.
+        Number of images without a partner in both sets together, for each value.
     sizes : tuple of int
-        Images of the first and the second set.
+        Number of images in the first set, and in the second set.
     rest_of_first
-        Images of the first set without a partner.
+        Number of images without a partner in the first set.
     first : array, (K,)
-        Images of the first set.
+        Number of images in the first set, for each value.
     """
 
     alike: Integers
@@ -90,7 +92,7 @@ class ExchangeCounts:
 
     @classmethod
     def of(cls, sets: PairedSets) -> Self:
-        """Count the images of two sets, without values that no image shows."""
+        """Count the images of two sets. Values that no image shows are left out."""
         shown = (sets.first.sum(axis=0) + sets.second.sum(axis=0)) > 0
         first, second = sets.pairs[:, :, shown]
         table = np.rint(first.T @ second).astype(np.int64)
@@ -106,19 +108,19 @@ class ExchangeCounts:
 
     @property
     def total(self) -> Integers:
-        """Images of both sets by value (K,)."""
+        """Number of images in both sets together for each value, (K,)."""
         of_pairs = 2 * self.alike + self.different.sum(axis=0) + self.different.sum(axis=1)
         return np.asarray(of_pairs + self.rest)
 
     def statistic(self, first: Integers | Floats) -> Floats:
-        """Compute the statistic of counts (..., K) of the first set."""
+        """Compute the statistic from the counts (..., K) of the first set."""
         n, m = self.sizes
         total = self.total
         gap = np.asarray(first, dtype=float) * (n + m) - n * total
         return np.asarray((gap**2 / total).sum(axis=-1) / (n * m))
 
     def exact_law(self) -> NullLaw:
-        """Return the law of the statistic where images show at most two values."""
+        """Return the exact distribution of the statistic, for images with at most two values."""
         if len(self.first) == 1:
             return NullLaw.of(np.zeros(1), np.ones(1))
         different = int(self.different.sum())
@@ -137,7 +139,7 @@ class ExchangeCounts:
         return NullLaw.of(self.statistic(first), weights.ravel())
 
     def simulated_law(self, draws: int) -> NullLaw:
-        """Return the law of the statistic in so many exchanges."""
+        """Simulate the distribution of the statistic with `draws` random exchanges."""
         rng = np.random.default_rng([*self.sizes, *self.total.tolist(), draws])
         first = np.tile(self.alike, (draws, 1))
         if self.rest.any():
@@ -158,7 +160,8 @@ def exchange_test(sets: PairedSets) -> ExchangeTest:
     Parameters
     ----------
     sets
-        Rows (images, K), 1 in the column of the image's value and 0 in the others.
+        Both sets as arrays (images, K). A row has a 1 in the column of the image's value, and 0
+        elsewhere.
     """
     counts = ExchangeCounts.of(sets)
     observed = counts.statistic(counts.first)
@@ -198,13 +201,13 @@ def distance_of_sets(
     sets
         As in `exchange_test`.
     test
-        Result of the test whether the sets have the same shares, which gives p.
+        Result of the test whether the sets have the same shares. The estimate has its p.
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
-        Random generator for the permutations, whose mean distance is the null.
+        Random generator for the exchanges. Their mean distance is the null.
     draws
-        Number of permutations.
+        Number of exchanges.
     """
     images = len(sets.first) + len(sets.second)
     return tested_distance(sets.means, sets.exchanged(draws, rng), images, test, distance)
@@ -217,16 +220,16 @@ def tested_distance(
     test: FitTest,
     distance: str | Distance,
 ) -> Estimate:
-    """Estimate the distance between the shares of two sets from their exchanges.
+    """Estimate the distance between the shares of two sets, given their shares after exchanges.
 
     Parameters
     ----------
     shares : tuple of array, (K,)
         Shares of both sets.
     exchanged : tuple of array, (draws, K)
-        Shares after exchanges, whose mean distance is the null.
+        Shares of both sets after exchanges. Their mean distance is the null.
     images
-        Number of images of both sets.
+        Number of images in both sets together.
     test, distance
         As in `distance_of_sets`.
     """

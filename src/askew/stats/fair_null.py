@@ -1,15 +1,17 @@
-"""Concept histograms of fair models: the null of association scores.
+"""Simulated concept histograms of fair models, which give the null of association scores.
 
-The baseline set of a fair model is an equal mixture of the counterfactual populations. Drawing it
-from fixed counterfactual *samples* gives a null that is too narrow, because the mixture of the
-samples has a sampling error.
+The baseline images of a fair model are an equal mixture of the counterfactual populations. askew only
+has samples from these populations. Drawing baseline images from fixed counterfactual *samples* gives a
+null that is too narrow, because it ignores the sampling error of the mixture.
 
-A concept on which the counterfactual sets clearly differ keeps its counterfactual frequencies, and
-the baseline set is drawn from an equal mixture of *resampled* counterfactual sets. This represents
-the error of the mixture, which is independent of the differences between the sets. Scores depend
-only on these differences. Any other concept is exchangeable between all images of the axis, so its
-frequencies come from permutations of the images. This is exact for rare concepts, for which
-resampling would repeat the few images that show them.
+If the counterfactual sets clearly differ in a concept, the concept keeps its frequencies in these sets.
+Its frequency in the baseline set is drawn from an equal mixture of *resampled* counterfactual sets. The
+resampling represents the error of the mixture. This error is independent of the differences between the
+counterfactual sets, and scores depend only on these differences.
+
+If the sets do not clearly differ in a concept, the concept is exchangeable between all images of the
+axis. So its frequencies come from permutations of the images. Permutations are exact for rare concepts.
+Resampling would only repeat the few images that show them.
 """
 
 from collections.abc import Sequence
@@ -27,12 +29,12 @@ CLEAR_DIFFERENCE = 0.05
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:
-    """Return means of n images drawn from an equal mixture of resampled sets.
+    """Draw samples of n images from an equal mixture of resampled sets, and return their means.
 
     Parameters
     ----------
     sets : sequence of array, (images, columns)
-        Sets with the same columns; their numbers of images may differ.
+        Sets with the same columns. Their numbers of images may differ.
     n
         Number of images in each sample.
     draws
@@ -43,6 +45,7 @@ def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) ->
     Returns
     -------
     array, (draws, columns)
+        Mean of each sample.
     """
     weights = [bootstrap_weights(len(images), draws, rng) / len(sets) for images in sets]
     samples = rng.multinomial(n, np.concatenate(weights, axis=1)) / n
@@ -52,12 +55,12 @@ def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) ->
 def fair_histograms(
     initial: Floats, counterfactuals: Sequence[Floats], draws: int, rng: Generator
 ) -> tuple[Floats, Floats]:
-    """Return concept histograms under the null.
+    """Draw concept histograms under the null that the model is fair.
 
     Parameters
     ----------
     initial : array, (images, concepts)
-        The initial set.
+        Baseline set.
     counterfactuals : sequence of array, (images, concepts)
         K counterfactual sets.
     draws
@@ -68,8 +71,8 @@ def fair_histograms(
     Returns
     -------
     tuple of array
-        Histograms of the initial set, (draws, concepts), and of the counterfactual sets, (K, draws,
-        concepts).
+        Histograms (draws, concepts) of the baseline set, and histograms (K, draws, concepts) of the
+        counterfactual sets.
     """
     differs = _clearly_different(counterfactuals)
     permuted = _permuted_means([initial, *counterfactuals], draws, rng)
@@ -81,7 +84,7 @@ def fair_histograms(
 
 
 def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
-    """Check by a chi-squared test in which concepts the sets differ: (concepts,)."""
+    """Return a mask (concepts,) that is True where a chi-squared test shows that the sets differ."""
     pooled = np.concatenate(sets)
     means = np.stack([images.mean(axis=0) for images in sets])
     sizes = np.array([len(images) for images in sets])[:, None]
@@ -91,7 +94,7 @@ def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
 
 
 def _permuted_means(sets: Sequence[Floats], draws: int, rng: Generator) -> NDArray[Any]:
-    """Return the means of sets whose images are assigned at random: (sets, draws, columns)."""
+    """Return the means (sets, draws, columns) of sets after assigning their images at random."""
     sizes = [len(images) for images in sets]
     images = np.concatenate(sets)
     labels = np.repeat(np.arange(len(sets)), sizes)
