@@ -1,1 +1,1 @@
-"""Documents of all methods: `blocks` describes how to write a page, and renderers draw it."""
+"""Report pages of all methods. `blocks` describes how to write a page, and renderers draw it."""

@@ -1,34 +1,36 @@
-"""A page as data: its content and the order of the content, but not its appearance.
+"""Classes that describe the content of a page and its order, but not its appearance.
 
-The `page.py` of a method makes a page, and renderers draw it. The answer in a sentence comes first,
-then the block that shows it (for people always shares), images, and then the details.
+The `page.py` of a method builds a page from blocks, and renderers draw the page. A page begins with
+a sentence that states the result. The chart that shows the result follows (always shares, for
+people), then images, and then the details.
 
-Choose a block by its content:
+Choose a block that suits the content:
 
-- `Paragraph`: a sentence, or bullets
-- `ValueChart`: shares of values, a row for each value
-- `SortedImages`: images sorted by label, which show shares of up to 60 images
-- `ScoreMatrix`: prompts or axes by axes, as shaded cells
+- `Paragraph`: a sentence, or a bulleted list
+- `ValueChart`: shares of values, with a row for each value
+- `SortedImages`: up to 60 images sorted by label, so that they show the shares of labels
+- `ScoreMatrix`: shaded cells, with prompts or axes as rows and axes as columns
 - `ChangeChart`: scores before and after a change
-- `IntervalChart`: scores with intervals and chance, in rows
+- `IntervalChart`: rows of scores, with their intervals and the values expected by chance
 - `LineChart`: a score over ordered steps
 - `Scatter`: points in a plane
 - `GraphDiagram`: arrows between names
 - `PictureGrid`: images in equal cells
 - `Table`: texts and numbers that need no plot, or shaded scores
-- `DefinitionList`: terms with their meaning, or facts
-- `Details`: blocks behind a summary
-- `CodeBlock`: text in a fixed width
+- `DefinitionList`: terms with their meanings, or facts
+- `Details`: blocks that are hidden behind a summary
+- `CodeBlock`: text in a monospaced font
 
-Blocks take scores as `Estimate` or `Missing`, not as text. Renderers format scores by the block's
-`Scale`, draw interval and chance, print significant scores in bold (unless `strong` is set), and
-give the reason why a score is missing. The mark of a plot is the estimate's `debiased` value, if it
-has one. The numbers beside it are its `value`.
+Blocks take scores as `Estimate` or `Missing`, not as text. Renderers format scores according to the
+block's `Scale`, draw their intervals and the values expected by chance, print significant scores in
+bold (unless `strong` is set), and state why a score is missing. In a plot, the mark is at the
+estimate's `debiased` value, if it has one. The number beside the plot is its `value`.
 
 Text contains no markup. Pass names that users chose through `words.quote` and `words.shorten`. A
-`link` leads to the block with the same `anchor`, and is plain text if there is none. A `series` is
-the number of a color, from 0 to 5, that rows and blocks share. Sections and details leave out
-blocks without content, and a page leaves out sections without blocks.
+`link` leads to the block with the same `anchor`. It becomes plain text if the page has no such
+block. A `series` is the number of a color, from 0 to 5, and connects rows and blocks that belong
+together. Sections and details omit blocks without content, and a page omits sections without
+blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,19 +46,19 @@ if TYPE_CHECKING:
     from PIL import Image
 
 E = Estimate | Missing
-"""A score, or the reason why there is none."""
+"""A score, or the reason why it is missing."""
 
 Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
-"""Axis and format of scores.
+"""Range of the axis and format of the numbers.
 
-- unit: from 0 to 1, or further if a score is larger
-- share: in percent
-- signed, fine (four digits), points (of percent), degrees: around zero, with a sign
+- unit: from 0 to 1, or to the largest score if that is above 1
+- share: from 0 to 100 %
+- signed, fine (four digits), points (percentage points), degrees: symmetric around 0, with signs
 - range: from the lowest to the highest score
 """
 
 Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
-"""A part of an estimate that is shown beside its plot. The column `null` has the head "chance"."""
+"""Part of an estimate that a column beside the plot shows. `null` has the heading "chance"."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
 TESTED: tuple[Column, ...] = ("value", "interval", "null", "q")
@@ -64,26 +66,33 @@ DIFFERENCE: tuple[Column, ...] = ("value", "interval", "q")
 PLAIN: tuple[Column, ...] = ("value", "interval")
 
 Effect = Literal["better", "worse", "changed"]
-"""Direction of an effect: closer to the reference, further from it, or not determined."""
+"""Direction of an effect.
+
+"better" is closer to the reference, "worse" is further from it, and "changed" is not determined.
+"""
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
-"""Colors of attention overlays: the color map, and the masks of two words (`media`)."""
+"""Colors of attention overlays (see `media`).
+
+"heat" is the color map. The others are areas in the mask of one word (a or b) or of both words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell of a table with a note, boldness or shading.
+    """A table cell with a note, boldness or shading.
 
     Attributes
     ----------
     value : str, int, Estimate, Missing or None
-        Its value.
+        Value of the cell.
     note : str
         Small text below the value.
     strong : bool, optional
-        Whether the cell is bold. By default significant scores are.
+        Whether the cell is bold. By default, significant scores are bold.
     level : float, optional
-        Shading from -1 (blue) to 1 (orange) in a shaded table. By default it follows the value.
+        Shading in a shaded table, from -1 (blue) to 1 (orange). By default, the shading depends on
+        the value.
     """
 
     value: str | int | E | None
@@ -93,8 +102,9 @@ class TableCell:
 
 
 Content = str | int | E | TableCell | tuple[str, ...] | None
-"""Content of a cell: a text, a count, a score (written with its interval), several short texts, or
-nothing (a dash).
+"""Content of a cell: a text, a count, a score, several short texts, or None.
+
+A score is written with its interval, and None is written as a dash.
 """
 
 
@@ -105,13 +115,13 @@ class Paragraph:
     Attributes
     ----------
     text : str
-        Its text.
+        Text of the paragraph.
     lead : str
-        Text before it, in bold.
+        Bold text before `text`.
     items : tuple of str or Paragraph
-        Bullets below it.
+        Items of a bulleted list below the text.
     muted : bool
-        Whether the text is a remark, which a terminal dims.
+        Whether the text is only a remark. Terminals show remarks dimmed.
     """
 
     text: str = ""
@@ -122,7 +132,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Text in a fixed width, such as a plan or a command."""
+    """Text in a monospaced font, such as a plan or a command."""
 
     text: str
 
@@ -137,16 +147,16 @@ values, and scores closer to the reference, are blue. Everything else is gray.
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """The images that a number counts, which a web app can list.
+    """A query for the images that a number counts, so that the web app can list them.
 
     Attributes
     ----------
     prompt, set : str
         Prompt and name of the image set.
     axis, instrument : str
-        Axis and instrument of the labels.
+        Axis of the labels, and instrument that assigned them.
     value : str
-        Label of the images. Empty for all images of the set.
+        Label of the images; "" for all images in the set.
     """
 
     prompt: str
@@ -165,11 +175,11 @@ class ValueShare:
     value : str
         The value.
     share : Estimate or Missing
-        Its share of the labels, from 0 to 1.
+        Share of the labels that have this value, from 0 to 1.
     count : int, optional
-        Number of labels.
+        Number of labels that have this value.
     reference : float, optional
-        Reference share.
+        Reference share of the value, from 0 to 1.
     """
 
     value: str
@@ -185,25 +195,25 @@ class ValueGroup:
     Attributes
     ----------
     label : str
-        Name of the group: the axis, or the prompt.
+        Name of the group: an axis or a prompt.
     values : tuple of ValueShare
-        All values of the axis, also those without labels.
+        All values of the axis, including values without labels.
     n : int
-        Number of labeled images, or of what the chart counts.
+        Number of labeled images, or of other things that the chart counts.
     missing : mapping of str to int
         Number of images without a label, by reason.
     verdict : str
-        Result of the test in a few words.
+        Result of the test, in a few words.
     significant : bool
         Whether the bias is significant.
     group : str
-        Name above all groups of a prompt or of an axis.
+        Name above all groups that belong to the same prompt or axis.
     link : str, optional
-        Anchor of its details.
+        Anchor of the group's details.
     leading : str
-        The main value, by default the value furthest above its reference share.
+        Main value of the group. By default, the value that exceeds its reference share the most.
     images : ImageQuery, optional
-        The images of the group.
+        Query for the group's images.
     """
 
     label: str
@@ -220,26 +230,26 @@ class ValueGroup:
 
 @dataclass(frozen=True, slots=True)
 class ValueChart:
-    """Shares of values: a row with a dot, an interval and the reference for each value.
+    """A chart of shares, in which each value has a row with a dot, an interval and the reference.
 
     Attributes
     ----------
     caption : str
         Title of the chart.
     groups : tuple of ValueGroup
-        The shares.
+        Groups of shares.
     heading : str
-        Head of the names of the groups.
+        Heading of the column with the names of groups.
     note : str
         A sentence below the title.
     brief : bool
         Whether groups that are not significant show only their main value.
     value : str
-        The only value that is shown, for groups with the same two values.
+        The only value to show, if all groups have the same two values; "" to show all values.
     counted : str
-        Head of the numbers of images with a label, or name of what is counted.
+        Heading of the column with the numbers of labeled images, or name of what is counted.
     tested : str
-        Head of the verdicts.
+        Heading of the column with the verdicts.
     """
 
     caption: str
@@ -254,16 +264,17 @@ class ValueChart:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMark:
-    """A mark on an interval row to compare its score with.
+    """A mark on an interval row, with which the row's score is compared.
 
     Attributes
     ----------
     at : float
-        Value.
+        Value at which the mark is drawn.
     name : str
         Name in the legend.
     shape : {"line", "dash", "ring"}
-        A line for a reference, a dashed line for a mean, a ring for an earlier score.
+        Shape of the mark: a line for a reference, a dashed line for a mean, or a ring for an
+        earlier score.
     """
 
     at: float
@@ -273,7 +284,7 @@ class ReferenceMark:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """A row of an interval chart: one score.
+    """A row of an interval chart, which shows one score.
 
     Attributes
     ----------
@@ -282,25 +293,25 @@ class IntervalRow:
     score : Estimate, Missing or None
         The score, or None if it was not requested.
     more : tuple of Content
-        Cells under the further columns of the chart.
+        Cells for the chart's additional columns.
     group : str
-        Name above all rows of a group.
+        Name above all rows of the group.
     series : int, optional
         Number of the row's color.
     link : str, optional
-        Anchor of its details.
+        Anchor of the row's details.
     note : str
-        Small text behind the label.
+        Small text after the label.
     strong : bool, optional
-        Whether the row is bold. By default significant scores are.
+        Whether the row is bold. By default, rows with significant scores are bold.
     muted : bool
         Whether the row summarizes other rows.
     marks : tuple of ReferenceMark
-        Values to compare the score with.
+        Marks with which the score is compared.
     chance : tuple of float, optional
-        Range expected by chance. By default it runs from 0 to the estimate's `null`.
+        Range expected by chance. By default, it runs from 0 to the estimate's `null`.
     points : tuple of float
-        Single scores of which the score is the mean.
+        Single scores, if the row's score is their mean.
     """
 
     label: str
@@ -319,26 +330,28 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalChart:
-    """Scores on one scale: dots on their intervals, chance in gray, and numbers beside them.
+    """A chart of scores on one scale, drawn as dots on their intervals with numbers beside them.
+
+    Gray bands show the ranges expected by chance.
 
     Attributes
     ----------
     caption : str
         Text above the chart.
     heading : str
-        Head of the labels ("Axis").
+        Heading of the column with the labels, such as "Axis".
     rows : tuple of IntervalRow
-        The scores.
+        Rows of the chart.
     name : str
-        Name of the score ("MAD").
+        Name of the score, such as "MAD".
     scale : Scale
         Scale of all scores.
     columns : tuple of Column
-        Parts of the estimates beside the plot.
+        Parts of the estimates to show in columns beside the plot.
     more : tuple of str
-        Heads of further columns.
+        Headings of additional columns.
     chance : tuple of str
-        Head of the column `null`, and meaning of the gray band.
+        Heading of the column `null`, and meaning of the gray bands.
     interval : str
         Meaning of the lines.
     points : str
@@ -366,11 +379,11 @@ class LineSeries:
     name : str
         Name in the legend.
     points : tuple of Estimate, Missing or None
-        The score at each step.
+        Score at each step.
     series : int
         Number of the line's color.
     thin : bool
-        Whether the line is one of many lines that are averaged.
+        Whether to draw a thin line, for one of many lines behind an average.
     """
 
     name: str
@@ -381,7 +394,9 @@ class LineSeries:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Scores over ordered steps, such as blocks of a network. Their numbers follow as details.
+    """A chart of scores over ordered steps, such as a network's blocks.
+
+    The numbers follow in a table, as details.
 
     Attributes
     ----------
@@ -392,14 +407,14 @@ class LineChart:
     steps : tuple of str
         The steps.
     lines : tuple of LineSeries
-        The scores. The value expected by chance is a gray band for the first line, and a dotted
-        line for other lines.
+        Lines of the chart. For the first line, a gray band shows the value expected by chance; for
+        the other lines, a dotted line shows it.
     name : str
         Name of the score.
     scale : Scale
         Scale of all scores.
     levels : tuple of (str, float)
-        Horizontal lines with their names.
+        Names and values of horizontal lines.
     chance : str
         Meaning of the gray band.
     """
@@ -415,10 +430,10 @@ class LineChart:
 
 
 class ImageSource(Protocol):
-    """A finished run, or another object that opens images by their ids."""
+    """A finished run, or any other object that can open an image by its id."""
 
     def picture(self, name: str) -> "Image.Image | None":
-        """Return an image by its id, or None if its file is gone."""
+        """Return the image with an id, or None if its file is missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -428,7 +443,7 @@ class HeatOverlay:
     Attributes
     ----------
     map : ndarray of float, shape (height, width)
-        Attention to a word. It has its own resolution.
+        Attention to a word. The map need not have the resolution of the image.
     """
 
     map: NDArray[np.floating[Any]]
@@ -441,7 +456,7 @@ class MaskOverlay:
     Attributes
     ----------
     first, second : ndarray of bool, shape (height, width)
-        Masks of both words. They have their own resolution.
+        Masks of the two words. They need not have the resolution of the image.
     """
 
     first: NDArray[np.bool_]
@@ -450,18 +465,18 @@ class MaskOverlay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageReference:
-    """An image of a page. A renderer turns it into a data URI or into a URL.
+    """An image on a page. A renderer turns it into a data URI or a URL.
 
     Attributes
     ----------
     image_id : str
         Id of the image.
     source : ImageSource
-        Run that holds the image.
+        Run that contains the image.
     overlay : HeatOverlay or MaskOverlay, optional
-        Attention over the image.
+        Attention to draw over the image.
     large : bool
-        Whether the copy in the page is large.
+        Whether to embed a large copy in the page.
     """
 
     image_id: str
@@ -477,13 +492,13 @@ class ScatterPoint:
     Attributes
     ----------
     x, y : float
-        Position.
+        Coordinates.
     name : str
-        Text that a pointer shows.
+        Text that appears when the mouse pointer is over the point.
     series : int
-        Number of its color.
+        Number of the point's color.
     image : ImageReference, optional
-        Image to draw in place of a dot.
+        Image to draw instead of a dot.
     """
 
     x: float
@@ -495,7 +510,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane.
+    """A scatter plot of points in a plane.
 
     Attributes
     ----------
@@ -504,15 +519,15 @@ class Scatter:
     points : tuple of ScatterPoint
         The points.
     x, y : tuple of (str, Scale or None)
-        Name and scale of the axes. Without a scale no numbers are shown.
+        Name and scale of each axis. An axis without a scale has no numbers.
     description : str
-        Description of the plot, for terminals and for readers who cannot see it.
+        Description of the plot, for terminals and for readers who cannot see the plot.
     keys : tuple of str
         Names of the series.
     square : bool
         Whether both axes have the same length and range.
     diagonal : str
-        Meaning of the line x = y, if it is drawn.
+        Meaning of the line x = y; "" to draw no such line.
     """
 
     caption: str
@@ -527,7 +542,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An arrow between two names. Its width is proportional to its score."""
+    """An arrow between two names, with a width that is proportional to its score."""
 
     source: str
     target: str
@@ -538,18 +553,18 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class GraphDiagram:
-    """A directed graph. In a terminal its edges are a table.
+    """A directed graph. A terminal shows its edges as a table.
 
     Attributes
     ----------
     caption : str
         Text above the graph.
     nodes : tuple of (str, str)
-        Name and small note of each node, in their order on a circle.
+        Name and small note of each node, in the order in which the nodes are placed on a circle.
     edges : tuple of Arrow
         The edges.
     more : tuple of str
-        Heads of the further columns of the table.
+        Headings of additional columns in the table.
     """
 
     caption: str
@@ -559,7 +574,7 @@ class GraphDiagram:
 
     @property
     def strongest(self) -> list[Arrow]:
-        """Return the edges, the strongest first."""
+        """Return the edges, sorted from the strongest to the weakest."""
         return sorted(self.edges, key=lambda edge: -abs(edge.score.value))
 
 
@@ -570,9 +585,9 @@ class Thumbnail:
     Attributes
     ----------
     image : ImageReference or None
-        The image, or None for a cell that stays empty.
+        The image; None to leave the cell empty.
     alt : str
-        Description of the image in words: "Image 3 of ceo".
+        Description of the image in words, such as "Image 3 of ceo".
     caption : str
         Text below the image.
     """
@@ -588,25 +603,25 @@ class Thumbnail:
 
 @dataclass(frozen=True, slots=True)
 class LabelGroup:
-    """The images of a set with the same label.
+    """The images in a set that have the same label.
 
     Attributes
     ----------
     label : str
         The label.
     count : int
-        Number of images of the set with this label.
+        Number of images in the set that have this label.
     shots : tuple of Thumbnail
         Some or all of these images.
     reference : float, optional
-        Expected number of images by the reference.
+        Number of images with this label that the reference predicts.
     deviation : Deviation
         Whether the label is over- or under-represented.
     n : int, optional
-        Number of images of which `count` have this label, if it is not the number of labeled images
-        of the set.
+        Number of images out of which `count` have this label. By default, the number of labeled
+        images in the set.
     images : ImageQuery, optional
-        All images with this label.
+        Query for all images with this label.
     """
 
     label: str
@@ -625,11 +640,11 @@ class ImageColumn:
     Attributes
     ----------
     groups : tuple of LabelGroup
-        Images by label.
+        Groups of images with the same label.
     n : int
-        Number of labeled images of the set.
+        Number of labeled images in the set.
     label : str
-        Name of the set, if there are several.
+        Name of the set, if there are several sets.
     note : str
         Small text after the name.
     """
@@ -642,14 +657,14 @@ class ImageColumn:
 
 @dataclass(frozen=True, slots=True)
 class SortedImages:
-    """Images sorted by label: a chart for people who want to check each label.
+    """A chart of images sorted by label, in which readers can check each label.
 
     Attributes
     ----------
     caption : str
-        Title of the images.
+        Title of the chart.
     columns : tuple of ImageColumn
-        One set, or two sets to compare.
+        A column for each set: one set, or two sets to compare.
     note : str
         A sentence below the title.
     """
@@ -666,17 +681,17 @@ class MatrixCell:
     Attributes
     ----------
     text : str
-        Main text, such as the most over-represented value. An empty text stands for a diagonal cell.
+        Main text, such as the most over-represented value; "" for a cell on the diagonal.
     small : str
-        Text below it.
+        Small text below the main text.
     level : float
-        Deviation from -1 to 1: shading in orange (positive) or blue (negative).
+        Deviation from -1 to 1, shown as orange (positive) or blue (negative) shading.
     significant : bool
         Whether the cell is bold and shaded.
     framed : bool
         Whether the cell has a frame.
     link : str, optional
-        Anchor of its details.
+        Anchor of the cell's details.
     """
 
     text: str
@@ -696,11 +711,11 @@ class MatrixRow:
     label : str
         Name of the row.
     cells : tuple of MatrixCell or None
-        A cell for each column; None where nothing was measured.
+        A cell for each column; None for a column that was not measured.
     shots : tuple of Thumbnail
-        Some images, below the name.
+        Example images to show below the name.
     link : str, optional
-        Anchor of its details.
+        Anchor of the row's details.
     """
 
     label: str
@@ -711,25 +726,25 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """A matrix with shaded cells: prompts by axes, or axes by axes.
+    """A matrix of shaded cells, with prompts or axes as rows and axes as columns.
 
     Attributes
     ----------
     caption : str
         Title of the matrix.
     heading : str
-        Head of the names of the rows.
+        Heading of the column with the row names.
     columns : tuple of str
-        Heads of the columns.
+        Headings of the columns.
     rows : tuple of MatrixRow
         The rows.
     note : str
         A sentence below the title.
     keys : tuple of (str, str)
-        Kind and meaning of cells. Kinds are "over", "under" (ramps of shades), "framed" and
-        "none".
+        Legend: kind and meaning of cells. The kinds are "over" and "under" (which are shown as
+        ramps of shades), "framed" and "none".
     square : bool
-        Whether rows and columns are the same axes, and cells are small.
+        Whether rows and columns are the same axes. The cells are then small.
     """
 
     caption: str
@@ -750,22 +765,22 @@ class ChangeRow:
     label : str
         Name of the row.
     before, after : Estimate or Missing
-        The scores. The interval of the second score is drawn.
+        The two scores. Only the second score is drawn with its interval.
     verdict : str
-        Result of the test of the change.
+        Result of the test for a change.
     brief : str
-        The result in few words, for narrow tables. By default the verdict.
+        The same result in fewer words, for narrow tables. By default, the verdict.
     significant : bool
         Whether the change is significant.
     deviation : Deviation
-        "under" if the score is significantly closer to the reference, "over" if further from it.
-        "none" if the change is not significant, or its direction is not determined.
+        "under" if the score came significantly closer to the reference, "over" if it moved
+        significantly away. "none" if the change is not significant or has no determined direction.
     group : str
-        Name above all rows of a group.
+        Name above all rows of the group.
     reference : float, optional
         Reference value.
     link : str, optional
-        Anchor of its details.
+        Anchor of the row's details.
     """
 
     label: str
@@ -782,26 +797,28 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangeChart:
-    """Scores before and after a change: a ring, a dot with its interval, and a line between them.
+    """A chart of scores before and after a change.
+
+    Each row has a ring (before), a dot with its interval (after), and a line between them.
 
     Attributes
     ----------
     caption : str
         Title of the chart.
     heading : str
-        Head of the names of the rows.
+        Heading of the column with the row names.
     rows : tuple of ChangeRow
-        The scores.
+        Rows of the chart.
     name : str
-        Head of the numbers, such as "Deviation".
+        Heading of the column with the numbers, such as "Deviation".
     scale : Scale
         Scale of the scores.
     before, after : str
-        Names of both states in the legend.
+        Names of the two states in the legend.
     note : str
         A sentence below the title.
     tested : str
-        Head of the verdicts.
+        Heading of the column with the verdicts.
     """
 
     caption: str
@@ -817,7 +834,7 @@ class ChangeChart:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """Images that belong together, for example to a set, a model or a strength."""
+    """A row of images that belong together, for example because one model generated them."""
 
     shots: tuple[Thumbnail, ...]
     label: str = ""
@@ -827,21 +844,21 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class PictureGrid:
-    """Images in equal cells with captions below them.
+    """A grid of images in equal cells, with captions below them.
 
     Attributes
     ----------
     caption : str
         Text above the images.
     rows : tuple of PictureRow
-        The images.
+        Rows of images.
     aligned : bool
-        Whether cells of different rows belong together, such as images of the same seed by several
-        models.
+        Whether the images in a column belong together, such as images that several models generated
+        with the same seed.
     heads : tuple of str
-        Heads above the cells of aligned rows.
+        Headings above the columns of aligned rows.
     size : {"small", "medium", "large", "overlay"}
-        12, 6 or 4 images side by side, or images of at least 320 pixels.
+        Size of the images: 12, 6 or 4 images side by side, or images of at least 320 pixels.
     keys : tuple of (Swatch, str)
         Colors of overlays and their meaning.
     """
@@ -856,26 +873,27 @@ class PictureGrid:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Texts and numbers in columns.
+    """A table of texts and numbers.
 
     Attributes
     ----------
     caption : str
         Text above the table.
     columns : tuple of str
-        Heads.
+        Headings of the columns.
     rows : tuple of tuple of Content
-        Cells.
+        Cells of each row.
     labels : int
-        Number of columns that name the row. A repeated name is shown once.
+        Number of columns that label the row. If there are several, a first label that repeats the
+        label above it is hidden.
     scale : Scale
         Scale of all scores.
     note : str
         Text below the table.
     shaded : bool
-        Whether scores are shaded by value, and counts by their share of the row.
+        Whether to shade scores by their value, and counts by their share of the row.
     diagonal : bool
-        Whether cells of a name with itself are framed.
+        Whether to frame cells whose row and column have the same name.
     """
 
     caption: str
@@ -890,14 +908,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionList:
-    """Terms with their meanings, or facts, which are short values below their names."""
+    """A list of terms with their meanings, or of facts, which are names with short values."""
 
     terms: tuple[tuple[str, str], ...]
     facts: bool = False
 
 
 class Container:
-    """A block that holds blocks. Blocks without content are left out."""
+    """A block that contains other blocks. It omits blocks without content."""
 
     __slots__ = ()
     blocks: "Iterable[Block]"
@@ -908,7 +926,7 @@ class Container:
 
 
 def _has_content(block: "Block") -> bool:
-    """Check whether a block has rows, groups, columns, blocks or text."""
+    """Check whether a block has any rows, groups, columns, blocks or text."""
     if isinstance(block, Paragraph):
         return block != Paragraph()
     return all(getattr(block, name, True) for name in ("rows", "groups", "columns", "blocks"))
@@ -916,18 +934,18 @@ def _has_content(block: "Block") -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Details(Container):
-    """Blocks behind a summary.
+    """Blocks that are hidden behind a summary until a reader opens them.
 
     Attributes
     ----------
     summary : str
-        Text that remains when the details are closed.
+        Text that is always visible.
     blocks : iterable of Block
         The details.
     anchor : str, optional
-        Name by which links lead here.
+        Name that links use to lead here.
     screen : bool
-        Whether a terminal shows the details, too.
+        Whether a terminal also shows the details.
     """
 
     summary: str
@@ -938,7 +956,7 @@ class Details(Container):
 
 @dataclass(frozen=True, slots=True)
 class Section(Container):
-    """A heading and the blocks below it. Headings of inner sections are smaller.
+    """A heading and the blocks below it. Nested sections have smaller headings.
 
     Attributes
     ----------
@@ -947,9 +965,9 @@ class Section(Container):
     blocks : iterable of Block
         The content.
     screen : bool
-        Whether a terminal and a notebook show the section, too.
+        Whether terminals and notebooks also show the section.
     anchor : str, optional
-        Name by which links lead here. By default the title.
+        Name that links use to lead here. By default, the title.
     """
 
     title: str
@@ -959,7 +977,7 @@ class Section(Container):
 
     @property
     def name(self) -> str:
-        """Return the name by which links lead here."""
+        """Return the name that links use to lead here."""
         return self.anchor or self.title
 
 
@@ -984,16 +1002,16 @@ Block = (
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """The chart that shows the answer, and the images by which a person can check it.
+    """The first screen of a page: a chart of the main result, and images with which to check it.
 
     Attributes
     ----------
     chart : tuple of Block
-        The chart, with at most one more small block.
+        The chart, and at most one other small block.
     images : tuple of Block
         Images beside the chart.
     layout : {"chart", "even", "images"}
-        What takes more of the width: the chart, neither, or the images.
+        Part that is wider: the chart, neither part, or the images.
     """
 
     chart: "tuple[Block, ...]"
@@ -1008,34 +1026,34 @@ class FirstScreen:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document.
+    """A report page.
 
     Attributes
     ----------
     kicker : str
-        The command: "askew audit".
+        The command, such as "askew audit".
     title : str
-        Title of the document: the prompt, or what was compared.
+        Title of the page: the prompt, or the things that were compared.
     answer : str
-        The headline: the main result in a sentence with numbers.
+        The headline, which states the main result in a sentence with numbers.
     meta : str
-        Model, images, instruments, missing data, seed and date in one line.
+        A line with model, images, instruments, missing data, seed and date.
     sections : tuple of Section
-        The content. Sections without blocks are left out.
+        The content. Sections without blocks are omitted.
     first : FirstScreen, optional
         Chart and images of the first screen.
     warnings : tuple of str
-        Warnings of the run.
+        Warnings from the run.
     notes : tuple of str
-        Remarks that a reader needs.
+        Remarks that readers need.
     screen_notes : tuple of str
-        Remarks for a terminal, which does not show the section that contains them.
+        Remarks for terminals, which do not show the section that contains these remarks.
     detail : str
-        One sentence below the headline: certainty and power, or the second result.
+        A sentence below the headline, about certainty and power or about the second result.
     version : str
         Version of askew.
     limits : str
-        Limits of the results, which only a printed page shows on its first page.
+        Limits of the results. Only a printed report shows them on its first page.
     """
 
     kicker: str

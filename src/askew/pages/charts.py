@@ -1,8 +1,8 @@
-"""Line charts, scatter plots and directed graphs, as HTML.
+"""Functions that draw line charts, scatter plots and directed graphs as HTML.
 
 Line charts and scatter plots are as wide as the page. Graphs are drawn twice, for narrow and for
-wide screens. Text has the same size at every width. Positions in a graph are complex numbers in
-pixels: the real part points to the right, the imaginary part down.
+wide screens. Text has the same size at every width. A position in a graph is a complex number, in
+pixels: the real part points to the right, and the imaginary part points down.
 """
 
 import math
@@ -41,7 +41,7 @@ from askew.types import Estimate, Missing
 HEIGHT = 300
 TOP = 14
 BOTTOM = 44
-"""Height of a plane and of its margins, in pixels."""
+"""Height of a plane, and of its top and bottom margins, in pixels."""
 
 SIDE = 320
 """Height of a square plane, in pixels."""
@@ -49,33 +49,34 @@ SIDE = 320
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""Widths in pixels: of the plane on the narrowest and on a wide screen, and of a letter.
+"""Width of a plane on the narrowest screen and on a wide screen, and width of a letter, in pixels.
 
-These widths decide how many labels fit.
+These widths determine how many labels fit.
 """
 
 BESIDE = 9
 MARK = 44
-"""Distance of two series on a step, and side of an image in a plane, in pixels."""
+"""Distance between two series at the same step, and side length of an image, in pixels."""
 
 EFFECTS: Mapping[Effect, str] = {
     "better": "decreases the deviation from the reference",
     "worse": "increases the deviation from the reference",
     "changed": "associated, direction not determined",
 }
-"""Meaning of the three kinds of edges."""
+"""Meaning of each kind of edge."""
 
 NODE = 10.0
 HEAD = (11.0, 5.0)
 BEND = 0.13
 NAME_LETTER = 8.2
-"""Radius of a node, size of an arrow's head, relative bend of an edge, and width of a letter."""
+"""Radius of a node, size of an arrowhead, relative bend of an edge, and width of a letter."""
 
 LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
-"""Largest number of edges that carry their numbers, and the positions of a number on its edge.
+"""Maximum number of edges for which scores are written, and positions for a score on its edge.
 
-The first position is nearer to the target, so that the two numbers of a pair do not overlap.
+The first position is closer to the target, so that the scores of the two edges between a pair of
+nodes do not overlap.
 """
 
 THINNEST = 1.3
@@ -83,8 +84,10 @@ PER_UNIT = 14.0
 THICKEST = 7.5
 PALEST = 0.65
 FULL_AT = 0.25
-"""Widths of edges in pixels (thinnest, per unit of the score, thickest), opacity of the palest
-edge, and score from which an edge is opaque.
+"""Widths and opacity of edges.
+
+In pixels: the width of an edge with score 0, the added width per unit of the score, and the maximum
+width. Then the opacity of the palest edge, and the score from which edges are opaque.
 """
 
 
@@ -94,13 +97,13 @@ class DiagramSize(NamedTuple):
     Attributes
     ----------
     name : str
-        Class of the drawing. The style shows the drawing that fits the screen.
+        CSS class of the drawing. The style sheet shows only the drawing that fits the screen.
     width, height : int
         Size in pixels.
     across, down : float
-        Half axes of the ellipse of nodes, in pixels.
+        Horizontal and vertical radius of the ellipse of nodes, in pixels.
     letters : int
-        Largest number of letters of a name.
+        Maximum number of letters in a name.
     """
 
     name: str
@@ -112,7 +115,7 @@ class DiagramSize(NamedTuple):
 
 
 class NodeLabel(NamedTuple):
-    """Name of a node, the middle of its line, and half its width, in pixels."""
+    """Name of a node, with the position of its center and half its width, in pixels."""
 
     text: str
     x: float
@@ -125,12 +128,12 @@ SIZES = (DiagramSize("broad", 720, 520, 215, 195, 22), DiagramSize("slim", 340, 
 
 @dataclass(frozen=True, slots=True)
 class ValuePlane:
-    """A plane of values: positions across in percent, positions down in pixels.
+    """A plane for plots, with horizontal positions in percent and vertical positions in pixels.
 
     Attributes
     ----------
     x, y : LinearScale
-        Scales across and down.
+        Horizontal and vertical scale.
     height : int
         Height in pixels.
     """
@@ -153,9 +156,9 @@ class ValuePlane:
         return joined(rule("grid", 0, "100%", y, y) for y in positions)
 
     def path(self, points: Iterable[tuple[float, float]], kind: str) -> Markup:
-        """Return a line through points (x, y), or nothing if there are none.
+        """Return a line through points (x, y), or nothing if there are no points.
 
-        The line is drawn from 0 to 100 across and stretched with the plane. Its stroke is not.
+        The line stretches with the width of the plane, but its stroke width stays the same.
         """
         shares = [(100 * self.x.share(x), self.down(y)) for x, y in points]
         places = " ".join(f"{across:.3f},{down}" for across, down in shares)
@@ -175,20 +178,20 @@ def chart(
     *parts: object,
     kind: str = "chart",
 ) -> Markup:
-    """Return a plane between the names of its axes.
+    """Return a plane with the names of its axes.
 
     Parameters
     ----------
     plane : ValuePlane
         The plane.
     above, below : str
-        Names of the vertical and of the horizontal axis.
+        Names of the vertical axis and of the horizontal axis.
     title, description : str
-        Title and description, for readers who cannot see the drawing.
+        Texts for readers who cannot see the drawing.
     *parts : object
         Elements in the plane.
     kind : str
-        Class of the element.
+        CSS class of the chart.
 
     Returns
     -------
@@ -212,7 +215,7 @@ def chart(
 
 
 def lines(block: LineChart) -> Markup:
-    """Return scores over steps: a line with intervals for each series, in front of the range of chance.
+    """Return a line chart, with intervals for each series and the values expected by chance.
 
     Parameters
     ----------
@@ -240,7 +243,7 @@ def lines(block: LineChart) -> Markup:
 
 
 def _line_plane(block: LineChart) -> ValuePlane:
-    """Return the plane that holds all scores and levels of a chart."""
+    """Return a plane whose scales include all scores and levels in a chart."""
     values: list[float] = []
     for line in block.lines:
         for score in line.points:
@@ -252,7 +255,7 @@ def _line_plane(block: LineChart) -> ValuePlane:
 
 
 def _gaps(plane: ValuePlane, block: LineChart, main: Sequence[LineSeries]) -> Iterator[Markup]:
-    """Yield a dash at each step without any score."""
+    """Yield a dash for each step at which all scores are missing."""
     for step in range(len(block.steps)):
         if all(isinstance(line.points[step], Missing) for line in main):
             x = plane.x.at(step + 0.5)
@@ -267,7 +270,7 @@ def _line_description(block: LineChart, line: LineSeries) -> str:
 
 
 def _line_keys(block: LineChart) -> list[tuple[str, str]]:
-    """Return the meaning of the lines of a chart."""
+    """Return the legend entries for the lines in a chart."""
     keys = [(f"run-{line.series % RUNS}", line.name) for line in block.lines if not line.thin]
     thin = [line.name for line in block.lines if line.thin]
     if thin:
@@ -280,7 +283,10 @@ def _line_keys(block: LineChart) -> list[tuple[str, str]]:
 
 
 def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
-    """Return a series, shifted by some pixels: a line, with intervals and dots unless it is thin."""
+    """Return a series as a line with intervals and dots, shifted right by a number of pixels.
+
+    A thin line has no intervals and no dots.
+    """
     run = f"run-{line.series % RUNS}"
     scores = [
         (step, score) for step, score in enumerate(line.points) if isinstance(score, Estimate)
@@ -301,7 +307,7 @@ def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
 
 
 def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
-    """Return the chance of a series: a gray band for the first series, else a dotted line."""
+    """Return the values expected by chance: a gray band (first series) or a dotted line."""
     parts: list[Markup] = []
     if plane.y.low < 0:
         return NOTHING
@@ -319,7 +325,7 @@ def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
 
 
 def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
-    """Yield the names of as many steps as fit, and of fewer steps on a narrow screen."""
+    """Yield the names of as many steps as fit. Fewer names are visible on a narrow screen."""
     space = LETTER * max(map(len, labels), default=1) + 12
     length = round(len(labels) * space)
     wide = max(1, -(-length // WIDE))
@@ -330,7 +336,7 @@ def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
 
 
 def scatter(block: Scatter, image_link: ImageLink) -> Markup:
-    """Return points in a plane, with their key.
+    """Return a scatter plot.
 
     Parameters
     ----------
@@ -342,7 +348,7 @@ def scatter(block: Scatter, image_link: ImageLink) -> Markup:
     Returns
     -------
     Markup
-        The chart with its legend.
+        The plot with its legend.
     """
     bare = block.x[1] is None or block.y[1] is None
     plane = _scatter_plane(block)
@@ -404,7 +410,7 @@ def _point(plane: ValuePlane, point: ScatterPoint, image_link: ImageLink) -> Mar
 
 
 def network(graph: GraphDiagram) -> Markup:
-    """Return a graph in two sizes with its key. The style shows the size that fits.
+    """Return a graph in two sizes. The style sheet shows only the size that fits the screen.
 
     Parameters
     ----------
@@ -414,7 +420,7 @@ def network(graph: GraphDiagram) -> Markup:
     Returns
     -------
     Markup
-        Both drawings and the legend.
+        The two drawings and the legend.
     """
     kinds = {edge.effect for edge in graph.edges}
     keys = [_arrow_key(effect, text) for effect, text in EFFECTS.items() if effect in kinds]
@@ -431,7 +437,7 @@ def _arrow_key(effect: Effect, text: str) -> Markup:
 
 
 def _sized(graph: GraphDiagram, size: DiagramSize) -> Markup:
-    """Return a graph in one size: edges from weak to strong, nodes, and numbers of few edges."""
+    """Return a drawing of a graph in a given size. Scores are written if there are few edges."""
     places = _places(graph, size)
     labels = {name: _node_label(name, note, places[name], size) for name, note in graph.nodes}
     edges = list(reversed(graph.strongest))
@@ -496,7 +502,7 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
 def _number(
     edge: Arrow, places: Mapping[str, complex], labels: Sequence[NodeLabel], size: DiagramSize
 ) -> Markup:
-    """Return the number of an edge, at a position on the edge or beside it that hides no name."""
+    """Return the score of an edge as text, on or beside the edge, where it hides no name."""
     start, bend, tip = _curve(places[edge.source], places[edge.target])
     on_edge = [_bezier(start, bend, tip, t) for t in LABEL_AT]
     middle = complex(size.width / 2, size.height / 2)
@@ -509,12 +515,12 @@ def _number(
 
 
 def _bezier(start: complex, bend: complex, tip: complex, t: float) -> complex:
-    """Return the point of a quadratic Bézier curve at t, from 0 (start) to 1 (tip)."""
+    """Return the point at t on a quadratic Bézier curve, with t from 0 (start) to 1 (tip)."""
     return (1 - t) ** 2 * start + 2 * t * (1 - t) * bend + t**2 * tip
 
 
 def _is_free(place: complex, labels: Sequence[NodeLabel]) -> bool:
-    """Check whether a number at a position hides no name."""
+    """Check whether a score at a position would hide no name."""
     return all(
         abs(place.real - label.x) > label.half + 18 or not -19 < place.imag - label.y < 27
         for label in labels
@@ -522,7 +528,7 @@ def _is_free(place: complex, labels: Sequence[NodeLabel]) -> bool:
 
 
 def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> NodeLabel:
-    """Return the label of a node: outside the ellipse, and within the drawing."""
+    """Return the label of a node, placed outside the ellipse but inside the drawing."""
     across = (place.real - size.width / 2) / size.across
     down = (place.imag - size.height / 2) / size.down
     label = words.shorten(words.capital(name), size.letters)
@@ -540,7 +546,7 @@ def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> Node
 
 
 def _curve(source: complex, target: complex) -> tuple[complex, complex, complex]:
-    """Start, control point and end of an edge that bends to the right and avoids both nodes."""
+    """Return start, control point and end of an edge, which bends right and touches no node."""
     bend = (source + target) / 2 + BEND * 1j * (target - source)
     return _towards(source, bend, NODE + 3), bend, _towards(target, bend, NODE + 4)
 

@@ -1,4 +1,4 @@
-"""Elements of a page: tags, drawings, links, legends, and linear scales with their ticks."""
+"""HTML elements of a page: tags, drawings, links, legends, and linear scales with ticks."""
 
 import math
 import re
@@ -14,35 +14,35 @@ from askew.pages.blocks import IntervalRow, Scale
 from askew.types import Estimate
 
 Ids = Mapping[str, str]
-"""Ids of elements by anchor."""
+"""Ids of elements, by anchor."""
 
 NOTHING = Markup("")
 RUNS = 6
-"""Number of colors of series. Further ones start over."""
+"""Number of colors for series. If there are more series, the colors repeat."""
 
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
 _MOST = 6
-"""Largest number of steps of a scale around 0, and of other scales."""
+"""Maximum number of steps on a scale that is symmetric around 0, and on other scales."""
 
 FEW = 3
-"""Largest number of steps that can all have a label on a narrow screen."""
+"""Maximum number of steps for which all ticks have labels on a narrow screen."""
 
 _PERCENT = re.compile(r"(?<=\d) %")
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """Return an element.
+    """Return an HTML element.
 
     Parameters
     ----------
     name : str
         Name of the element.
     *children : object
-        Its content. Texts are escaped.
+        Content of the element. Texts are escaped.
     **attributes : object
-        Its attributes: `class_` is class, `a_b` is a-b. An attribute that is None, False or "" is
-        left out; True stands for an attribute without a value.
+        Attributes of the element. `class_` means class, and `a_b` means a-b. Attributes that are
+        None, False or "" are omitted. True gives an attribute without a value.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def _attribute(key: str, value: object) -> str:
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Return parts one after the other. Texts are escaped; None is left out.
+    """Concatenate parts. Texts are escaped, and None is omitted.
 
-    Numbers are not separated from their percent signs.
+    A line never breaks between a number and its percent sign.
     """
     texts = []
     for part in parts:
@@ -85,15 +85,15 @@ def drawing(
     Parameters
     ----------
     kind : str
-        Its class.
+        CSS class of the drawing.
     height : int
-        Its height in pixels.
+        Height in pixels.
     title, description : str
         Texts for readers who cannot see the drawing.
     *parts : object
-        Its elements.
+        Elements of the drawing.
     **attributes : object
-        Further attributes.
+        Other attributes, as in `tag`.
 
     Returns
     -------
@@ -118,24 +118,24 @@ def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
 
 
 def at(share: float) -> str:
-    """Return a share of the width in percent."""
+    """Return a position, given as a share of the width, as a percentage."""
     return f"{100 * share:.2f}%"
 
 
 def bdi(text: str) -> Markup:
-    """Return text whose writing direction does not affect the surrounding text."""
+    """Return text in an element that keeps its writing direction from affecting other text."""
     return tag("bdi", text)
 
 
 def link(text: str, anchor: str | None, ids: Ids) -> Markup:
-    """Return a text that links to an anchor, or plain text if the page lacks the anchor."""
+    """Return a link to an anchor; return plain text if the page does not have the anchor."""
     if anchor and anchor in ids:
         return tag("a", bdi(text), href=f"#{ids[anchor]}")
     return bdi(text)
 
 
 def note(*parts: str) -> Markup | None:
-    """Return parts in small print, or None if all are empty."""
+    """Return texts as a small note, or None if all texts are empty."""
     text = "; ".join(filter(None, parts))
     return tag("span", text, class_="note") if text else None
 
@@ -146,12 +146,12 @@ def key(series: int | None) -> Markup | None:
 
 
 def legend(keys: Sequence[tuple[str, str]]) -> Markup:
-    """Return the meaning of marks.
+    """Return a legend that explains marks.
 
     Parameters
     ----------
     keys : sequence of (str, str)
-        Class and meaning of each mark. A mark without a class has only words.
+        CSS class and meaning of each mark. An entry without a class has only text.
 
     Returns
     -------
@@ -167,12 +167,12 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
 
 
 def hidden(text: str) -> Markup:
-    """Return text for readers who cannot see the page."""
+    """Return text that only screen readers present."""
     return tag("span", text, class_="hidden")
 
 
 def captioned(title: str, remark: str = "") -> Markup:
-    """Return the title of a chart with a sentence below it, or nothing without a title."""
+    """Return a chart's title and a sentence below it, or nothing if both are empty."""
     if not title and not remark:
         return NOTHING
     small = tag("span", remark) if remark else None
@@ -185,7 +185,7 @@ def figure(caption: str, *parts: object) -> Markup:
 
 
 def region(name: str, table: Markup) -> Markup:
-    """Return a table in a region that scrolls if the table is wider than the page."""
+    """Return a table inside a region that scrolls if the table is wider than the page."""
     return tag(
         "div", table, class_="wide", role="region", aria_label=words.shorten(name, 80), tabindex=0
     )
@@ -194,7 +194,7 @@ def region(name: str, table: Markup) -> Markup:
 def table_bodies(
     rows: Iterable[IntervalRow], width: int, draw: Callable[[IntervalRow], Markup]
 ) -> Iterator[Markup]:
-    """Yield the rows of a chart in groups, with the name of each group above its rows.
+    """Yield a chart's rows in groups, with the name of each group above its rows.
 
     Parameters
     ----------
@@ -220,11 +220,11 @@ class LinearScale:
     Attributes
     ----------
     low, high : float
-        Its ends.
+        Values at the ends of the scale.
     ticks : tuple of float
-        Values of its ticks.
+        Values of the ticks.
     labels : tuple of str
-        Labels of its ticks.
+        Labels of the ticks.
     """
 
     low: float
@@ -233,17 +233,17 @@ class LinearScale:
     labels: tuple[str, ...]
 
     def share(self, value: float) -> float:
-        """Return the position of a value, from 0 to 1. Values beyond the ends get the position of the nearest end."""
+        """Return the position of a value, from 0 to 1. Values beyond an end are moved to it."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def at(self, value: float) -> str:
-        """Return the position of a value, in percent of the width."""
+        """Return the position of a value as a percentage of the width."""
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return the labels; if there are many, only the ends and the middle.
+        """Return a drawing of the tick labels; of many labels, only the ends and the middle.
 
-        Screen readers skip them, because each row states its numbers.
+        Screen readers skip the labels, because each row states its numbers.
         """
         last = len(self.ticks) - 1
         shown = {0, len(self.ticks) // 2, last} if last > FEW else set(range(last + 1))
@@ -257,7 +257,7 @@ class LinearScale:
 
 
 def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
-    """Return an axis that includes some values.
+    """Return an axis that includes all given values.
 
     Parameters
     ----------
@@ -269,8 +269,8 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
     Returns
     -------
     LinearScale
-        The axis runs from 0 to 1 for shares and scores, is symmetric for differences, and else runs
-        from the lowest to the highest value.
+        The axis. It runs from 0 to 1 for shares and scores (or further if a score is above 1), is
+        symmetric around 0 for differences, and otherwise covers the lowest to the highest value.
     """
     held = list(values)
     if scale == "share":
@@ -289,7 +289,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
 
 
 def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis before they are rounded to ticks."""
+    """Return the ends of an axis before rounding to ticks."""
     high = max(values, default=1.0)
     low = 0.0 if scale == "unit" else min(values, default=0.0)
     if scale not in words.SIGNED:
@@ -300,7 +300,7 @@ def _ends(scale: Scale, values: Sequence[float]) -> tuple[float, float]:
 
 
 def _step(scale: Scale, low: float, high: float) -> float:
-    """Return the smallest round step that divides an axis into a small number of parts."""
+    """Return the smallest round step that divides an axis into few enough parts."""
     length = (high - low) or abs(high) or 1.0
     most = _TICKS if low == -high else _MOST
     step = next((size for size in _ROUND if length / size <= most), length)
@@ -308,7 +308,7 @@ def _step(scale: Scale, low: float, high: float) -> float:
 
 
 def reach(score: object) -> list[float]:
-    """Return the values of a score that its axis must include."""
+    """Return the values of a score that an axis must include."""
     if not isinstance(score, Estimate):
         return []
     values = (score.value, score.mark, score.low, score.high)

@@ -1,6 +1,6 @@
-"""The main findings of a page as a matplotlib figure, for papers.
+"""Matplotlib figures of a page's main findings, for papers.
 
-Each plot of the page has a panel with the page's colors and marks.
+A figure has one panel for each plot on the page, with the same colors and marks.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 PANELS = 4
 ROWS = 24
-"""Largest number of plots in a figure, and of rows in a plot."""
+"""Maximum number of plots in a figure, and of rows in a plot."""
 
 RUNS = ("#3d444b", "#0072b2", "#c04f00", "#00815f", "#b0589a", "#966a00")
-"""Colors of series."""
+"""Colors for series."""
 
 COLORS: dict[Deviation, str] = {"over": "#b2440a", "under": "#0a5fa6", "none": "#6d747b"}
 FILLS: dict[Deviation, tuple[float, float, float]] = {
@@ -53,18 +53,18 @@ FILLS: dict[Deviation, tuple[float, float, float]] = {
     "under": (60 / 255, 140 / 255, 214 / 255),
     "none": (0.955, 0.96, 0.968),
 }
-"""Colors of marks and of shaded cells by direction, as on pages."""
+"""Colors of marks and of shaded cells, by direction. They are the same on pages."""
 
 NULL = "#d3d6da"
 INK = "#1b1d1f"
 WIDTH = 7.0
 ROW = 0.28
 DPI = 160
-"""Width of a figure and height of a row, in inches, and pixels per inch of a PNG file."""
+"""Width of a figure and height of a row, in inches, and pixels per inch in PNG files."""
 
 LEAST_LETTERS = 11
 ALL_LETTERS = 90
-"""Letters of a line in a cell of a matrix, and in all cells of a row."""
+"""Minimum number of letters per line in a matrix cell, and in all cells of a row together."""
 
 Plot = ValueChart | ChangeChart | ScoreMatrix | IntervalChart | LineChart | Scatter
 
@@ -82,7 +82,8 @@ def main_chart(page: Page, format: str) -> bytes:
     Returns
     -------
     bytes
-        The file. The same page gives the same bytes: the file contains no date.
+        Content of the file. The same page always gives the same bytes, since the file contains no
+        date.
 
     Raises
     ------
@@ -100,19 +101,19 @@ def main_chart(page: Page, format: str) -> bytes:
 
 
 def figure(page: Page, panels: int = PANELS) -> Figure:
-    """Return the first plots of a page as a figure.
+    """Return a figure with the first plots of a page.
 
     Parameters
     ----------
     page : Page
         The page.
     panels : int
-        Largest number of plots.
+        Maximum number of plots.
 
     Returns
     -------
     Figure
-        One panel per plot. A terminal shows the same data as tables.
+        Figure with one panel per plot. A terminal shows the same data as tables.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def figure(page: Page, panels: int = PANELS) -> Figure:
 
 
 def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
-    """Yield the plots that a screen shows; a graph is replaced by its edges."""
+    """Yield the plots that a screen shows. An interval chart of its edges replaces each graph."""
     for block in blocks:
         if isinstance(block, Section) and block.screen:
             yield from _plots(block.blocks)
@@ -151,7 +152,7 @@ def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
 
 
 def _rows(plot: Plot) -> int:
-    """Return the height of a plot in rows."""
+    """Return the height of a plot, as a number of rows."""
     if isinstance(plot, ValueChart):
         return len(_value_rows(plot))
     if isinstance(plot, IntervalChart | ChangeChart):
@@ -160,7 +161,7 @@ def _rows(plot: Plot) -> int:
 
 
 def _value_rows(chart: ValueChart) -> list[tuple[ValueGroup, ValueShare]]:
-    """Return the rows of a chart of values, with all values of the first groups that fit."""
+    """Return the rows of a value chart, with as many complete groups as fit."""
     rows: list[tuple[ValueGroup, ValueShare]] = []
     for group in chart.groups:
         shown = [(group, value) for value in shown_values(chart, group)]
@@ -190,7 +191,7 @@ def _draw(panel: Axes, plot: Plot) -> None:
 
 
 def _draw_values(panel: Axes, chart: ValueChart) -> None:
-    """Draw a row for each value: reference line, interval and dot."""
+    """Draw a row for each value, with a reference line, an interval and a dot."""
     rows = _value_rows(chart)
     labels = []
     for position, (group, value) in enumerate(rows):
@@ -217,7 +218,7 @@ def _draw_value(panel: Axes, position: int, value: ValueShare, color: str) -> No
 
 
 def _draw_changes(panel: Axes, chart: ChangeChart) -> None:
-    """Draw a row for each score: a ring before, and a dot with its interval after."""
+    """Draw a row for each score, with a ring (before) and a dot with its interval (after)."""
     rows = chart.rows[:ROWS]
     for position, row in enumerate(rows):
         _draw_change(panel, position, row)
@@ -242,7 +243,7 @@ def _draw_change(panel: Axes, position: int, row: ChangeRow) -> None:
 
 
 def _draw_matrix(panel: Axes, matrix: ScoreMatrix) -> None:
-    """Draw the cells of a matrix in the shades of the page."""
+    """Draw the cells of a matrix with the same shades as on the page."""
     letters = max(LEAST_LETTERS, ALL_LETTERS // max(len(matrix.columns), 1))
     for down, row in enumerate(matrix.rows[:ROWS]):
         for across, cell in enumerate(row.cells):
@@ -327,7 +328,7 @@ def _draw_points(panel: Axes, plot: Scatter) -> None:
 
 
 def _label_rows(panel: Axes, labels: Sequence[str]) -> None:
-    """Write the label of each row at its left."""
+    """Write a label to the left of each row."""
     panel.set_yticks(range(len(labels)), labels)
     panel.set_ylim(len(labels) - 0.4, -0.6)
 

@@ -1,4 +1,7 @@
-"""A page as a self-contained HTML file, without scripts, inline styles and external files."""
+"""Renderer for a page as a self-contained HTML file.
+
+The file uses no scripts, no inline styles and no external files.
+"""
 
 import base64
 import hashlib
@@ -45,35 +48,36 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 SHOWN_WARNINGS = 2
-"""Number of warnings that are open, so that many of them do not push the chart off the screen."""
+"""Number of warnings to show. The others are folded, so that the chart stays on the screen."""
 
 LONG_HEADLINE = 110
 LONG = 26
-"""Lengths from which a headline is smaller and a column breaks lines."""
+"""Length above which a headline is smaller, and length above which a column breaks lines."""
 
 TOP = "top"
 RESULT = "Result"
-"""Id of the header, and name of its link."""
+"""Id of the header, and text of the link to it."""
 
 
 def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:") -> str:
     """Return a page as a complete HTML file.
 
-    Its content security policy allows only its own style, by hash, and images.
+    The content security policy of the file allows only images and the file's own style sheet, which
+    is identified by its hash.
 
     Parameters
     ----------
     document : Page
         The page.
     link : callable
-        Function that returns the address of an image. By default images are embedded.
+        Function that returns the address of an image. By default, images are embedded.
     image_sources : str
-        Sources of images that the content security policy allows.
+        Sources from which the content security policy allows images.
 
     Returns
     -------
     str
-        The file.
+        Content of the file.
     """
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
     policy = f"default-src 'none'; img-src {image_sources}; style-src 'sha256-{digest}'"
@@ -94,19 +98,19 @@ def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:
 
 
 def fragment(document: Page, link: ImageLink = data_uri) -> str:
-    """Return the sections that a screen shows as an HTML element, for a notebook.
+    """Return a page as an HTML element for a notebook, with only the sections that screens show.
 
     Parameters
     ----------
     document : Page
         The page.
     link : callable
-        Function that returns the address of an image. By default images are embedded.
+        Function that returns the address of an image. By default, images are embedded.
 
     Returns
     -------
     str
-        An element with its style, which does not affect other elements.
+        The element. It contains a style sheet, which does not affect other elements.
     """
     identity = repr((document.title, document.answer, document.meta))
     prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
@@ -117,7 +121,7 @@ def fragment(document: Page, link: ImageLink = data_uri) -> str:
 
 
 def served(document: Page, links: PageLinks) -> Markup:
-    """Return all sections of a page as an element, for a web app that has its own style.
+    """Return a page as an HTML element for a web app that has its own style sheet.
 
     Parameters
     ----------
@@ -129,19 +133,19 @@ def served(document: Page, links: PageLinks) -> Markup:
     Returns
     -------
     Markup
-        The element, which contains no style.
+        The element, without a style sheet.
     """
     return _content(document, document.sections, links, "")
 
 
 @cache
 def style() -> str:
-    """Return the style sheet of all pages."""
+    """Return the style sheet that all pages use."""
     return resources.files("askew.pages").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def _content(document: Page, sections: Sequence[Section], links: PageLinks, prefix: str) -> Markup:
-    """Return the header, the links, the first screen, the sections and the footer of a page."""
+    """Return a page's header, links, first screen, sections and footer."""
     renderer = Renderer(ids=_ids(sections, prefix), links=links)
     top = f"{prefix}{TOP}"
     first = renderer.first_screen(document.first) if document.first else None
@@ -156,7 +160,7 @@ def _content(document: Page, sections: Sequence[Section], links: PageLinks, pref
 
 
 def _navigation(sections: Sequence[Section], ids: Mapping[str, str], top: str) -> Markup | None:
-    """Return links to the sections: a rail beside the page, or a line below the first screen."""
+    """Return links to the sections, shown beside the page or in a line below the first screen."""
     if not sections:
         return None
     links = [tag("li", tag("a", RESULT, href=f"#{top}"))]
@@ -202,7 +206,7 @@ def _listed(warnings: Sequence[str]) -> Markup:
 
 
 def _anchors(shown: Iterable[Block]) -> Iterator[str]:
-    """Yield the anchors of sections and details, in their order."""
+    """Yield the anchors of sections and details, in the order of the page."""
     for block in shown:
         if isinstance(block, Section | Details):
             name = block.name if isinstance(block, Section) else block.anchor
@@ -212,7 +216,7 @@ def _anchors(shown: Iterable[Block]) -> Iterator[str]:
 
 
 def _ids(sections: Sequence[Section], prefix: str) -> dict[str, str]:
-    """Return readable ids by anchor. No two anchors share an id."""
+    """Return a readable id for each anchor. No two anchors share an id."""
     ids: dict[str, str] = {}
     for anchor in _anchors(sections):
         slug = re.sub(r"[^a-z0-9]+", "-", anchor.lower()).strip("-")[:60]
@@ -224,12 +228,12 @@ def _ids(sections: Sequence[Section], prefix: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Blocks as HTML.
+    """Renderer of blocks as HTML.
 
     Attributes
     ----------
     ids : mapping of str to str
-        Ids of elements by anchor, for links within the page.
+        Ids of elements, by anchor, for links within the page.
     links : PageLinks
         Addresses of images and of lists of images.
     """
@@ -245,12 +249,12 @@ class Renderer:
         block : Block
             The block.
         level : int
-            Level of the headings in it.
+            Level of the block's headings.
 
         Returns
         -------
         Markup
-            Its elements.
+            Elements of the block.
         """
         match block:
             case Section():
@@ -285,7 +289,7 @@ class Renderer:
                 return self._pictures(block)
 
     def first_screen(self, first: blocks.FirstScreen) -> Markup:
-        """Return the chart of the first screen with its images."""
+        """Return the first screen of a page, with its chart and images."""
         chart = tag("div", *(self.block(block, 3) for block in first.chart), class_="chart-side")
         images = None
         if first.images:
@@ -311,7 +315,7 @@ class Renderer:
         )
 
     def _pictures(self, grid: PictureGrid) -> Markup:
-        """Return rows of images: a grid for each row, or a table with aligned cells."""
+        """Return rows of images, as a grid for each row or as a table if rows are aligned."""
         keys = legend([(f"swatch {kind}", text) for kind, text in grid.keys])
         if not grid.aligned:
             return figure(grid.caption, keys, *(self._row(row, grid.size) for row in grid.rows))
@@ -394,7 +398,7 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Markup:
 def table(block: Table) -> Markup:
     """Return a table as HTML.
 
-    Numbers stand at the right. Texts are aligned left, and their columns are never narrower than a
+    Numbers are right-aligned. Texts are left-aligned, and their columns have a minimum width of a
     few words. In a shaded table, all cells except labels are shaded.
 
     Parameters
@@ -405,7 +409,7 @@ def table(block: Table) -> Markup:
     Returns
     -------
     Markup
-        Its element, in a region that scrolls, and its note.
+        The table, in a region that can scroll, and the note below it.
     """
     texts = []
     for row in block.rows:
@@ -427,7 +431,7 @@ def table(block: Table) -> Markup:
 
 
 def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> str | None:
-    """Return the class of a column's cells; None for labels and in shaded tables."""
+    """Return the CSS class for a column's cells; None for labels and in shaded tables."""
     if column < block.labels or block.shaded:
         return None
     cells = [row[column] for row in texts]
@@ -439,7 +443,7 @@ def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> s
 def _table_rows(
     block: Table, texts: Sequence[Sequence[str]], kinds: Sequence[str | None]
 ) -> Iterator[Markup]:
-    """Yield the rows of a table. If a row has several labels, a repeated first label is hidden."""
+    """Yield the rows of a table. If rows have several labels, a repeated first label is hidden."""
     values = []
     for row in block.rows:
         for cell in row:
@@ -459,7 +463,7 @@ def _table_rows(
 
 
 def _cell(content: Content, text: str, kind: str | None) -> Markup:
-    """Return a cell. Cells without a kind are labels of their row."""
+    """Return a table cell. A cell without a kind is a label of its row."""
     shown = bdi(text)
     if isinstance(content, tuple) and len(content) > 1:
         shown = joined(tag("span", bdi(str(item)), class_="item") for item in content)
@@ -471,7 +475,7 @@ def _cell(content: Content, text: str, kind: str | None) -> Markup:
 
 
 def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content]) -> Markup:
-    """Return a score or a count, shaded by its value, with its interval or note below."""
+    """Return a cell shaded by its score or count, with the interval or note below it."""
     content = row[column]
     score = content.value if isinstance(content, TableCell) else content
     text = words.content(score, block.scale)
@@ -492,7 +496,7 @@ def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content
 
 
 def _level(scale: LinearScale, content: Content, row: Sequence[Content]) -> float:
-    """Return the shading of a cell, from -1 to 1: the value of a score, or the share of a count."""
+    """Return the shading of a cell, from -1 to 1, based on its score or on its share of the row."""
     if isinstance(content, TableCell) and content.level is not None:
         return content.level
     value = content.value if isinstance(content, TableCell) else content

@@ -1,7 +1,7 @@
-"""Images in pages: rows of references, and data URIs of small copies and of attention overlays.
+"""Functions that put images into pages: rows of thumbnails, small copies and attention overlays.
 
-Blocks hold references to images. A renderer turns each into a link: `data_uri` embeds a small copy
-in the page, and a web app can return a URL instead.
+Blocks contain references to images. A renderer converts each reference to a link. `data_uri` embeds
+a small copy of the image in the page; a web app can use a URL instead.
 """
 
 import base64
@@ -32,24 +32,25 @@ from askew.stats.overlap import bilinear
 SIDE = 112
 OVERLAY = 144
 LARGE = 360
-"""Longest side of a small copy, of an overlay, and of a large copy, in pixels."""
+"""Longest side of a small copy, of a copy with an overlay, and of a large copy, in pixels."""
 
 TOTAL = 500
-"""Approximate number of small copies in a page. A photograph takes about 4.6 kB, so that the page has
-less than 3 MB.
+"""Approximate maximum number of small copies on a page.
+
+A copy of a photograph takes about 4.6 kB, so that a page takes less than 3 MB.
 """
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
-"""Evenly spaced anchors of the color map viridis (by S. van der Walt and N. Smith, CC0).
+"""Evenly spaced colors from the color map viridis (by S. van der Walt and N. Smith, CC0).
 
-Equal steps look equal, also in gray and for color-blind readers. The swatch `heat` of the style
-shows the map.
+Equal steps look equal, even in gray and for color-blind readers. In legends, the swatch `heat`
+shows the color map.
 """
 
 ONLY_A = "d55e00"
 ONLY_B = "0072b2"
 BOTH = "f0e442"
-"""Colors of the palette of Okabe and Ito, for the swatches `only-a`, `only-b` and `both`."""
+"""Colors from the palette of Okabe and Ito, for the swatches `only-a`, `only-b` and `both`."""
 
 HEAT = 0.72
 TINT = 0.62
@@ -59,26 +60,26 @@ DIM = 0.55
 Pixels = NDArray[np.float64]
 
 ImageLink = Callable[[ImageReference], str | None]
-"""Function that returns the address of an image, or None if the image is gone."""
+"""Function that returns the address of an image, or None if the image is missing."""
 
 QueryLink = Callable[[ImageQuery | None], str | None]
 """Function that returns the address of a list of images, or None if there is no list."""
 
 
 def no_list(query: ImageQuery | None) -> str | None:
-    """Return None: a file has no lists of images."""
+    """Return None, because a file has no lists of images to link to."""
     return None
 
 
 class Media(ImageSource, Protocol):
-    """A finished run that opens images and stored rows by the ids in findings."""
+    """A finished run, which opens images and stored rows by the ids in its findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return stored rows of images by their ids, such as vectors or maps."""
+        """Return stored rows, such as vectors or maps of images, by id."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
-    """Return the numbers of images of each set that a page shows, so that the page stays small.
+    """Return how many images of each set a page may show, so that the page stays small.
 
     Parameters
     ----------
@@ -88,8 +89,9 @@ def allowance(initial: int, others: int) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Images of each baseline set (2 to 100) and of each other set (0 to 12). Baseline images are
-        shown about twice, and a third more rows repeat the baseline set beside each axis.
+        Number of images of each baseline set (2 to 100) and of each other set (0 to 12). The
+        numbers allow for baseline images that are shown about twice, and for rows that repeat the
+        baseline set beside each axis.
     """
     of_initial = max(2, min(100, TOTAL // (4 * max(initial, 1))))
     rest = TOTAL - 2 * min(of_initial, 48) * initial
@@ -109,13 +111,13 @@ def picture_row(
     Parameters
     ----------
     media : Media
-        Run that holds the images.
+        Run that contains the images.
     pictures : sequence of str or None
-        Ids of the images, None for a missing image.
+        Ids of the images; None for a missing image.
     of : str
         Name of the set.
     most : int
-        Largest number of thumbnails.
+        Maximum number of thumbnails.
     note : str
         Text after the number of images.
     series : int, optional
@@ -124,7 +126,7 @@ def picture_row(
     Returns
     -------
     PictureRow
-        The thumbnails, each with its number in the alternative text.
+        Row of thumbnails. The alternative text of each thumbnail contains its number.
     """
     label = words.shorten(of, 60)
     shots = [
@@ -143,23 +145,23 @@ def picture_row(
 
 
 def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = None) -> PictureRow:
-    """Return the first images of a set, under its value or "Baseline images".
+    """Return the first images of a set, labeled with the set's value or as "Baseline images".
 
     Parameters
     ----------
     media : Media
-        Run that holds the images.
+        Run that contains the images.
     image_set : PictureSet
         The image set.
     most : int
-        Largest number of thumbnails.
+        Maximum number of thumbnails.
     seed : int, optional
-        Run seed, for the note.
+        Run seed to state in the note.
 
     Returns
     -------
     PictureRow
-        The thumbnails, with the prompt of a counterfactual set in the note.
+        Row of thumbnails. For a counterfactual set, the note contains the prompt.
     """
     label = "Baseline images"
     notes = []
@@ -172,7 +174,7 @@ def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = N
 
 
 def shot(media: Media, name: str | None, alt: str, caption: str = "") -> Thumbnail:
-    """Return an image by its id as a thumbnail, or an empty cell if there is no id."""
+    """Return a thumbnail of the image with an id, or an empty cell if the id is None."""
     image = None if name is None else ImageReference(image_id=name, source=media)
     return Thumbnail(image=image, alt=alt, caption=caption)
 
@@ -182,21 +184,21 @@ def plane(
     places: Mapping[str, Sequence[tuple[str, float, float]]],
     explained: Sequence[float],
 ) -> Scatter:
-    """Return a scatter plot of images in an embedding, by its two main directions.
+    """Return a scatter plot of images along the two main directions of an embedding.
 
     Parameters
     ----------
     media : Media
-        Run that holds the images.
+        Run that contains the images.
     places : mapping of str to sequence of (str, float, float)
-        Id and position of each image, by the kind of the images.
+        Id and position (x, y) of each image, by kind of image.
     explained : sequence of float
         Share of the variance that each direction explains.
 
     Returns
     -------
     Scatter
-        The images that exist, with a color for each kind.
+        Scatter plot of all images whose files exist, with a color for each kind.
     """
     points = []
     for series, (kind, images) in enumerate(places.items()):
@@ -230,7 +232,7 @@ def data_uri(reference: ImageReference) -> str | None:
     Returns
     -------
     str or None
-        The data URI. None if the file of the image is gone.
+        The data URI; None if the image file is missing.
     """
     image = reference.source.picture(reference.image_id)
     if image is None:
@@ -244,16 +246,18 @@ def data_uri(reference: ImageReference) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """Addresses in a page. By default images are embedded, and nothing leads out of the page.
+    """Functions that return the addresses to use in a page.
+
+    By default, images are embedded, and no link leads out of the page.
 
     Attributes
     ----------
     image : ImageLink
-        Address of the copy of an image that the page shows.
+        Function for the address of the image copy that the page shows.
     image_page : ImageLink
-        Address of the page about an image.
+        Function for the address of a page about an image.
     images : QueryLink
-        Address of the list of the images that a number counts.
+        Function for the address of a list of the images that a number counts.
     """
 
     image: ImageLink = data_uri
@@ -262,26 +266,26 @@ class PageLinks:
 
 
 def thumbnail(image: Image.Image, side: int = SIDE) -> str:
-    """Return a copy of an image as a WebP data URI, with a longest side of at most `side` pixels."""
+    """Return a copy of an image, at most `side` pixels wide and high, as a WebP data URI."""
     return _uri_of(small_copy(image, side))
 
 
 def small_copy(image: Image.Image, side: int = SIDE) -> bytes:
-    """Return a copy of an image as a WebP file, with a longest side of at most `side` pixels."""
+    """Return a copy of an image, at most `side` pixels wide and high, as a WebP file."""
     small = image.convert("RGB")
     small.thumbnail((side, side), Image.Resampling.LANCZOS)
     return _webp(small, quality=72)
 
 
 def overlay_copy(image: Image.Image, overlay: HeatOverlay | MaskOverlay, side: int) -> bytes:
-    """Return a copy of an image under an overlay as a WebP file.
+    """Return a copy of an image with an overlay, as a WebP file.
 
     Parameters
     ----------
     image : Image
         The image.
     overlay : HeatOverlay or MaskOverlay
-        Attention over the image.
+        Attention to draw over the image.
     side : int
         Longest side of the copy, in pixels.
     """
@@ -291,14 +295,14 @@ def overlay_copy(image: Image.Image, overlay: HeatOverlay | MaskOverlay, side: i
 
 
 def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int) -> Pixels:
-    """Return an image under the attention map of a word.
+    """Return the pixels of an image with the attention map for a word over it.
 
     Parameters
     ----------
     picture : Image
         The image.
     map : ndarray of float, shape (height, width)
-        The map. Its lowest value is dark blue, its highest value is yellow.
+        The map. Its lowest value is drawn in dark violet, and its highest value in yellow.
     side : int
         Longest side of the copy, in pixels.
 
@@ -318,14 +322,15 @@ def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int)
 def mask_pixels(
     picture: Image.Image, a: NDArray[np.bool_], b: NDArray[np.bool_], side: int
 ) -> Pixels:
-    """Return an image under the attention masks of two words.
+    """Return the pixels of an image with the attention masks for two words over it.
 
     Parameters
     ----------
     picture : Image
         The image.
     a, b : ndarray of bool, shape (height, width)
-        The masks. The first mask, the second mask and their intersection have different colors.
+        The masks. Areas in only the first mask, in only the second mask and in both masks have
+        different colors.
     side : int
         Longest side of the copy, in pixels.
 
@@ -347,12 +352,12 @@ def mask_pixels(
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return for each of `new` positions the index of the nearest of `old` positions to the left."""
+    """Return, for each of `new` positions, the index of the position to use out of `old`."""
     return np.arange(new) * old // new
 
 
 def colors(level: Pixels) -> Pixels:
-    """Return colors of the color map viridis.
+    """Convert numbers to colors of the color map viridis.
 
     Parameters
     ----------
@@ -370,7 +375,7 @@ def colors(level: Pixels) -> Pixels:
 
 
 def _gray(picture: Image.Image, longest: int) -> Pixels:
-    """Return a gray copy with a longest side, of shape (height, width, 3)."""
+    """Return a grayscale copy of shape (height, width, 3), with a longest side of given length."""
     width, height = (max(1, round(side * longest / max(picture.size))) for side in picture.size)
     small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
     pixels = np.asarray(small, dtype=float)

@@ -1,4 +1,4 @@
-"""Notes of people on a run, as a section of its page."""
+"""Notes that people wrote about a run, as a section of the run's page."""
 
 from dataclasses import replace
 
@@ -10,19 +10,19 @@ TITLE = "Notes"
 
 
 def with_notes(page: Page, annotations: Annotations) -> Page:
-    """Return a page with the notes of people as its first section.
+    """Return a page with people's notes as its first section.
 
     Parameters
     ----------
     page : Page
         Page of a run.
     annotations : Annotations
-        Marks by hand in the folder of the run.
+        Notes and corrected labels in the folder of the run.
 
     Returns
     -------
     Page
-        The page, unchanged if there are neither notes nor corrected labels.
+        The page. It is unchanged if there are neither notes nor corrected labels.
     """
     items = tuple(
         Paragraph(clean(note.text), lead=f"{shorten(note.about, 120)}:" if note.about else "")

@@ -1,4 +1,4 @@
-"""Images sorted by label, and matrices, as HTML."""
+"""Functions that draw sorted images and matrices as HTML."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,17 +18,17 @@ from askew.pages.elements import Ids, bdi, captioned, link, region, tag
 from askew.pages.media import QueryLink, no_list
 
 SHADES = 4
-"""Shades of a cell on each side of zero."""
+"""Number of shades of a cell on each side of zero."""
 
 FEW = 3
-"""Largest number of columns of a matrix that is narrower than the page."""
+"""Maximum number of columns with which a matrix is narrower than the page."""
 
 Draw = Callable[[Thumbnail], Markup]
 """Function that returns a thumbnail as an element."""
 
 
 def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) -> Markup:
-    """Return images in groups of the same label, with the number of images in each group.
+    """Return images grouped by label, with the number of images in each group.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def sorted_images(block: SortedImages, draw: Draw, images: QueryLink = no_list) 
     draw : callable
         Function that returns a thumbnail as an element.
     images : callable
-        Function that returns the address of the list of all images of a group.
+        Function that returns the address of a list of all images in a group.
 
     Returns
     -------
     Markup
-        One column for each set.
+        The title, and a column for each set.
     """
     columns = [_column(column, draw, images) for column in block.columns]
     kind = "pair" if len(columns) > 1 else "single"
@@ -59,7 +59,7 @@ def _column(column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
 
 
 def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
-    """Return the images of a label under its name, its count and its reference count."""
+    """Return the images with a label, below its name, its count and its reference count."""
     reference = ""
     if group.reference is not None and not column.label:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)
@@ -77,14 +77,14 @@ def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: Que
 
 
 def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
-    """Return a matrix as a table. On a narrow screen each row with texts becomes a card.
+    """Return a matrix as a table. On a narrow screen, each row of a text matrix becomes a card.
 
     Parameters
     ----------
     block : ScoreMatrix
         The matrix.
     ids : mapping of str to str
-        Ids of elements by anchor.
+        Ids of elements, by anchor.
     draw : callable
         Function that returns a thumbnail as an element.
 
@@ -118,7 +118,7 @@ def _matrix_row(block: ScoreMatrix, row: MatrixRow, ids: Ids, draw: Draw) -> Mar
 
 
 def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids) -> Markup:
-    """Return a cell. In a card it repeats the head of its column."""
+    """Return a cell. In a card, the cell repeats the heading of its column."""
     if cell is None:
         return tag("td", tag("span", column, class_="lab", aria_hidden="true"), words.ABSENT)
     if not cell.text:
@@ -136,7 +136,7 @@ def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids) -> Markup:
 
 
 def shade(level: float) -> str:
-    """Return the class of a shading from -1 (blue) to 1 (orange), or "" for none."""
+    """Return the CSS class for a shade from -1 (blue) to 1 (orange), or "" for no shade."""
     if abs(level) < 1e-9:
         return ""
     step = min(int(SHADES * min(abs(level), 1.0)) + 1, SHADES)
@@ -144,7 +144,7 @@ def shade(level: float) -> str:
 
 
 def _matrix_keys(block: ScoreMatrix) -> Iterator[Markup]:
-    """Yield the meaning of shades and frames."""
+    """Yield the legend's entries for shades and frames."""
     for kind, text in block.keys:
         if kind in ("over", "under"):
             shades = (tag("i", class_=f"{kind}-{step}") for step in range(1, SHADES + 1))

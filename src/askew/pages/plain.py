@@ -1,4 +1,4 @@
-"""Blocks as texts and tables, for Markdown, terminals, and the numbers behind a plot."""
+"""Conversion of blocks to texts and tables, for Markdown, terminals, and the data of a plot."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,20 +32,20 @@ EFFECTS: dict[Effect, str] = {
 }
 ENDS = ("Equalized axis", "affected axis")
 SENSITIVITY = "IS"
-"""Heads of a graph's table: the source and the target of an edge, and its score."""
+"""Column headings in the table of a graph: source, target and score of an edge."""
 
 NOT_SIGNIFICANT = "n.s.: not significant after correction"
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#&])")
 _LINK = re.compile(r"@|\bwww\.|:(?=//)", re.IGNORECASE)
-"""Ends of texts from which GitHub makes a mention or a link."""
+"""Texts that GitHub would otherwise convert to a mention or a link."""
 
 PlainBlock = Section | Details | Paragraph | CodeBlock | Table
-"""Blocks that a renderer without plots and images draws."""
+"""Blocks that a renderer can show without plots and images."""
 
 
 def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
-    """Yield blocks as texts and tables.
+    """Convert blocks to texts and tables.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
     Yields
     ------
     PlainBlock
-        The blocks in their order, without image grids and without sections that no screen shows.
-        Line charts are details with their numbers.
+        The converted blocks in the same order. Image grids, and sections that no screen shows, are
+        omitted. A line chart becomes `Details` with a table of its numbers.
     """
     for block in shown:
         if isinstance(block, Section | Details):
@@ -69,7 +69,7 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
 
 
 def _plain_block(block: Block) -> Iterator[PlainBlock]:
-    """Convert a block without inner blocks to text or to a table. Yield nothing for other blocks."""
+    """Convert a block that contains no blocks to text or a table; yield nothing if impossible."""
     match block:
         case Paragraph() | CodeBlock():
             yield block
@@ -88,7 +88,7 @@ def _plain_block(block: Block) -> Iterator[PlainBlock]:
 
 @singledispatch
 def as_table(block: Block) -> Table | None:
-    """Return the numbers of a plot as a table, or None for blocks that are not plots of scores."""
+    """Return a table of the numbers in a plot, or None for a block that has no such table."""
     return block if isinstance(block, Table) else None
 
 
@@ -136,7 +136,7 @@ def _group_row(
 
 
 def _shares_text(group: ValueGroup) -> str:
-    """Return the shares of a group, the largest first, with the interval of the main share."""
+    """Return the shares of a group in decreasing order, with an interval for the main value."""
     leading = words.leading(group)
     shares = []
     for value in group.values:
@@ -193,7 +193,10 @@ def _(matrix: blocks.ScoreMatrix) -> Table | None:
 
 
 def _matrix_cell(cell: blocks.MatrixCell | None, square: bool) -> Content:
-    """Return a cell with the beginning of its small text ("n.s."), or without it in a square matrix."""
+    """Return a cell of a matrix, with the first part of its small text ("n.s.") as its note.
+
+    In a square matrix, the small text is omitted.
+    """
     if cell is None or not cell.text:
         return None
     note = "" if square else cell.small.partition(",")[0]
@@ -233,12 +236,15 @@ def _interval_row(row: IntervalRow, chart: IntervalChart, grouped: bool) -> tupl
 
 
 def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
-    """Return the values of a row's reference marks by name."""
+    """Return the values of a row's reference marks as texts, by name."""
     return {mark.name: words.format_value(mark.at, chart.scale) for mark in row.marks}
 
 
 def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
-    """Return the names of marks with the same value in all rows, and of marks that need a column."""
+    """Return names of marks that have the same value in all rows, and names of all other marks.
+
+    Each of the other marks needs a column.
+    """
     names = [name for texts in marks for name in texts if name not in chart.more]
     common: list[str] = []
     separate: list[str] = []
@@ -250,20 +256,20 @@ def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[li
 
 
 def columns(chart: IntervalChart) -> tuple[Column, ...]:
-    """Return the parts of the estimates that are shown beside a chart.
+    """Return the columns to show beside a chart.
 
-    A column q holds only q-values. Scores that are tested without a correction have a column p.
+    Column q contains only q-values. The p-values of tests without a correction are in column p.
 
     Parameters
     ----------
     chart : IntervalChart
-        The chart with the requested columns.
+        The chart, with the requested columns.
 
     Returns
     -------
     tuple of Column
-        The same columns. A column q becomes a column p if no score has a q-value, and two columns
-        if some scores have one.
+        The requested columns. If no tested score has a q-value, column p replaces column q; if only
+        some tested scores have a q-value, both columns are shown.
     """
     tests = _test_columns(chart)
     if "q" not in chart.columns or tests == ("q",):
@@ -278,7 +284,7 @@ def columns(chart: IntervalChart) -> tuple[Column, ...]:
 
 
 def _test_columns(chart: IntervalChart) -> tuple[Column, ...]:
-    """Return the columns of probabilities that the tested scores of a chart need."""
+    """Return the columns (p, q or both) that the tested scores in a chart need."""
     scores = [row.score for row in chart.rows if isinstance(row.score, Estimate)]
     if all(score.q is not None or score.p is None for score in scores):
         return ("q",)
@@ -288,7 +294,7 @@ def _test_columns(chart: IntervalChart) -> tuple[Column, ...]:
 
 
 def heads(chart: IntervalChart) -> tuple[str, ...]:
-    """Return the heads of the numbers beside a chart."""
+    """Return the headings of the columns beside a chart."""
     names: Mapping[Column, str] = {
         "value": chart.name,
         "mark": chart.name,
@@ -351,12 +357,12 @@ def markdown(page: Page) -> str:
     Parameters
     ----------
     page : Page
-        The page. Image grids are left out.
+        The page. Image grids are omitted.
 
     Returns
     -------
     str
-        The answer, the tables, and the details of the report.
+        The main result, the tables, and the details of the report.
     """
     version = f"Made by askew {page.version}: {page.kicker}" if page.version else page.kicker
     parts = [
@@ -372,7 +378,7 @@ def markdown(page: Page) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with all markup escaped."""
+    """Return a text on one line, with all Markdown and HTML markup escaped."""
     line = " ".join(words.clean(text).split())
     return _LINK.sub("\\g<0>\u200b", _SPECIAL.sub(r"\\\1", line))
 
@@ -418,7 +424,7 @@ def _table(table: Table) -> str:
 
 
 def _rule(table: Table, column: int) -> str:
-    """Return the alignment of a column; numbers are aligned right."""
+    """Return the Markdown for the alignment of a column: numbers are right-aligned."""
     texts = [words.content(row[column], table.scale) for row in table.rows]
     return "---:" if column >= table.labels and all(map(words.is_number, texts)) else "---"
 

@@ -1,6 +1,6 @@
-"""Interval charts as HTML: a plot in each row, with its numbers beside it.
+"""Functions that draw interval charts as HTML: a plot in each row, with numbers beside it.
 
-Positions are percentages, so that text has the same size at every width.
+Positions are percentages of the width, so that text has the same size at every width.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,14 +35,14 @@ LANE = 24
 def lanes(chart: IntervalChart, ids: Ids) -> Markup:
     """Return an interval chart as a table with a plot in each row.
 
-    The table can be read without seeing the plots.
+    Readers who cannot see the plots can use the table without them.
 
     Parameters
     ----------
     chart : IntervalChart
         The scores.
     ids : mapping of str to str
-        Ids of elements by anchor.
+        Ids of elements, by anchor.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def lanes(chart: IntervalChart, ids: Ids) -> Markup:
 
 
 def _lane(row: IntervalRow, chart: IntervalChart, scale: LinearScale, ids: Ids) -> Markup:
-    """Return a row of an interval chart: label, plot and numbers."""
+    """Return a row of an interval chart, with its label, plot and numbers."""
     remark = note(row.note, words.absence(row.score))
     label = tag("th", key(row.series), link(row.label, row.link, ids), " ", remark, scope="row")
     texts = [words.part(row.score, column, chart.scale) for column in columns(chart)]
@@ -79,7 +79,7 @@ def _lane(row: IntervalRow, chart: IntervalChart, scale: LinearScale, ids: Ids) 
 
 
 def _lane_keys(chart: IntervalChart, scale: LinearScale) -> list[tuple[str, str]]:
-    """Return the meaning of the marks that appear in a chart."""
+    """Return the legend entries for the marks that occur in a chart."""
     rows = chart.rows
     scores = [row.score for row in rows if isinstance(row.score, Estimate)]
     candidates = (
@@ -96,7 +96,7 @@ def _lane_keys(chart: IntervalChart, scale: LinearScale) -> list[tuple[str, str]
 
 
 def _dot_name(chart: IntervalChart, scores: Sequence[Estimate]) -> str:
-    """Return the meaning of a dot, which may differ from the value in the numbers beside it."""
+    """Return the meaning of dots, which may show an estimate other than the value beside them."""
     corrected = any(
         words.format_value(score.value, chart.scale) != words.format_value(score.mark, chart.scale)
         for score in scores
@@ -107,7 +107,7 @@ def _dot_name(chart: IntervalChart, scores: Sequence[Estimate]) -> str:
 
 
 def lanes_axis(chart: IntervalChart) -> LinearScale:
-    """Return the axis that holds all rows of an interval chart."""
+    """Return an axis that includes all values in an interval chart."""
     values: list[float] = []
     for row in chart.rows:
         values += (*reach(row.score), *row.points, *(row.chance or ()))
@@ -116,7 +116,7 @@ def lanes_axis(chart: IntervalChart) -> LinearScale:
 
 
 def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
-    """Return the plot of a row: range of chance in gray, reference marks, interval and score."""
+    """Return the plot of a row, with the gray band of chance, marks, interval and score."""
     grid = (
         rule("zero" if tick == 0 > scale.low else "grid", scale.at(tick), scale.at(tick), 0, LANE)
         for tick in scale.ticks
@@ -141,7 +141,11 @@ def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
 
 
 def _chance_band(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
-    """Yield the gray band of chance, by default from 0 to the null if no value is below 0."""
+    """Yield the gray band for the range expected by chance.
+
+    By default, the band runs from 0 to the estimate's `null`. There is no default band if the scale
+    includes negative values.
+    """
     null = row.score.null if isinstance(row.score, Estimate) else None
     low, high = row.chance or (0.0, null or 0.0)
     if low == high or (row.chance is None and scale.low < 0):
@@ -158,7 +162,7 @@ def _reference_mark(scale: LinearScale, mark: ReferenceMark) -> Markup:
 
 
 def _score(scale: LinearScale, row: IntervalRow) -> Iterator[Markup]:
-    """Yield the interval as a line and the score as a dot, or the reason why there is no score."""
+    """Yield a line for the interval and a dot for the score, or a text if the score is missing."""
     score = row.score
     middle = LANE // 2
     if not isinstance(score, Estimate):

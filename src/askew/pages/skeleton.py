@@ -1,4 +1,4 @@
-"""Parts that all pages share: the line of facts, missing data, the reading guide and provenance."""
+"""Parts that all pages have in common: facts, missing data, reading guide and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from askew.pages.blocks import (
 from askew.types import MOST_EXAMPLES, REASON_TEXTS, MissingItem
 
 PLACES = 12
-"""Largest number of visible rows of missing data."""
+"""Maximum number of rows with missing data that are visible without opening details."""
 MACHINE = ("python", "platform", "device", "threads", "started", "finished")
 
 INTERVAL = (
@@ -45,25 +45,25 @@ HOLDS = (
 DRAWN = Paragraph("All random draws follow from the run seed: the same plan gives the same page.")
 
 Named = tuple[str, str]
-"""A name and its meaning: a fact or a term."""
+"""A term and its meaning, or the name and value of a fact."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingNote:
-    """Number of missing images or labels in one place.
+    """Number of images or labels that are missing in an image set.
 
     Attributes
     ----------
     name : str
-        Name of the missing things: "images", "perceived gender by studio".
+        Name of the missing things, such as "images" or "perceived gender by studio".
     where : str
         Prompt and image set.
     of : int
-        Number of planned things.
+        Number of images or labels that were planned.
     missing : mapping of str to int
-        Number of missing things by reason.
+        Number of missing images or labels, by reason.
     items : tuple of MissingItem
-        Examples with their reasons.
+        Examples of missing images or labels, with reasons.
     """
 
     name: str
@@ -75,7 +75,10 @@ class MissingNote:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The head and the first screen of a page, see `Page`. `meta` are the facts of its line."""
+    """Texts at the top of a page, and its first screen; see `Page`.
+
+    `meta` contains the facts that `Page.meta` lists on one line.
+    """
 
     kicker: str
     title: str
@@ -95,24 +98,24 @@ def page(
     gaps: Sequence[MissingNote] = (),
     uneven: Sequence[str] = (),
 ) -> Page:
-    """Return the page of a run: the sections of a method, then the sections of all pages.
+    """Return the page of a run: the method's sections, then the sections that all pages have.
 
     Parameters
     ----------
     head : Head
         Findings of the run.
     heading : Heading
-        Texts at the head of the page.
+        Texts at the top of the page.
     sections : iterable of Section
-        Sections of the method.
+        Sections that the method adds.
     reading : Section
         The reading guide.
     notes : iterable of str
-        Texts at the end of the page and below the tables of a terminal.
+        Texts to show at the end of the page, and below the tables in a terminal.
     gaps : sequence of MissingNote
-        Missing labels, in addition to the missing images.
+        Missing labels. Missing images are added.
     uneven : sequence of str
-        Sentences about data that are missing more often for one value than for another.
+        Sentences about data that are missing more often for some values than for others.
 
     Returns
     -------
@@ -153,20 +156,20 @@ def reading(
     Parameters
     ----------
     terms : iterable of (str, str)
-        Terms of the page and their meaning.
+        Terms on the page, with their meanings.
     limits : iterable of str
-        Sentences on what a score does not mean.
+        Sentences that say what a score does not mean.
     method : tuple of (str, str)
-        Scores and how they are computed.
+        Names of scores, with explanations of how they are computed.
     source : str
-        Paper that the method follows.
+        Text about the paper that the method follows.
     of : str
-        Noun for the numbers of the page.
+        Noun for the numbers on the page.
 
     Returns
     -------
     Section
-        The guide, which a terminal leaves out.
+        The guide. Terminals do not show it.
     """
     not_meant = Paragraph(lead=f"Limits of a {of}", items=(PERCEIVED, *limits, HOLDS))
     definitions = Details(
@@ -177,7 +180,7 @@ def reading(
 
 
 def identity(model: Identity) -> str:
-    """Return the name of a model with its settings."""
+    """Return the name and the settings of a model."""
     settings = ", ".join(f"{name} {value}" for name, value in model.settings.items())
     return words.shorten(f"{model.name}, {settings}" if settings else model.name, 160)
 
@@ -192,16 +195,16 @@ def meta(
     head : Head
         Findings of a run.
     models : sequence of Identity
-        Models of the run, if there are several.
+        Models in the run; empty to use the model in `head`.
     images : str
-        Number of images, if it is not the number of images in all sets.
+        Text for the number of images; "" to count the images in all sets.
     date : bool
-        Whether the date of the run is a fact.
+        Whether to include the date of the run.
 
     Returns
     -------
     tuple of str
-        Models, images, instruments, missing images, run seed and date, where known.
+        Models, images, instruments, missing images, run seed and date, as far as they are known.
     """
     missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
     seed = getattr(head.plan, "seed", None)
@@ -219,7 +222,7 @@ def meta(
 
 
 def meta_line(facts: Iterable[str]) -> str:
-    """Return facts in one line."""
+    """Return facts joined to one line."""
     return " · ".join(facts)
 
 
@@ -228,7 +231,7 @@ def _instrument_names(head: Head) -> list[str]:
 
 
 def _image_count(sets: Sequence[PictureSet]) -> str:
-    """Return the number of images, with the number and the sizes of their sets."""
+    """Return the number of images as text, with the number and sizes of their sets."""
     names = [name for image_set in sets for name in image_set.pictures]
     images = len(names) - names.count(None)
     sizes = sorted({len(image_set.pictures) for image_set in sets}) or [0]
@@ -239,7 +242,7 @@ def _image_count(sets: Sequence[PictureSet]) -> str:
 
 
 def picture_gaps(sets: Sequence[PictureSet]) -> list[MissingNote]:
-    """Return the numbers of missing images of each image set."""
+    """Return a note on the missing images in each image set."""
     return [_picture_gap(image_set) for image_set in sets]
 
 
@@ -264,12 +267,13 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     gaps : sequence of MissingNote
         Missing images and labels.
     sentences : sequence of str
-        Sentences about data that are missing more often for one value than for another.
+        Sentences about data that are missing more often for some values than for others.
 
     Returns
     -------
     Section
-        The sentences and a table of all gaps, or an empty section if nothing is missing.
+        Section with the sentences and a table of all missing data. It is empty if nothing is
+        missing.
     """
     excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))
@@ -285,7 +289,7 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
 
 
 def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
-    """Return a sentence for each reason, with up to five names of missing images and labels."""
+    """Return a sentence for each reason, which names up to five missing images or labels."""
     named: dict[str, dict[str, list[str]]] = {}
     for gap in gaps:
         for item in gap.items:
@@ -298,7 +302,7 @@ def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
 
 
 def _reason_sentence(reason: str, names: Mapping[str, Sequence[str]]) -> str:
-    """Return a reason in words, and the names of missing things after each sentence about it."""
+    """Return a sentence with a reason, and the images or labels that are missing for it."""
     parts = []
     for sentence, places in names.items():
         if places:
@@ -320,7 +324,7 @@ def _gap_row(gap: MissingNote) -> tuple[str, str, str, str]:
 
 
 def reproduce(head: Head) -> Section:
-    """Return the section by which a reader can repeat a run.
+    """Return a section with which a reader can repeat a run.
 
     Parameters
     ----------
@@ -330,7 +334,7 @@ def reproduce(head: Head) -> Section:
     Returns
     -------
     Section
-        The command, the plan, and the environment, behind a summary.
+        Section with the command, the plan and the environment, as details.
     """
     details = Details("Command, plan and environment", provenance(head))
     return Section("Reproduce this run", (details,), screen=False)
@@ -369,7 +373,7 @@ def provenance(head: Head) -> tuple[Block, ...]:
 
 
 def _instrument_facts(head: Head) -> list[Named]:
-    """Return the fingerprints of all instruments by kind and name."""
+    """Return the fingerprints of all instruments, named by kind and name."""
     kinds = (
         ("vqa", head.instruments.vqa),
         ("embedder", head.instruments.embedder),
@@ -383,7 +387,7 @@ def _instrument_facts(head: Head) -> list[Named]:
 
 
 def notes(head: Head) -> tuple[str, ...]:
-    """Return the notes below the tables of all pages."""
+    """Return the notes that all pages show below their tables."""
     bold = "Bold: significant (q < 0.05). Attributes are perceived; instruments make errors."
     missing = sum(sum(image_set.missing.values()) for image_set in head.sets)
     if not missing:

@@ -1,4 +1,4 @@
-"""A page in a terminal of at least 80 columns: the answer, its tables in their order, and notes."""
+"""Renderer that shows a page in a terminal with at least 80 columns."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,30 +15,33 @@ from askew.pages.blocks import CodeBlock, Content, Details, Page, Paragraph, Sec
 from askew.pages.plain import PlainBlock, plain
 
 ROWS = 24
-"""Largest number of rows of a table. Further rows are only counted."""
+"""Maximum number of rows in a table. Any other rows are only counted."""
 
 WARNINGS = 12
-"""Largest number of warnings."""
+"""Maximum number of warnings to show."""
 
 LABEL = 28
 TEXT = 40
 LEAST = 12
 WORD = 16
-"""Lengths in 80 columns: maximum of a label, maximum of a text, minimum of both, and longest unbroken word.
+"""Widths in a terminal of 80 columns.
+
+Maximum width of a label, maximum width of a text, minimum width of both, and width up to which a
+word is not broken.
 """
 
 _UNBROKEN = re.compile(
     r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])"
 )
 HELD = "\ue000"
-"""Placeholder for spaces where lines do not break. rich breaks lines at no-break spaces, too."""
+"""Placeholder for spaces at which a line must not break. rich even breaks at no-break spaces."""
 
 
 class UnbrokenText(text.Text):
-    """Text that keeps a number and its percent sign, a name and its value, and an interval together."""
+    """Text in which no line breaks inside intervals, inside "q = 0.03", or before percent signs."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """Return the lines of the text. The arguments are defined by rich."""
+        """Return the lines of the text. rich defines the arguments."""
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]
@@ -55,12 +58,12 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
     page : Page
         The page.
     width : int, optional
-        Columns. By default the columns of the terminal.
+        Number of columns. By default, the width of the terminal.
 
     Returns
     -------
     RenderableType
-        The answer, the blocks of the sections for a screen, the notes and the warnings.
+        The main result, the sections that screens show, the notes and the warnings.
     """
     parts: list[RenderableType] = [UnbrokenText(words.clean(page.answer), style="bold")]
     if page.detail:
@@ -91,7 +94,7 @@ def _blocks(container: Section | Details) -> Iterator[RenderableType]:
 
 
 def _block(block: PlainBlock) -> Iterator[RenderableType]:
-    """Yield a block. Details are omitted, unless a screen shows them, too."""
+    """Yield the parts of a block. Details are omitted unless screens show them."""
     match block:
         case Section():
             yield UnbrokenText(f"\n{words.clean(block.title)}", style="bold")
@@ -128,16 +131,16 @@ def _led(paragraph: Paragraph, style: str) -> text.Text:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """Widths that a column of a terminal table can have.
+    """Possible widths of a column in a terminal table.
 
     Attributes
     ----------
     numeric : bool
-        Whether the column holds only numbers. It is aligned to the right and never wrapped.
+        Whether the column contains only numbers. Such a column is right-aligned and never wrapped.
     least : int
-        Smallest width.
+        Minimum width.
     preferred : int
-        Width if there is room.
+        Width of the column if there is enough room.
     """
 
     numeric: bool
@@ -147,9 +150,9 @@ class ColumnLayout:
 
 @dataclass(frozen=True, slots=True)
 class FittedTable:
-    """A table that never cuts a number.
+    """A table that never truncates numbers.
 
-    Columns that do not fit follow in another table with the same labels.
+    If some columns do not fit, they follow in another table with the same labels.
     """
 
     table: Table
@@ -176,7 +179,7 @@ class FittedTable:
         columns: Sequence[int],
         width: int,
     ) -> Grid:
-        """Return some columns of the table. A repeated first label is shown once."""
+        """Return some columns of the table. A first label is shown once if it repeats."""
         grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
         widths = _widths([layouts[column] for column in columns], width)
         for column, column_width in zip(columns, widths, strict=True):
@@ -205,7 +208,7 @@ def _row_texts(row: Sequence[Content], table: Table) -> list[str]:
 
 
 def _cell_text(cell: Content, table: Table, column: int) -> str:
-    """Return the text of a cell with its notes in parentheses."""
+    """Return the text of a cell, followed by its notes in parentheses."""
     longest = 2 * LABEL if column < table.labels else 3 * TEXT
     shown = words.shorten(words.content(cell, table.scale), longest)
     notes = words.notes(cell)
@@ -216,7 +219,7 @@ def _cell_text(cell: Content, table: Table, column: int) -> str:
 
 
 def _layout(table: Table, rows: Sequence[Sequence[str]], column: int, width: int) -> ColumnLayout:
-    """Return the widths that a column can have in a terminal of a given width."""
+    """Return the possible widths of a column in a terminal with a given width."""
     texts = [row[column] for row in rows]
     longest = max([len(table.columns[column]), *map(len, texts)])
     label = column < table.labels
@@ -230,10 +233,10 @@ def _layout(table: Table, rows: Sequence[Sequence[str]], column: int, width: int
 
 
 def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
-    """Return the widths of adjacent columns, with a space between them.
+    """Return the widths of columns that are separated by a space.
 
-    All columns have their preferred width if they fit. Otherwise the widest columns of text are
-    narrowed, one letter at a time, down to their smallest width.
+    If all columns fit, they have their preferred widths. Otherwise the widest text column is
+    repeatedly narrowed by one letter, down to its minimum width.
     """
     widths = [layout.preferred for layout in layouts]
     while sum(widths) + len(widths) - 1 > width:
@@ -250,9 +253,10 @@ def _widths(layouts: Sequence[ColumnLayout], width: int) -> list[int]:
 
 
 def _packed(least: Sequence[int], labels: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns of tables that fit: the labels, and as many further columns as possible.
+    """Distribute columns over tables that fit into a width, and yield the columns of each table.
 
-    Each table has at least one column in addition to the labels. A space separates columns.
+    Each table has the label columns and as many other columns as fit, but at least one. A space
+    separates columns.
     """
     columns = list(range(labels))
     used = sum(least[:labels]) + labels

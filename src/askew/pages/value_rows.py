@@ -1,7 +1,8 @@
-"""Shares of values and changes of scores as HTML: one row for each value, on a common scale.
+"""Functions that draw value charts and change charts as HTML, with a row for each value.
 
-Each row has a dot, its interval and one reference line, so the chart cannot contradict the numbers
-beside it. Positions are percentages, so text has the same size at every width.
+All rows have the same scale. Each row has a dot, its interval and a reference line, so the chart
+cannot contradict the numbers beside it. Positions are percentages of the width, so text has the
+same size at every width.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,29 +38,29 @@ ROW = 24
 """Height of a row, in pixels."""
 
 SHORT_NAME = 14
-"""Largest number of letters of the name of a group in a narrow column."""
+"""Maximum number of letters in a group name that fits into a narrow column."""
 
 COLUMNS = 5
-"""Number of columns: group, value, plot, number, verdict."""
+"""Maximum number of columns: group, value, plot, number and verdict."""
 
 _DEVIATIONS = {"over": "over-represented", "under": "under-represented", "none": ""}
 
 
 def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
-    """Return the color of a value.
+    """Return the direction in which a value deviates, which determines its color.
 
     Parameters
     ----------
     group : ValueGroup
-        Shares of an axis with their verdict.
+        Shares of the values of an axis, with a verdict.
     value : ValueShare
-        One of them.
+        One of these shares.
 
     Returns
     -------
     Deviation
-        "over" or "under" if the axis is significant and the value's interval excludes its
-        reference; else "none".
+        "over" or "under" if the group's bias is significant and the interval of the share excludes
+        the reference share; otherwise "none".
     """
     ends = interval(value)
     if not group.significant or ends is None or value.reference is None:
@@ -70,27 +71,27 @@ def deviation(group: ValueGroup, value: ValueShare) -> Deviation:
 
 
 def interval(value: ValueShare) -> tuple[float, float] | None:
-    """Return the interval of a share within [0, 1], or None if it has none."""
+    """Return the interval of a share, limited to [0, 1], or None if it has no interval."""
     if not isinstance(value.share, Estimate):
         return None
     return words.possible_interval(value.share, "share")
 
 
 def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
-    """Return the values of a group that the chart shows, one row each.
+    """Return the values of a group that the chart shows, each in a row.
 
     Parameters
     ----------
     chart : ValueChart
         The chart.
     group : ValueGroup
-        One of its groups.
+        A group in the chart.
 
     Returns
     -------
     list of ValueShare
-        The chart's only value, or all values with the largest share first. A group that is not
-        significant has only its main value in a brief chart.
+        All values with the largest share first, or the only value if `chart.value` names it. In a
+        brief chart, a group that is not significant shows only its main value.
     """
     if chart.value:
         return [value for value in group.values if value.value == chart.value]
@@ -108,9 +109,9 @@ def values(chart: ValueChart, ids: Ids, images: QueryLink = no_list) -> Markup:
     chart : ValueChart
         The shares.
     ids : mapping of str to str
-        Ids of elements by anchor.
+        Ids of elements, by anchor.
     images : callable
-        Function that returns the address of the list of the images that a number counts.
+        Function that returns the address of a list of the images that a number counts.
 
     Returns
     -------
@@ -144,7 +145,7 @@ def _is_tested(chart: ValueChart) -> bool:
 
 
 def _number_head(chart: ValueChart) -> str:
-    """Return the head of the shares, which have counts if these are known."""
+    """Return the heading of the column with the shares, with "(n)" if counts are known."""
     name = words.capital(chart.value) if chart.value else "Share"
     counted = any(value.count is not None for group in chart.groups for value in group.values)
     return f"{name} (n)" if counted else name
@@ -166,7 +167,7 @@ def _scale_head(scale: LinearScale) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class _ValueRows:
-    """The rows of a chart of values."""
+    """The rows of a value chart, as HTML."""
 
     chart: ValueChart
     scale: LinearScale
@@ -175,7 +176,7 @@ class _ValueRows:
     tested: bool
 
     def group(self, group: ValueGroup) -> Markup:
-        """Return the rows of a group: its name, its values, and its verdict in a tested chart."""
+        """Return the rows of a group, with its name, its values and, if tested, its verdict."""
         shown = shown_values(self.chart, group)
         rows = []
         for number, value in enumerate(shown):
@@ -192,7 +193,7 @@ class _ValueRows:
         return tag("tbody", *rows, class_=" ".join(filter(None, kinds)))
 
     def _cells(self, group: ValueGroup, value: ValueShare) -> Iterator[Markup | None]:
-        """Yield the name, the plot and the share of a value. Plot and share lead to the images."""
+        """Yield the name, plot and share of a value. Plot and share are links to the images."""
         direction = deviation(group, value)
         bold = "strong" if direction != "none" else None
         if not self.chart.value:
@@ -218,7 +219,7 @@ class _ValueRows:
 
 
 def value_plot(value: ValueShare, direction: Deviation, scale: LinearScale, title: str) -> Markup:
-    """Return the plot of a value: grid, reference line, interval and dot."""
+    """Return the plot of a value, with grid, reference line, interval and dot."""
     grid = (rule("grid", scale.at(tick), scale.at(tick), 0, ROW) for tick in scale.ticks)
     description = words.value_text(value)
     marks: list[Markup] = []
@@ -237,7 +238,7 @@ def value_plot(value: ValueShare, direction: Deviation, scale: LinearScale, titl
 
 
 def _verdict(text: str, strong: bool, remark: str = "") -> Markup:
-    """Return a verdict, the decision in bold if it is significant, and a remark below it."""
+    """Return a verdict with a remark below it. A significant decision is bold."""
     decision, separator, rest = text.partition(" (")
     if separator:
         q = tag("span", f"({rest}", class_="nobreak")
@@ -249,7 +250,7 @@ def _verdict(text: str, strong: bool, remark: str = "") -> Markup:
 
 
 def _value_keys(chart: ValueChart) -> list[tuple[str, str]]:
-    """Return the meaning of the marks that appear in a chart of values."""
+    """Return the legend entries for the marks that occur in a value chart."""
     shown = [(group, value) for group in chart.groups for value in shown_values(chart, group)]
     directions = [deviation(group, value) for group, value in shown]
     tested = any(value.reference is not None for _, value in shown)
@@ -280,7 +281,7 @@ def changes(chart: ChangeChart, ids: Ids) -> Markup:
     chart : ChangeChart
         The scores.
     ids : mapping of str to str
-        Ids of elements by anchor.
+        Ids of elements, by anchor.
 
     Returns
     -------
@@ -302,7 +303,7 @@ def changes(chart: ChangeChart, ids: Ids) -> Markup:
 
 
 def change_scale(chart: ChangeChart) -> LinearScale:
-    """Return the axis that holds all scores and references of a chart of changes."""
+    """Return an axis that includes all scores and references in a change chart."""
     held: list[float] = []
     for row in chart.rows:
         held += (*reach(row.before), *reach(row.after))
@@ -314,7 +315,7 @@ def change_scale(chart: ChangeChart) -> LinearScale:
 
 
 def _change_row(chart: ChangeChart, row: ChangeRow, scale: LinearScale, ids: Ids) -> Markup:
-    """Return a row: name, plot, both scores and the verdict on the change."""
+    """Return a row with its name, its plot, both scores and the verdict on the change."""
     bold = "strong" if row.significant else None
     after = tag("span", words.part(row.after, "mark", chart.scale), class_=bold)
     before = words.part(row.before, "mark", chart.scale)
@@ -329,7 +330,7 @@ def _change_row(chart: ChangeChart, row: ChangeRow, scale: LinearScale, ids: Ids
 
 
 def _change_plot(chart: ChangeChart, row: ChangeRow, scale: LinearScale) -> Markup:
-    """Return the plot of a change: a ring, a dot with its interval, and a line between them."""
+    """Return the plot of a change: a ring, a line, and a dot with its interval."""
     middle = ROW // 2
     marks = [rule("grid", scale.at(tick), scale.at(tick), 0, ROW) for tick in scale.ticks]
     if row.reference is not None:
@@ -354,7 +355,7 @@ def _change_plot(chart: ChangeChart, row: ChangeRow, scale: LinearScale) -> Mark
 
 
 def _change_keys(chart: ChangeChart) -> list[tuple[str, str]]:
-    """Return the meaning of the marks that appear in a chart of changes."""
+    """Return the legend entries for the marks that occur in a change chart."""
     directions = {row.deviation for row in chart.rows}
     neutral = [row for row in chart.rows if row.deviation == "none"]
     undetermined = any(row.significant for row in neutral)

@@ -1,4 +1,4 @@
-"""Formats of numbers, scores, reasons and quoted text that all renderers share."""
+"""Formatting of numbers, scores, reasons and quoted text, for all renderers."""
 
 import re
 import unicodedata
@@ -31,7 +31,7 @@ DIGITS: Mapping[Scale, int] = {
 UNITS: Mapping[Scale, str] = {"share": " %", "degrees": "°"}
 
 RANGES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "points": (-1.0, 1.0)}
-"""Possible values of the scales that have a fixed range."""
+"""Range of possible values for each scale that has a fixed range."""
 
 _APPEARANCE = frozenset(
     "gender sex age ethnicity race racial skin body disability ableism emotion religion".split()
@@ -64,11 +64,11 @@ def format_value(value: float | None, scale: Scale = "unit", digits: int | None 
     Parameters
     ----------
     value : float or None
-        The value; shares and points are between -1 and 1.
+        The value. Shares, and differences in points, are between -1 and 1.
     scale : Scale
         Scale of the value.
     digits : int, optional
-        Decimal places. By default the decimal places of the scale.
+        Number of decimal places. By default, the number for the scale.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def percent(share: float | None) -> str:
 
 
 def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, float] | None:
-    """Return an interval, limited to the possible values of the score.
+    """Return the interval of a score, limited to the score's possible values.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, fl
     Returns
     -------
     tuple of float or None
-        Lower and upper end. None for a score without an interval.
+        Lower and upper end; None if the score has no interval.
     """
     if score.low is None or score.high is None:
         return None
@@ -120,7 +120,7 @@ def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, fl
 
 
 def interval(score: E | None, scale: Scale = "unit") -> str:
-    """Return the interval of a score in brackets, or an empty text if it has none."""
+    """Return the interval of a score in brackets, or "" if the score has no interval."""
     ends = possible_interval(score, scale) if isinstance(score, Estimate) else None
     if ends is None:
         return ""
@@ -131,7 +131,7 @@ def interval(score: E | None, scale: Scale = "unit") -> str:
 
 
 def interval_in_words(score: E | None, scale: Scale = "unit") -> str:
-    """Return the interval of a score with its level: "95 % CI 81 to 97"."""
+    """Return the interval of a score with its confidence level, such as "95 % CI 81 to 97"."""
     ends = possible_interval(score, scale) if isinstance(score, Estimate) else None
     if ends is None or not isinstance(score, Estimate):
         return "no interval"
@@ -141,12 +141,12 @@ def interval_in_words(score: E | None, scale: Scale = "unit") -> str:
 
 
 def measured(score: E | None, scale: Scale = "unit") -> str:
-    """Return the mark of a score with its interval, "0.71 [0.66, 0.75]", or a dash."""
+    """Return a score's mark and interval, such as "0.71 [0.66, 0.75]", or a dash."""
     return f"{part(score, 'mark', scale)} {interval(score, scale)}".strip()
 
 
 def part(score: E | None, column: Column, scale: Scale = "unit") -> str:
-    """Return one part of a score as text, or a dash if the part is missing."""
+    """Return a part of a score as text, or a dash if the part is missing."""
     if column == "interval":
         return interval(score, scale)
     if not isinstance(score, Estimate):
@@ -162,7 +162,7 @@ def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> st
     Parameters
     ----------
     score : Estimate, Missing or None
-        The score, the reason why there is none, or None if it was not requested.
+        The score, the reason why it is missing, or None if it was not requested.
     name : str
         Name of the score.
     scale : Scale
@@ -171,7 +171,8 @@ def describe_score(score: E | None, name: str = "", scale: Scale = "unit") -> st
     Returns
     -------
     str
-        The value, its expectation by chance, and the bias-corrected estimate with its interval.
+        Text with the value, the value expected by chance, and the bias-corrected estimate with its
+        interval.
     """
     if score is None:
         return "not asked"
@@ -192,12 +193,12 @@ def has_significant_q(score: E | None) -> bool:
 
 
 def largest_first(score: E | None) -> float:
-    """Return a sort key: large scores come first, missing scores last."""
+    """Return a sort key that puts large scores first and missing scores last."""
     return -score.mark if isinstance(score, Estimate) else float("inf")
 
 
 def absence(score: E | None) -> str:
-    """Return the reason why a score is missing, the number of images it lacks, or an empty text."""
+    """Return the reason why a score is missing, or how many images it lacks, or ""."""
     if isinstance(score, Missing):
         return reason(score)
     if score is None or not score.missing:
@@ -212,7 +213,7 @@ def reason(missing: Missing) -> str:
 
 
 def reasons(missing: Mapping[str, int]) -> str:
-    """Return counts of reasons in words: "no person detected 2, blank image 1"."""
+    """Return reasons with their counts, such as "no person detected 2, blank image 1"."""
     counts = (
         f"{REASON_TEXTS.get(name, name)} {count:,}" for name, count in missing.items() if count
     )
@@ -230,7 +231,8 @@ def leading(group: ValueGroup) -> ValueShare | None:
     Returns
     -------
     ValueShare or None
-        The value `group.leading`, or else the value furthest above its reference share.
+        The value named by `group.leading`. By default, the value that exceeds its reference share
+        the most.
     """
 
     def rank(value: ValueShare) -> tuple[bool, float]:
@@ -242,13 +244,13 @@ def leading(group: ValueGroup) -> ValueShare | None:
 
 
 def value_text(value: ValueShare) -> str:
-    """Return a share in words: "female 42, 88 % [76, 95]"."""
+    """Return a value's count and share as text, such as "female 42, 88 % [76, 95]"."""
     count = "" if value.count is None else f" {value.count:,},"
     return f"{value.value}{count} {measured(value.share, 'share')}"
 
 
 def missing_note(group: ValueGroup) -> str:
-    """Return the number of images without a label, with the reasons, or an empty text."""
+    """Return how many images have no label and for which reasons, or ""."""
     unlabeled = sum(group.missing.values())
     if not group.n and unlabeled:
         return f"none of {unlabeled:,} labeled: {reasons(group.missing)}"
@@ -258,7 +260,7 @@ def missing_note(group: ValueGroup) -> str:
 
 
 def content(cell: Content, scale: Scale = "unit") -> str:
-    """Return the content of a table cell as text."""
+    """Return the text of a table cell."""
     if isinstance(cell, TableCell):
         return content(cell.value, scale)
     if isinstance(cell, tuple):
@@ -278,19 +280,19 @@ def is_bold(item: Content | IntervalRow) -> bool:
 
 
 def score_in(cell: Content) -> E | None:
-    """Return the score in a cell, if there is one."""
+    """Return the score in a cell, or None if the cell contains no score."""
     value = cell.value if isinstance(cell, TableCell) else cell
     return value if isinstance(value, Estimate | Missing) else None
 
 
 def notes(cell: Content) -> str:
-    """Return the small text below a cell: its note, and the reason why its score is missing."""
+    """Return the small text for a cell: its note, and the reason why its score is missing."""
     note = cell.note if isinstance(cell, TableCell) else ""
     return "; ".join(filter(None, (note, absence(score_in(cell)))))
 
 
 def probability(value: float | None, name: str = "") -> str:
-    """Return a p-value or q-value: "0.003", "< 0.001", or with a name "q = 0.003"."""
+    """Return a p-value or q-value as text: "0.003" or "< 0.001", or "q = 0.003" with a name."""
     if value is None:
         return ABSENT
     if value < 0.0005:
@@ -300,7 +302,7 @@ def probability(value: float | None, name: str = "") -> str:
 
 
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
-    """Return a count with its noun: "1 image", "48 images", "8 axes".
+    """Return a count with its noun, such as "1 image" or "48 images".
 
     Parameters
     ----------
@@ -309,7 +311,7 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     noun : str
         Singular form.
     plural_noun : str
-        Plural form, if it is not the singular form with an "s".
+        Plural form. By default, the singular form with an "s".
 
     Returns
     -------
@@ -322,19 +324,19 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
 
 
 def listing(words: Sequence[str]) -> str:
-    """Return words as an enumeration: "a", "a and b", "a, b and c"."""
+    """Join words to a list, such as "a", "a and b" or "a, b and c"."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def clean(text: str) -> str:
-    """Return the text without characters that are invalid in pages or terminals."""
+    """Replace characters in a text that are invalid in pages or terminals with a placeholder."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def shorten(text: str, width: int = 80) -> str:
-    """Return the text on one line, cut to `width` characters, between words where possible."""
+    """Return a text on one line, cut to at most `width` characters, between words if possible."""
     line = " ".join(clean(text).split())
     if len(line) <= width:
         return line
@@ -345,9 +347,9 @@ def shorten(text: str, width: int = 80) -> str:
 
 
 def quote(text: str, width: int = 80) -> str:
-    """Return a prompt in quotation marks, cut to `width` characters.
+    """Return a prompt in quotation marks, cut to at most `width` characters.
 
-    Right-to-left text is isolated, so that it does not reorder the following text.
+    Right-to-left text is isolated so that it does not affect the order of the text after it.
     """
     line = shorten(text, width)
     if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in line):
@@ -356,32 +358,32 @@ def quote(text: str, width: int = 80) -> str:
 
 
 def axis_label(name: str) -> str:
-    """Return the name of an axis in words."""
+    """Return the name of an axis with spaces instead of underscores."""
     return shorten(name.replace("_", " "), 60)
 
 
 def reads_appearance(name: str) -> bool:
-    """Check whether an axis is about people's appearance, which is only perceived."""
+    """Check whether an axis is about people's appearance, which is always only perceived."""
     return not _APPEARANCE.isdisjoint(name.lower().replace("_", " ").replace("-", " ").split())
 
 
 def perceived(axis: str) -> str:
-    """Return the name of an axis in words, as "perceived gender" if it is about appearance."""
+    """Return the name of an axis, with "perceived" before it if it is about appearance."""
     return f"perceived {axis_label(axis)}" if reads_appearance(axis) else axis_label(axis)
 
 
 def set_label(name: str) -> str:
-    """Return an image set in words: "the baseline images", or its condition."""
+    """Return the name of an image set: "the baseline images", or its condition."""
     if name == "initial":
         return "the baseline images"
     return shorten(name.removeprefix("condition: "), 60)
 
 
 def capital(text: str) -> str:
-    """Return the text with a capital first letter."""
+    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def is_number(text: str) -> bool:
-    """Check whether a cell's text is a number, an interval, or a dash."""
+    """Check whether the text of a cell is a number, an interval or a dash."""
     return _NUMBER.fullmatch(text) is not None
