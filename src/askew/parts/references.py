@@ -97,7 +97,7 @@ class Reference:
 
 
 def _names(prompt: str, subject: str) -> bool:
-    """Check whether a prompt contains a subject as whole words; "" is in all prompts."""
+    """Check whether a prompt contains a subject as complete words. All prompts contain ""."""
     return not subject or bool(re.search(rf"(?<!\w){re.escape(subject)}(?!\w)", prompt, re.I))
 
 

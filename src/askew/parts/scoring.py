@@ -32,7 +32,7 @@ class IntervalOptions(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Settings by which scores are computed.
+    """Settings for computing scores.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Scoring:
         return {"draws": self.draws, "level": self.level}
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return the random generator of a computation, independent of all others."""
+        """Return a random generator for one computation, independent of all other generators."""
         return np.random.default_rng(derived_seed(self.seed, *names))
 
 

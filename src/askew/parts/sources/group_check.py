@@ -50,7 +50,7 @@ def checked_pictures(
     instruments: Sequence[VQA],
     level: float,
 ) -> tuple[dict[str, list[Outcome]], tuple[GroupCheck, ...]]:
-    """Return `images` images of each group that show the group, if labels exist.
+    """Return `images` images for each group. If labels exist, the images show the group.
 
     An extra image that shows its group replaces a generated image that shows another group. If
     there is no extra image, the image becomes `Missing`. Given images are all kept. The run gets a
@@ -174,7 +174,7 @@ class GroupPool:
     labels: LabelsByAxis
 
     def shows(self, picture: Outcome) -> bool | None:
-        """Check whether an image shows all labeled values of the name; None without a label."""
+        """Check whether an image's labels match the name of the group; None if unlabeled."""
         if isinstance(picture, Missing):
             return None
         verdicts = []
@@ -192,7 +192,7 @@ class GroupPool:
         return wrong - in_reserve
 
     def chosen(self, keep_all: bool) -> list[Outcome]:
-        """Return the wanted images; extra images replace images of another group."""
+        """Return the wanted images. Extra images replace images that show another group."""
         wanted = self.pictures[: self.images]
         if keep_all:
             return wanted

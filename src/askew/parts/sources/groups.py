@@ -155,7 +155,7 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
     """Return the fields of a plan that describe its input images.
 
     The model of the plan generates the input images, unless `sources` names another model or a
-    collection. The paper's settings are the defaults of its settings.
+    collection. By default, the model has the paper's settings.
 
     Raises
     ------

@@ -79,7 +79,7 @@ def _neutrality_of(
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """Return the question whether an image shows a target.
+    """Return the question that asks whether an image shows a target.
 
     The question is open; if the instrument can only choose, its options are the targets and "none".
     """

@@ -8,11 +8,11 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate
 
 LEAST_SHARE = 0.9
-"""Share of a group's images that show the group, below which askew warns."""
+"""Smallest share of a group's images that must show the group. Below it, askew warns."""
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a sentence for each group that too few of its images show.
+    """Return a sentence for each group with too few images that show the group.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def value_group(
 
 
 def image_query(entry: SetShares, value: str = "") -> b.ImageQuery:
-    """Return the images of a set, or its images with a label on the axis of an entry."""
+    """Return a query for the images of a set, or for its images with the label `value`."""
     return b.ImageQuery(
         prompt=entry.prompt,
         set=entry.set,
@@ -180,7 +180,7 @@ def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> l
 
 
 def _by_axis(entries: Sequence[SharesOverPrompts]) -> list[SetShares]:
-    """Return the entries of an instrument with the sets of each axis next to each other."""
+    """Return the entries of an instrument, grouped by axis."""
     axes = list(dict.fromkeys(entry.axis for entry in leads(entries)))
     return sorted(entries, key=lambda entry: axes.index(entry.axis))
 
@@ -280,7 +280,7 @@ def _value_columns(entry: SetShares) -> _ValueColumns:
 
 
 def numbers(entry: SetShares) -> b.IntervalChart:
-    """Return the share of each value in a set with its reference."""
+    """Return the share of each value in a set, with the reference share."""
     columns = _value_columns(entry)
     rows = []
     for value, share in entry.shares.items():
@@ -361,7 +361,7 @@ def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
 
 
 def confusion(entry: Confusion) -> b.Table:
-    """Return the numbers of images by true value and label of an instrument."""
+    """Return a table of images by their true value and by an instrument's label."""
     rows: list[tuple[b.Content, ...]] = []
     for place, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
         missing = sum(entry.missing.get(value, {}).values())
@@ -418,7 +418,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
 
 
 def _least_recognized(entry: Confusion) -> str:
-    """Return the true value that is labeled correctly least often, with share and images."""
+    """Describe the true value that has the smallest share of correct labels."""
     totals = entry.table.sum(axis=1)
     shares = {}
     for place, value in enumerate(entry.values):

@@ -127,7 +127,7 @@ def sampled_errors(
     Parameters
     ----------
     entries
-        Instruments and axes with labels by people.
+        Instruments and axes with labels from people.
     axes
         Axes by name.
     sets
@@ -192,5 +192,5 @@ def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
 
 
 def closed_axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
-    """Return the axes of prompts whose values are known, by name."""
+    """Return the axes in prompts that have known values, by name of the axis."""
     return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}

@@ -1,4 +1,4 @@
-"""Prompts that a model cuts before the value that they state, which no image can show."""
+"""Prompts that a model cuts before the value that they state, so that no image shows the value."""
 
 import re
 from collections.abc import Iterable

@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 ALL_SHOWN = 60
 FIRST_SHOWN = 48
-"""Size up to which a set is shown completely, and number of images shown of a larger set."""
+"""Largest set of which all images are shown, and number of images shown from a larger set."""
 
 MATRIX_ROWS = 12
 STRIP = 5
@@ -134,7 +134,7 @@ def label_column(
 def shots_by_label(
     media: Media, image_set: PictureSet, axis: str, most: int, place: str
 ) -> dict[str | None, list[b.Thumbnail]]:
-    """Return thumbnails of the first images of a set by their label, None for unlabeled images.
+    """Return thumbnails of a set's first images by label, with None for unlabeled images.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _rows_together(
 
 
 def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
-    """Return the axes, those with the most significant sets first."""
+    """Return the axes, sorted by their number of significant sets, largest number first."""
     biased: dict[str, int] = {}
     for entry in entries:
         biased[entry.axis] = biased.get(entry.axis, 0) + (is_biased(entry) is True)
@@ -287,7 +287,7 @@ def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:
 def _strips(
     media: Media, image_sets: Iterable[PictureSet]
 ) -> Mapping[tuple[str, str], tuple[b.Thumbnail, ...]]:
-    """Return the first images of each set by prompt and name of the set."""
+    """Return the first images of each set, by prompt and set name."""
     strips = {}
     for image_set in image_sets:
         text = shorten(image_set.text, 40)
@@ -299,7 +299,7 @@ def _strips(
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """Return the whole words with which all texts begin, if there are at least two.
+    """Return the complete words with which all texts begin.
 
     Parameters
     ----------

@@ -40,14 +40,14 @@ WARNED: Mapping[Verdict, str] = {
 
 @record
 class Following:
-    """Labels of the images of a prompt against the values that mitigations request.
+    """Labels of a prompt's images, compared with the values that mitigations request.
 
     Attributes
     ----------
     prompt, axis, instrument : str
         The prompt, the axis, and the instrument that labels the images.
     asked : mapping of value to float
-        Target shares of the mitigation. Without them, the shares of requests.
+        Target shares of the mitigation. Without target shares, the shares of its requests.
     requested : mapping of value to int
         Number of labeled images for which the value is requested.
     labeled : mapping of value to int
@@ -97,7 +97,7 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 
 
 def targets_of(model: object) -> Targets:
-    """Return the shares that the mitigations of a model request, by axis.
+    """Return the target shares of a model's mitigations, by axis.
 
     A policy may request shares that differ from its targets, if models do not always follow its
     prompts.
@@ -146,7 +146,7 @@ class ImageRequests:
 def following(
     prompt: PromptPlan, observed: ObservedSet, asked: ImageRequests, instrument: str, level: float
 ) -> Iterator[Following]:
-    """Yield the comparison of labels with requests, for each axis with both.
+    """Yield the comparison of labels with requests, for each axis that has labels and requests.
 
     Parameters
     ----------

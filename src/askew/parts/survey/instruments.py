@@ -114,12 +114,12 @@ def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
 
 
 def captioner_of(instruments: Iterable[str]) -> str | None:
-    """Return the first instrument that can describe images, which labels from people cannot."""
+    """Return the first instrument that can describe images. Labels from people cannot."""
     return next((name for name in instruments if not is_by_people(name)), None)
 
 
 def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
-    """Return name, revision and settings of a model, or of a collection with these `settings`."""
+    """Return name, revision and settings of a source. A collection has these `settings`."""
     of_source = source.settings if isinstance(source, Model) else settings
     return Identity(source.name, source.revision, dict(of_source))
 
@@ -161,7 +161,7 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def cuts_prompts(model: Model) -> bool:
-    """Check whether the unknown words of a model are words that it cuts off a prompt."""
+    """Check whether words that a model does not know are words that it cuts off a prompt."""
     return bool(getattr(model, "cuts_prompts", False))
 
 

@@ -49,10 +49,10 @@ class MissingLabels(MissingPictures):
 def missing_labels(
     sets: Mapping[str, Sequence[ObservedSet]], confusions: Iterable[Confusion], scoring: Scoring
 ) -> tuple[MissingLabels, ...]:
-    """Compare the missing labels of image sets, of prompts, and of images by a person's labels.
+    """Compare missing labels between image sets, prompts, and images with different true values.
 
-    An instrument that labels several axes of the same images has one entry for them. Labels by
-    people are not tested.
+    An instrument that labels several axes of the same images has one entry for these axes. True
+    values are a person's labels. Missing labels from people are not tested.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def missing_labels(
 
 
 def _tables_of_sets(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
-    """Yield the labels of each prompt by the values of an axis of its sets."""
+    """Yield tables that compare the sets of each prompt and axis."""
     for prompt, axis, members in sets_by_axis(sets):
         yield from _tables(prompt, axis, members)
 
 
 def _tables_of_prompts(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
-    """Yield the labels of the baseline images by prompt."""
+    """Yield tables that compare the baseline images of all prompts."""
     members = {
         prompt: observed
         for prompt, observed_sets in sets.items()
@@ -128,7 +128,7 @@ def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]
 
 
 def _distinct(tables: Iterable[CountsOfSets]) -> list[CountsOfSets]:
-    """Return the tables without those that differ only in the axis that was labeled."""
+    """Return the tables. Of tables that differ only in the labeled axis, return the first."""
     distinct: dict[object, CountsOfSets] = {}
     for identifiers, counts in tables:
         others = tuple(text for name, text in identifiers.items() if name != "labeled")

@@ -83,7 +83,7 @@ def missing_pictures(
 def sets_by_axis(
     sets: Mapping[str, Sequence[ObservedSet]],
 ) -> Iterator[tuple[str, str, dict[str, ObservedSet]]]:
-    """Yield each prompt and axis, with the sets of its values and the baseline set by value.
+    """Yield each prompt and axis, with the baseline set and the sets of the axis by value.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Axes with open answers, as TIBET asks: a question without values (appendix 9.2)."""
+"""Axes with open answers: questions without fixed values, as in TIBET (appendix 9.2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -221,7 +221,7 @@ def _report_failures(
 
 
 def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
-    """Return a prompt with other questions about its axes."""
+    """Return a prompt in which `asked` replaces the questions about each axis."""
     axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
     return PromptPlan.of(prompt.text, axes)
 

@@ -107,7 +107,7 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work for images of a prompt that are not made yet, and for their labels."""
+        """Return the work for a prompt's images that do not exist yet, and for their labels."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
@@ -292,7 +292,7 @@ def _picture_sets(observed: Observed) -> list[PictureSet]:
 
 
 def _first_labels(observed: ObservedSet, most: int) -> dict[str, tuple[str | None, ...]]:
-    """Return the labels of the first distinct images of a set, by the first instrument."""
+    """Return the labels of a set's first distinct images, from the first instrument."""
     if not observed.values:
         return {}
     first_instrument = next(iter(observed.values))

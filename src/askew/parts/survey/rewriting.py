@@ -1,4 +1,4 @@
-"""Comparison of images whose prompts a server rewrote with images of the given prompts.
+"""Comparison between images from prompts that a server rewrote and images from given prompts.
 
 A server that rewrites prompts is a part of the model under audit. Its prompts may state values that
 the user did not ask for: "a photo of a nurse" is sent as "a photo of a smiling female nurse". Two
@@ -52,7 +52,7 @@ UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words of this axis")
 
 @record
 class Rewriting:
-    """Labels of images of the given prompt and of prompts that the server sent in its place.
+    """Labels of images from the given prompt, and of images from the prompts that replaced it.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class ServerImages:
-    """Images that a server made of a prompt.
+    """Images that a server made from a prompt.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def rewriting(
     Returns
     -------
     tuple of Rewriting
-        Entries of the prompts that the server rewrote for an image. All their tests are one family.
+        Entries for prompts that the server rewrote at least once. All their tests are one family.
     """
     scoring = Scoring.of(plan)
     entries = []
@@ -333,7 +333,7 @@ def _share_words(shares: Mapping[str, E]) -> str:
 
 
 def _tested(score: E) -> b.Content:
-    """Return a score as a cell, with a note whether it is significant."""
+    """Return a score as a cell, with a note that says whether it is significant."""
     if isinstance(score, Missing):
         return None
     return b.TableCell(score, note="significant" if is_significant(score) else "not significant")

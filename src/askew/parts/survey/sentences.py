@@ -51,7 +51,7 @@ def verdict_with_q(entry: SetShares) -> str:
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return the text for a set that is not significant, with the reason if an interval differs."""
+    """Return the text for a set that is not significant. If an interval differs, say why."""
     if entry.verdict is not None and entry.verdict.looks:
         return format_phrase("undecided")
     reason = _correction(entry)
@@ -62,7 +62,7 @@ def _not_significant(entry: SetShares) -> str:
 
 
 def _correction(entry: SetShares) -> str:
-    """Return the difference of the test from an interval that excludes the reference; else "".
+    """Return why the test disagrees with an interval that excludes the reference; else "".
 
     The test is corrected for the number of tests, and allows for errors of the labels and of the
     reference. It also considers all values of an axis together, while an interval is for one value.
@@ -263,7 +263,7 @@ def missing_sentences(entries: Iterable[MissingPictures], subject: str = "images
 
 
 def missing_label_sentences(entries: Iterable[MissingLabels]) -> list[str]:
-    """Return sentences about labels of instruments that are missing more often for some images."""
+    """Return sentences about instruments that fail to label some images more often than others."""
     sentences = []
     for entry in entries:
         subject = f"labels of {perceived(entry.labeled)} by {shorten(entry.instrument, 40)}"
@@ -289,7 +289,7 @@ def missing_sentence(
     subject
         Name of the images.
     missing
-        Name of the images that are missing, at the start of a sentence.
+        Noun for the missing images, at the start of a sentence.
     """
     if entry.q >= SIGNIFICANCE_LEVEL:
         return None

@@ -279,7 +279,7 @@ def _estimated(
 
 
 def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
-    """Return p if the missing labels of a set were as close to the reference as possible.
+    """Return the p of a set if its missing labels were as close as possible to the reference.
 
     Parameters
     ----------

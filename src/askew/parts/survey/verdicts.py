@@ -1,4 +1,4 @@
-"""Verdicts whether an image set is biased on an axis.
+"""Verdicts on whether an image set is biased on an axis.
 
 In every method, the tests of all sets and axes that an instrument labels in a model's images form
 one family of Benjamini-Hochberg, together with the tests of all prompts together. So a model's
@@ -204,7 +204,7 @@ def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[S
 
 
 def _worst_case_p(verdict: Verdict) -> float:
-    """Return the larger p of the labeled images and of the worst case of missing labels."""
+    """Return the larger p: of the labeled images, or of the worst case of the missing labels."""
     return max(verdict.p, verdict.worst_case_p or 0.0)
 
 
@@ -226,7 +226,7 @@ def _with_worst_case(entry: SetShares, q: float) -> SetShares:
 
 
 def _can_be_significant(entry: SetShares) -> bool:
-    """Check whether so many images could have labels with a p below the significance level."""
+    """Check whether this number of images can have a p below the significance level."""
     if entry.reference_images is not None:
         return True
     return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL
@@ -277,7 +277,7 @@ def is_biased(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        By the verdict on the set. None where nothing was tested.
+        True if the q of the verdict, or else the deviation, is significant. None without a test.
     """
     if entry.verdict is None:
         return is_significant(entry.distance)
@@ -287,7 +287,7 @@ def is_biased(entry: SetShares) -> bool | None:
 def family_size(entries: Iterable[SetShares]) -> int:
     """Return the number of tests in the family of some verdicts.
 
-    The family has no tests of sets without labels, or of sets with too few images.
+    Sets without labels, and sets with too few images, are not in the family.
 
     Parameters
     ----------
