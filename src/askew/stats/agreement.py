@@ -38,7 +38,7 @@ LEAST_RATERS = 3
 """Smallest number of raters for which askew resamples raters."""
 
 BATCH_CELLS = 2**23
-"""Largest number of table cells in one batch of resamples, which limits memory use."""
+"""Maximum number of table cells in one batch of resamples. It limits memory use."""
 
 
 def krippendorff_alpha(ratings: ArrayLike, values: int, scale: Scale = "nominal") -> float:
@@ -200,10 +200,10 @@ def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
 
 
 def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floats) -> Floats:
-    """Count how often each two values are given to the same item: (draws, values, values).
+    """Count how often raters give each pair of values to the same item: (draws, values, values).
 
-    The counts are weighted. An item whose ratings have total weight m adds m to the counts, divided
-    equally among its pairs of different raters.
+    The counts are weighted. An item whose ratings have the total weight m adds m to the counts. This
+    weight is divided equally among the pairs of different raters.
 
     Parameters
     ----------
@@ -248,13 +248,13 @@ def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
 
 
 def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Count the items for each pair of values: first rater's value × second rater's value."""
+    """Count the items by the first rater's value (rows) and the second rater's value (columns)."""
     answered = _answered(ratings, values)
     if len(answered) != 2:
         raise ValueError(f"kappa compares two raters, not {len(answered)}")
     table = answered[0].astype(np.int64).T @ answered[1].astype(np.int64)
     if not table.any():
-        raise NotEnoughData("no item has labels by both raters")
+        raise NotEnoughData("no item has labels from both raters")
     return np.asarray(table)
 
 
@@ -277,7 +277,7 @@ def _kappas(tables: NDArray[np.int64], scale: Scale) -> Floats:
 def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> None:
     """Raise NotEnoughData if no item has two labels, or if the coefficient is NaN."""
     if not pairs.any():
-        raise NotEnoughData("no item has labels by two raters")
+        raise NotEnoughData("no item has labels from two raters")
     if np.isnan(coefficient):
         raise NotEnoughData("all labels are equal, so agreement by chance is not defined")
 

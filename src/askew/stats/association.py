@@ -48,7 +48,7 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
     v = _histogram(counterfactual, variant)
     if w.shape[-1] != v.shape[-1]:
         raise ValueError(
-            f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must share one list"
+            f"histograms have {w.shape[-1]} and {v.shape[-1]} concepts; they must have the same concepts"
         )
     return np.asarray(np.minimum(w, v).sum(axis=-1) / np.maximum(w, v).sum(axis=-1))[()]
 
@@ -222,7 +222,7 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
 
 
 def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
-    """Normalize a spread and take its square root (Eq. 7). A spread that is only rounding becomes 0."""
+    """Normalize a spread and take its square root (Eq. 7). Rounding errors become 0."""
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 

@@ -140,8 +140,8 @@ def _differences(
 ) -> list[Estimate]:
     """Return the difference in CAS for each counterfactual, then the differences in the spreads.
 
-    `resampled` contains the means of all sets in bootstrap samples. `rng` draws which pairs of images
-    swap models in the test.
+    `resampled` contains the means of all sets in bootstrap samples. `rng` generates the random swaps of
+    the test.
     """
     scores = partial(_cas_and_spreads, settings=settings, spreads=spreads)
     p = _exchange_p(sets, scores, settings.draws, rng)

@@ -387,7 +387,7 @@ def _cas_estimates(
 def _contrast(
     parts: AssociationParts, weights: Floats, counts: ImageCounts, level: float
 ) -> Estimate:
-    """Estimate the sum of the scores, weighted by `weights` (K,)."""
+    """Estimate a contrast of the scores: their sum, weighted by `weights` (K,)."""
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()

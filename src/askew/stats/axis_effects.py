@@ -45,7 +45,7 @@ SMALLEST_COUNT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AffectedAxis:
-    """Label counts of one axis, in baseline images and after the mitigation of each candidate.
+    """Label counts of one axis in baseline images, and after the mitigation of each candidate axis.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class AffectedAxis:
 
 
 class Deviations(NamedTuple):
-    """Deviation of one axis before and after each mitigation, and the decrease from each."""
+    """Deviation of one axis before and after each mitigation, and the decreases."""
 
     before: Floats
     after: list[Floats]
@@ -158,7 +158,7 @@ class Pooling:
         effects
             Observed effects.
         sampled
-            Effects in simulated samples of images. The first dimension counts the samples.
+            Effects in simulated samples of images. The samples are the first dimension.
         """
         of_samples = sampled.deviations[:, None, :] - sampled.sensitivities
         before = np.maximum(sampled.deviations.var(axis=0), SMALLEST_VARIANCE)
@@ -170,7 +170,7 @@ class Pooling:
     def pooled(self, effects: AxisEffects) -> AxisEffects:
         """Pool the effects on other axes.
 
-        The effect of an axis on itself is not pooled. It only changes with the deviation of the axis.
+        The effect of an axis on itself is not pooled. It is only recomputed from the pooled deviation.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class EffectCounts:
         return self._effects([self._corrected_deviations(axis) for axis in self.axes])
 
     def sampled(self, draws: int, rng: np.random.Generator) -> AxisEffects:
-        """Estimate corrected effects in images sampled from the observed shares, (draws, ...).
+        """Estimate corrected effects (draws, ...) in images sampled from the observed shares.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class EffectCounts:
         return self._redrawn(sample).corrected()
 
     def unbiased(self, draws: int, rng: np.random.Generator) -> AxisEffects:
-        """Estimate corrected effects in images sampled from the reference shares, (draws, ...).
+        """Estimate corrected effects (draws, ...) in images sampled from the reference shares.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Decisions between pairs of classes and their bias (Saravanan et al. 2023, section 3).
+"""Decisions between two classes, and the bias of these decisions (Saravanan et al. 2023, section 3).
 
 Decisions are an array (images, pairs): 1 for the first class of the pair, 0 for the second class, and
 NaN where both classes fit equally well. Several decisions about one image are not independent draws.
@@ -82,7 +82,7 @@ def association(
 ) -> Estimate:
     """Estimate S(D, A, B), the share of decisions for a class of A (Saravanan et al., Eq. 2).
 
-    S is in [0, 1], and its null is 1/2. p is two-sided. It comes from random swaps of A and B in all
+    S is in [0, 1], and its null is 1/2. p is two-sided and comes from random swaps of A and B in all
     decisions about an image.
 
     Parameters
@@ -208,13 +208,13 @@ def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]
 
 
 def image_means(decisions: ArrayLike) -> Floats:
-    """Return the mean decision about each image, (images,), without images that have no decision."""
+    """Return the mean decision (images,) about each image that has a known decision."""
     means = _mean(np.asarray(decisions, dtype=float))
     return np.asarray(means[~np.isnan(means)])
 
 
 def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
-    """Return the mean change for each image, (images,), without images that have no known change."""
+    """Return the mean change (images,) for each image that has a known change."""
     return image_means(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
 
 

@@ -281,7 +281,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """Test whether the mean of differences is 0, by random signs, and return p.
+    """Test whether the mean of differences is 0 by flipping signs at random, and return p.
 
     p = (1 + exceedances) / (1 + draws). Exceedances are draws whose mean is at least as far from 0 as
     the observed mean.

@@ -1,8 +1,8 @@
 """Samples from any population, based on tables of random numbers that are drawn only once.
 
-Looking up a table is about 50 times as fast as multinomial draws. Each image has a uniform random
-number, and it shows the first value whose cumulative share exceeds this number. So a table only needs
-to contain how many of these numbers are below each point of a grid.
+Reading from a table is about 50 times as fast as multinomial draws. Each image has a uniform random
+number and shows the first value whose cumulative share exceeds this number. So a table only needs to
+contain how many of these numbers are below each point of a grid.
 """
 
 import math

@@ -115,7 +115,7 @@ class ReadingErrors:
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Return standard errors (m,) of corrected shares, if `pictures` images have these shares."""
+        """Return standard errors (m,) of corrected shares, for images drawn from these true shares."""
         of_answers = form_variances(shares @ self.rates, self.inverse.T)
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 

@@ -12,7 +12,7 @@ scores it is reduced by as much as this correction would reduce it at a share of
 
 p tests the null hypothesis that both sets come from the same distribution. The images of a pair are
 swapped at random, and images without a partner are assigned to the sets at random. For shares, p is the
-mid-p over all these exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 + draws).
+mid-p over all possible exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 + draws).
 
 The module also estimates the distance between two sets of vectors, and the difference between the shares
 of two groups in one set (BiasMap, section 2.2).
@@ -331,7 +331,7 @@ def risk_difference(
     between two shares of the same sample, and is reflected at 0. If the two groups make up all answers,
     it is Wilson's interval for a single share.
 
-    The null is the mean for equally frequent groups, which is above 0. `debiased` is the difference at
+    The null is the mean if both groups are equally frequent, which is above 0. `debiased` is the difference at
     which the observed difference would be the median. p is from the exact two-sided sign test.
 
     Parameters
@@ -392,7 +392,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the difference between two shares at which `gap` is the median of samples of n."""
+    """Return the difference between two shares for which `gap` is the median in samples of n."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -464,7 +464,7 @@ def dependence_change(
     a percentile bootstrap of pairs. It needs at least three images in each set. p is one-sided, for a
     stronger association in the first set. The null is that both sets have the same joint distribution.
     There are 9,999 permutations, so that p can be small enough to be significant among many pairs of
-    axes. If the sets have equal numbers of images, both V are too large by the same amount.
+    axes. If the sets have equal numbers of images, both values of V are too large by the same amount.
 
     Parameters
     ----------

@@ -20,10 +20,10 @@ Distance = Callable[[ArrayLike, ArrayLike], Floats]
 
 
 def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute the Wasserstein distance W1 over ranks 0..K-1, divided by K - 1 (Eq. 2).
+    """Compute the Wasserstein distance W1 of two distributions over ranks, divided by K - 1 (Eq. 2).
 
-    This distance is for ordered values, such as age groups. It equals the sum of |P - Q| over the
-    first K - 1 cumulative shares, divided by K - 1. It is in [0, 1].
+    The ranks are 0..K-1. This distance is for ordered values, such as age groups. It equals the sum of
+    |P - Q| over the first K - 1 cumulative shares, divided by K - 1. It is in [0, 1].
     """
     p, q = distributions(p, q)
     steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]

@@ -228,7 +228,7 @@ class SampledShares:
         return sampled
 
     def compared(self, fair: Floats, level: float) -> ObservedDistances:
-        """Return the observed distances, limited by the distances (..., draws) of fair samples."""
+        """Return the observed distances, raised to a low quantile of `fair` (..., draws) if below it."""
         distances = np.maximum(self.observed, np.quantile(fair, tail(level), axis=-1))
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 

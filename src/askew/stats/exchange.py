@@ -35,14 +35,14 @@ FIRST_DRAWS = 20_000
 MORE_DRAWS = 200_000
 """Number of samples in the second simulation, which small p-values need."""
 SMALL_P = 0.01
-"""p below which a second simulation follows the first simulation."""
+"""A second simulation follows if p of the first simulation is below this value."""
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeTest(FitTest):
-    """Result of a test whether two sets have the same shares.
+    """Result of a test for equal shares in two sets.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ def distance_of_sets(
     sets
         As in `exchange_test`.
     test
-        Result of the test whether the sets have the same shares. The estimate has its p.
+        Result of the test for equal shares. The estimate takes p from it.
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
