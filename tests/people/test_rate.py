@@ -100,7 +100,7 @@ def test_correlations_are_those_of_the_mean_ratings(study: StudyFolder) -> None:
         assert estimate.value == pytest.approx(function(means, scores).statistic)
         assert estimate.low is not None
         assert estimate.low > 0.2
-    assert "rank correlation of people's mean ratings with MAD" in result.page.answer
+    assert "rank correlation between people's mean ratings and MAD" in result.page.answer
     assert {each.axis for each in result.findings.included.agreement} == set(AXES)
 
 

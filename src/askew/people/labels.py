@@ -1,4 +1,4 @@
-"""Labels that raters gave in a study: `--vqa study/DIR`."""
+"""An instrument whose labels come from the raters of a study: `--vqa study/DIR`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from askew.types import Axis, Missing, Picture, Question
 
 VERSION = 1
 EQUAL_WEIGHTS = 1.02
-"""Largest ratio of weights at which the labeled images count as a plain random sample."""
+"""Largest ratio of sample weights at which the labeled images count as a simple random sample."""
 
 NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
 
 
 @dataclass(frozen=True)
 class StudyVQA:
-    """Instrument that answers with the majority of the raters of a study.
+    """Instrument that answers each question with the majority label from a study's raters.
 
     Raters whom the rules of the study exclude do not count.
 
     Attributes
     ----------
     name
-        Provider and folder.
+        Name of the instrument: "study/" and the folder of the study.
     study
-        The answers of the included raters.
+        The study with the answers from the included raters.
     """
 
     name: str
@@ -44,7 +44,7 @@ class StudyVQA:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Text that changes with the answers of the included raters."""
+        """Text that changes whenever the answers of the included raters change."""
         answers = []
         for (rater, item), answer in sorted(self.study.answers.items()):
             if rater in self.study.raters:
@@ -60,7 +60,7 @@ class StudyVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the majority of the raters by image, then by question."""
+        """Return the majority label for each image and, within an image, for each question."""
         answers = []
         for picture in pictures:
             answers.append([self._answer(picture, question) for question in questions])
@@ -72,16 +72,18 @@ class StudyVQA:
         if axis is None:
             return Missing("not_asked", "raters were not asked this question")
         if question.options and not set(axis.values) <= set(question.options):
-            return Missing("not_asked", f"the options lack a value: {', '.join(axis.values)}")
+            return Missing(
+                "not_asked", f"the options must contain all values: {', '.join(axis.values)}"
+            )
         labels = self.rater_labels(picture, axis.name)
         return majority(labels) if labels else NOT_IN_STUDY
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the included raters."""
+        """Return the ids of the included raters."""
         return self.study.raters
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the labels of an image by all raters; empty for an image without an answer."""
+        """Return the labels that all raters gave to an image; empty if no rater answered."""
         item = self._items.get((picture.id, axis))
         if item is None or not self.study.of_item(item.id):
             return ()
@@ -93,14 +95,14 @@ class StudyVQA:
 
     @cached_property
     def sample_warning(self) -> str:
-        """Sentence for users about the sample of labeled images; empty for a random sample."""
+        """Warning that the labeled images are a stratified sample; empty for a random sample."""
         for axis in self.study.folder.plan.axes:
             view = AxisView(self.study, axis)
             weights = [view.weight(item) for item in view.items]
             if weights and max(weights) > EQUAL_WEIGHTS * min(weights):
                 return (
-                    f"the images of {self.name} were chosen by their labels by other instruments, so "
-                    f"that its shares of {axis.name} are not the shares in all images. The corrected "
+                    f"the images of {self.name} were sampled by their labels from other instruments, "
+                    f"so its shares of {axis.name} are not the shares in all images. The corrected "
                     "shares of other instruments, and askew study results, take this into account"
                 )
         return ""
@@ -108,21 +110,21 @@ class StudyVQA:
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Return the errors of an instrument with these labels.
+        """Count an instrument's labels by the true value of the image, as the raters suggest it.
 
         Parameters
         ----------
         axis
             The axis.
         labels
-            Labels of the instrument by image id.
+            Labels from the instrument, by image id.
 
         Returns
         -------
         array, (true values, labels), or None
-            Effective counts, weighted by the strata of the sample and corrected for errors of the
-            raters, as whole numbers: less than their sampling error is lost. None if no image has
-            both labels.
+            Effective counts, weighted by the strata of the sample and corrected for the raters'
+            errors. They are rounded to whole numbers, which loses less than their sampling error.
+            None if no image has labels from both the instrument and the raters.
         """
         known = {each.name: each for each in self.study.folder.plan.axes}
         if axis.name not in known or known[axis.name].values != axis.values:
@@ -150,7 +152,7 @@ class StudyVQA:
 
 
 def create(name: str) -> StudyVQA:
-    """Return the labels of a study.
+    """Return the instrument that answers with the labels from a study.
 
     Parameters
     ----------
@@ -160,7 +162,7 @@ def create(name: str) -> StudyVQA:
     Raises
     ------
     UsageError
-        If the folder has no study of the kind label, or no answers.
+        If the folder has no labeling study, or the study has no answers from included raters.
     """
     if not name:
         raise UsageError("name the folder of the study: --vqa study/DIR")
@@ -174,5 +176,5 @@ def create(name: str) -> StudyVQA:
     excluded = {rater.id for rater in summaries(study) if rater.excluded}
     included = study.without(excluded)
     if not included.raters:
-        raise UsageError(f"the study {name} has no answers of raters who are not excluded")
+        raise UsageError(f"all answers of the study {name} are from excluded raters")
     return StudyVQA(name=f"study/{name}", study=included)

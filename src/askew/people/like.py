@@ -1,4 +1,4 @@
-"""Studies of the papers, with their sizes: `askew study new --like NAME`."""
+"""Kinds and sizes of the user studies in papers, for `askew study new --like NAME`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ PAPER_STUDIES: tuple[str, ...] = get_args(PaperStudy)
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """Size of a study in a paper.
+    """Kind and size of a study in a paper.
 
     Attributes
     ----------
     kind
         Kind of the study.
     raters_per_item
-        Raters of each question.
+        Number of raters who answer each question.
     items
-        Number of questions; None for all.
+        Number of questions; None for all possible questions.
     """
 
     kind: StudyKind
@@ -35,4 +35,4 @@ TEMPLATES: Mapping[PaperStudy, StudyTemplate] = {
     "tibet-3": StudyTemplate(kind="concepts", raters_per_item=3, items=80),
     "minethegap": StudyTemplate(kind="choose", raters_per_item=30, items=40),
 }
-"""TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2."""
+"""Studies by name (TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2)."""

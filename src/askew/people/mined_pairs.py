@@ -1,4 +1,4 @@
-"""Pairs of a mined and a random prompt of a search, as in the user study of MineTheGap."""
+"""Pairs of a mined prompt and a random prompt of a search, as in MineTheGap's user study."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ from askew.run.count import counted_run
 from askew.types import Picture
 
 PAIRS_PER_RUN = 10
-"""Number of pairs of a model, as in the paper."""
+"""Number of pairs per run, as in the paper."""
 
 LEAST_IMAGES = 2
 
@@ -23,19 +23,19 @@ LEAST_IMAGES = 2
 def mined_pairs(
     source: SourceRun, number: int, rng: np.random.Generator, count: int = PAIRS_PER_RUN
 ) -> list[Pair]:
-    """Return pairs of image sets of a search: the best prompts, each with a random prompt.
+    """Return pairs of image sets: each pair has one of a search's best prompts and a random prompt.
 
-    Images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
-    generator wrote without an earlier prompt. Its score was not selected.
+    The images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
+    generator wrote from scratch, without an earlier prompt. It was not selected by its score.
 
     Parameters
     ----------
     source
         A finished run of `askew mine`.
     number
-        Its position.
+        Position of the run in the study.
     rng
-        Generator of the random prompts.
+        Random generator that chooses the random prompts.
     count
         Largest number of pairs.
 
@@ -59,7 +59,7 @@ def mined_pairs(
 
 
 def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
-    """Yield the best prompts of a search, with their held-out images."""
+    """Yield an image set for each of the best prompts of a search, with held-out images."""
     findings: MineFindings = source.result.findings
     is_skew = source.result.plan.objective == SKEW
     images = {each.prompt: each.pictures for each in findings.sets if each.axis is None}
@@ -71,7 +71,7 @@ def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
 
 
 def _random_scores(findings: MineFindings) -> dict[str, float]:
-    """Return the losses of the random prompts of all searches."""
+    """Return the loss of each random prompt in all iterations of the search."""
     scores = {}
     for iteration in findings.minethegap.history:
         for prompt in iteration.prompts:
@@ -81,7 +81,7 @@ def _random_scores(findings: MineFindings) -> dict[str, float]:
 
 
 def _random_sets(source: SourceRun, number: int, scores: dict[str, float]) -> list[ImageSet]:
-    """Return random prompts with their stored images."""
+    """Return an image set for each random prompt that has stored images."""
     result = source.result
     plan: MinePlan = result.plan
     model = mitigations.open_model(plan.model, plan.model_args)
@@ -106,7 +106,7 @@ def _image_set(
     *,
     is_mined: bool,
 ) -> ImageSet:
-    """Return an image set. Its score grows with the bias, as losses fall."""
+    """Return an image set whose score is minus the loss, so that more bias means a larger score."""
     return ImageSet(
         name=f"{prompt} ({source.result.folder.name})",
         prompt=prompt,

@@ -1,4 +1,4 @@
-"""Making a study folder: plan, items, raters, sampling frame and images."""
+"""Functions that write a new study folder: plan, items, raters, sampling frame and images."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -29,10 +29,10 @@ from askew.store.imagefile import EncodedPicture, encode
 from askew.types import slices
 
 LARGEST_SIDE = 1024
-"""Largest side of an image that raters see, in pixels."""
+"""Largest width or height of an image that raters see, in pixels."""
 
 ITEMS_PER_RATER = 100
-"""Number of items of a rater from which more raters are planned."""
+"""Largest number of items per rater when askew chooses the number of raters."""
 
 IMAGES_AT_ONCE = 64
 
@@ -44,19 +44,19 @@ class StudyDesign:
     Attributes
     ----------
     title, contact, retention
-        Texts of the first page; None for the usual texts.
+        Texts for the first page that raters see; None for the default texts.
     raters
-        Number of raters; None for as many as have about 100 items each.
+        Number of raters; None for as many as needed so that each has at most 100 items.
     raters_per_item
-        Number of raters of each item.
+        Number of raters who judge each item.
     seed
-        Seed of samples and orders.
+        Seed for samples and for the order of items and options.
     rules
-        Rules of exclusion.
+        Rules by which raters are excluded.
     confidence
-        Level of all intervals.
+        Confidence level of all intervals.
     precision
-        Half-width that the shares are to reach; None without such a plan.
+        Half-width that the intervals of the results should reach; None for no planned precision.
     """
 
     title: str | None = None
@@ -72,20 +72,20 @@ class StudyDesign:
 
 @dataclass(frozen=True)
 class StudyContent:
-    """Items of a study with the texts that belong to its kind.
+    """Items of a study, and the texts for its kind.
 
     Attributes
     ----------
     kind
         Kind of the study.
     title, purpose, instruction
-        Usual texts of the first page.
+        Default texts for the first page that raters see.
     axes
         Axes of the study.
     items
-        Items, without checks and repeats.
+        Items, without attention checks and repeated items.
     frame
-        Facts that raters must not read.
+        Facts about images and items that raters must not read.
     """
 
     kind: StudyKind
@@ -98,7 +98,7 @@ class StudyContent:
 
 
 def study_lines(folder: StudyFolder, *content: str) -> list[str]:
-    """Return a new study in words, with its next step.
+    """Return lines that describe a new study and name the next command.
 
     Parameters
     ----------
@@ -115,28 +115,28 @@ def study_lines(folder: StudyFolder, *content: str) -> list[str]:
 
 
 def raters_line(folder: StudyFolder) -> str:
-    """Return the number of raters and of their questions in words."""
+    """Return, in words, the number of raters and the largest number of questions per rater."""
     raters = folder.raters()
     return f"{plural(len(raters), 'rater')}, at most {most_questions(raters)}"
 
 
 def most_questions(raters: Sequence[RaterRecord]) -> str:
-    """Return the largest number of questions of a rater in words."""
+    """Return, in words, the largest number of questions per rater."""
     most = max(len(rater.items) for rater in raters)
-    return f"{plural(most, 'question')} per rater with checks"
+    return f"{plural(most, 'question')} per rater, including checks"
 
 
 def drawn_places(rng: np.random.Generator, total: int, count: int) -> list[int]:
-    """Draw positions of different things in ascending order.
+    """Draw random positions without replacement, and return them in ascending order.
 
     Parameters
     ----------
     rng
-        Random generator.
+        Random generator for the draw.
     total
-        Number of things.
+        Number of positions from which to draw.
     count
-        Number of positions, at most `total`.
+        Number of positions to draw, at most `total`.
     """
     return sorted(rng.choice(total, size=count, replace=False).tolist())
 
@@ -149,8 +149,8 @@ def write_study(
     Raises
     ------
     UsageError
-        If the folder exists and is not empty, the study has no items, or there are fewer raters
-        than an item needs.
+        If the folder exists and is not empty, the study has no items, or the study has fewer raters
+        than each item needs.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} exists and is not empty. Choose another folder with --output")
@@ -186,7 +186,7 @@ def _number_of_raters(items: int, design: StudyDesign) -> int:
 
 
 def _checks(items: Iterable[Item]) -> list[Item]:
-    """Return attention checks with the options of the first item of each axis."""
+    """Return attention checks that have the options of the first item about each axis."""
     first: dict[str | None, Item] = {}
     for item in items:
         first.setdefault(item.axis, item)
@@ -219,7 +219,7 @@ def _plan(
 
 
 def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
-    """Write all images of the items without metadata, which could name prompt and model."""
+    """Write the images of all items without their metadata, which could name prompt and model."""
     digests = list(dict.fromkeys(digest for item in items for digest in item.images))
     (folder.path / IMAGES).mkdir(exist_ok=True)
     for part in slices(digests, IMAGES_AT_ONCE):
@@ -232,7 +232,7 @@ def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[
 
 
 def _encoded(digest: str, sources: Sequence[SourceRun]) -> EncodedPicture:
-    """Return an image of the runs as raters see it."""
+    """Return an image from the runs, reduced in size and encoded for the raters."""
     for source in sources:
         image = source.result.picture(digest)
         if image is not None:

@@ -1,4 +1,7 @@
-"""Studies of the kind choose: which of two image sets shows less bias (MineTheGap, appendix A.2)."""
+"""Choice studies: people choose which of two image sets shows less bias.
+
+They follow MineTheGap, appendix A.2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,13 +30,13 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, Picture
 
 USUAL_PAIRS = 40
-"""Number of pairs, as in the paper."""
+"""Default number of pairs, as in the paper."""
 
 FIRST = "first"
 SECOND = "second"
 EQUAL = "equal"
 MINED = "mined"
-"""Name of the side of a pair whose prompt was mined."""
+"""Key under which the sampling frame says which side of a pair has the mined prompt."""
 
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
@@ -45,13 +48,13 @@ INSTRUCTION = (
 
 @dataclass(frozen=True)
 class ChooseStudy:
-    """A new study of pairs."""
+    """A new choice study."""
 
     folder: StudyFolder
     pairs: int
 
     def lines(self) -> list[str]:
-        """Return the study in words."""
+        """Return lines that describe the study."""
         per_pair = self.folder.plan.raters_per_item
         return study_lines(
             self.folder,
@@ -65,19 +68,19 @@ def new_choose_study(
 ) -> ChooseStudy:
     """Make a study in which people compare image sets.
 
-    The pairs are two prompts of an audit, the same prompt of two audits, or a mined and a random
+    A pair has two prompts of an audit, the same prompt in two audits, or a mined prompt and a random
     prompt of a run of `askew mine`.
 
     Parameters
     ----------
     path
-        New folder.
+        Folder to create.
     sources
         Finished audits, or finished runs of `askew mine`.
     design
         Settings of the study.
     pairs
-        Number of pairs, drawn at random. [default: 40, or all]
+        Number of pairs to draw at random. [default: 40 pairs of audits, 10 pairs per search]
     """
     if any(isinstance(source.result.plan, MinePlan) for source in sources):
         return _new_study(path, sources, design, _pairs_of_searches(sources, design, pairs))
@@ -87,7 +90,7 @@ def new_choose_study(
 def _pairs_of_searches(
     sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
 ) -> Sequence[Pair]:
-    """Return equally many pairs of each search."""
+    """Return the same number of pairs for each search."""
     chosen: list[Pair] = []
     for number, source in enumerate(sources):
         if not isinstance(source.result.plan, MinePlan):
@@ -104,14 +107,14 @@ def _pairs_of_searches(
 def _pairs_of_audits(
     sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
 ) -> Sequence[Pair]:
-    """Return pairs of comparable sets, drawn at random."""
+    """Draw random pairs of image sets that can be compared."""
     audits_only(sources, "choose")
     sets = [each for number, source in enumerate(sources) for each in _sets(source, number)]
     possible = [pair for pair in combinations(sets, 2) if _is_comparable(pair, len(sources))]
     if not possible:
         raise UsageError(
-            "there is no pair of image sets. Give a run with several prompts, or several runs of "
-            "the same prompts"
+            "the runs have no two image sets to compare. Give one run with several prompts, or several "
+            "runs with the same prompts"
         )
     rng = np.random.default_rng(derived_seed(design.seed, "pairs"))
     count = min(pairs or USUAL_PAIRS, len(possible))
@@ -135,7 +138,7 @@ def _new_study(
 
 
 def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
-    """Return an item per pair, and its facts, which raters must not read."""
+    """Return an item for each pair, and the facts about each pair that raters must not read."""
     items = []
     frame = []
     for number, (first, second) in enumerate(pairs, 1):
@@ -155,7 +158,7 @@ def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
 
 
 def _is_comparable(pair: Pair, runs: int) -> bool:
-    """Check whether a pair has the same prompt in two runs, or two prompts in the only run."""
+    """Check whether a pair has the same prompt in two runs, or two prompts of a single run."""
     first, second = pair
     if runs == 1:
         return first.prompt != second.prompt
@@ -163,7 +166,7 @@ def _is_comparable(pair: Pair, runs: int) -> bool:
 
 
 def _sets(source: SourceRun, number: int) -> list[ImageSet]:
-    """Return the baseline sets of a run with their scores."""
+    """Return the baseline image sets of a run, each with its bias score."""
     sets = []
     for prompt, of_prompt in source.sets.items():
         pictures = [each for each in of_prompt[0].pictures if isinstance(each, Picture)]

@@ -1,4 +1,4 @@
-"""Studies of the kind label: people give the values of axes to single images."""
+"""Labeling studies: people label single images on the axes of an audit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,35 +44,35 @@ INSTRUCTION = (
 
 @dataclass(frozen=True)
 class LabelStudy:
-    """A new study with its samples.
+    """A new labeling study with its samples.
 
     Attributes
     ----------
     folder
         The study.
     samples
-        Sample of each axis.
+        Sample of images for each axis.
     """
 
     folder: StudyFolder
     samples: Sequence[AxisSample]
 
     def lines(self) -> list[str]:
-        """Return the study in words: labels and raters, and the precision that is expected."""
+        """Return lines that describe labels, raters and the expected precision of the shares."""
         plan = self.folder.plan
         raters = self.folder.raters()
         labels = sum(len(sample.chosen) for sample in self.samples) * plan.raters_per_item
         lines = [
             f"{sample.axis.name}: {len(sample.chosen)} of {plural(sample.images, 'image')} in "
             f"{plural(len(sample.strata), 'stratum', 'strata')}, expected half-width of shares "
-            f"{sample.half_width:.3f} ({plan.confidence:.0%} interval, if instruments are right in "
-            f"{sample.accuracy:.0%})"
+            f"{sample.half_width:.3f} ({plan.confidence:.0%} interval, if instruments are right for "
+            f"{sample.accuracy:.0%} of the images)"
             for sample in self.samples
         ]
         return study_lines(
             self.folder,
             *lines,
-            f"{plural(labels, 'label')} by {plural(len(raters), 'rater')}, "
+            f"{plural(labels, 'label')} from {plural(len(raters), 'rater')}, "
             f"{plan.raters_per_item} per image, at most {most_questions(raters)}",
         )
 
@@ -89,15 +89,15 @@ def new_label_study(
     Parameters
     ----------
     path
-        New folder.
+        Folder to create.
     sources
         Finished audits.
     design
         Settings of the study.
     axes
-        Names of axes. By default all axes of the first run with known values.
+        Names of the axes to label. [default: all axes of the first run that have known values]
     images
-        Images to label per axis, instead of the precision of the design.
+        Number of images to label per axis, instead of the precision in `design`.
     """
     audits_only(sources, "label")
     chosen = [study_axis(axis) for axis in _axes(sources, axes)]
@@ -133,7 +133,7 @@ def _axes(sources: Sequence[SourceRun], names: Sequence[str]) -> list[Axis]:
     chosen = [known[name] for name in names or known]
     if not chosen:
         raise UsageError(
-            f"{sources[0].result.folder} has no axis with known values, so that people have no "
+            f"{sources[0].result.folder} has no axis with known values, so people would have no "
             "options to choose from"
         )
     for source in sources[1:]:
@@ -141,8 +141,8 @@ def _axes(sources: Sequence[SourceRun], names: Sequence[str]) -> list[Axis]:
             other = source.axes.get(axis.name)
             if other is None or other.values != axis.values:
                 raise UsageError(
-                    f"{source.result.folder} has other values of the axis {axis.name}. Make a study "
-                    "for each run, or name other axes with --axes"
+                    f"{source.result.folder} has different values for the axis {axis.name}. Make a "
+                    "separate study for each run, or name other axes with --axes"
                 )
     return chosen
 
@@ -179,5 +179,5 @@ def _items(samples: Sequence[AxisSample]) -> list[Item]:
 
 
 def _used_frame(frame: Sequence[FrameEntry]) -> list[FrameEntry]:
-    """Return the frame in an order that does not depend on the runs."""
+    """Return the sampling frame sorted by run, prompt and image id."""
     return sorted(frame, key=lambda entry: (entry.source, entry.prompt, entry.id))

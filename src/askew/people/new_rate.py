@@ -1,4 +1,4 @@
-"""Rating studies: how strong a bias people see in a grid of images (TIBET, appendix 13.2)."""
+"""Rating studies: people rate how biased a grid of images is (TIBET, appendix 13.2)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,19 +34,19 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate
 
 IMAGES_PER_GRID = 10
-"""Images of a grid, as in the paper."""
+"""Largest number of images in a grid, as in the paper."""
 
 RATINGS = ("1", "2", "3", "4", "5")
 TEXTS = {"1": "1 (low bias)", "5": "5 (high bias)"}
 
 SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural".split())
-"""Words of axes that the paper calls societal."""
+"""Words in the names of axes that the paper calls societal."""
 
 LEAST_AXES = 2
-"""Number of axes of a prompt from which the paper correlates ratings with scores."""
+"""Smallest number of societal axes of a prompt for which the paper correlates ratings and scores."""
 
 ASSUMED_CORRELATION = 0.5
-"""Correlation for which the precision is planned; the paper reports .51."""
+"""Correlation that askew assumes when it plans the precision; the paper reports .51."""
 
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
 INSTRUCTION = (
@@ -58,13 +58,13 @@ INSTRUCTION = (
 
 @dataclass(frozen=True)
 class RateStudy:
-    """A new study of ratings."""
+    """A new rating study."""
 
     folder: StudyFolder
     grids: int
 
     def lines(self) -> list[str]:
-        """Return the study in words, with its precision and its power."""
+        """Return lines that describe the study, its expected precision and its power."""
         plan = self.folder.plan
         images = max(len(item.images) for item in self.folder.items.values())
         width = correlation_half_width(self.grids, ASSUMED_CORRELATION, plan.confidence)
@@ -81,7 +81,7 @@ class RateStudy:
 
 
 def is_societal(axis: str) -> bool:
-    """Check whether an axis is one of the societal axes of TIBET, appendix 13.2, by its name."""
+    """Check whether the name of an axis contains a word for TIBET's societal axes (appendix 13.2)."""
     return not SOCIETAL_WORDS.isdisjoint(re.findall("[a-z]+", axis.lower()))
 
 
@@ -94,23 +94,24 @@ def new_rate_study(
     questions: int | None = None,
     societal_only: bool = False,
 ) -> RateStudy:
-    """Make a study in which people rate the bias of images of a prompt on an axis.
+    """Make a study in which people rate how biased the images of a prompt are on an axis.
 
     Parameters
     ----------
     path
-        New folder.
+        Folder to create.
     sources
         Finished audits.
     design
         Settings of the study.
     axes
-        Names of axes. By default all axes with a score.
+        Names of the axes to rate. [default: all axes that have a score]
     questions
-        Number of questions, drawn at random. By default as many as the precision of the design
-        needs, or all.
+        Number of questions to draw at random. [default: enough for the precision in `design`; all
+        questions if `design` has no precision]
     societal_only
-        Use only prompts with two or more societal axes, and only these axes, as the paper.
+        Whether to use only prompts with two or more societal axes, and only these axes, as in the
+        paper.
     """
     audits_only(sources, "rate")
     grids = [grid for number, source in enumerate(sources) for grid in _grids(source, number)]
@@ -120,8 +121,9 @@ def new_rate_study(
         grids = societal_grids(grids)
     if not grids:
         raise UsageError(
-            "no axis of the runs has a score and images to rate. Give audits with these axes: --from "
-            "RUN" + (". tibet-2 needs prompts with two or more societal axes" * societal_only)
+            "no axis of the runs has both a score and images to rate. Give audits that have these "
+            "axes with --from RUN"
+            + (". tibet-2 needs prompts with two or more societal axes" * societal_only)
         )
     count = min(questions or _questions_for(design), len(grids))
     rng = np.random.default_rng(derived_seed(design.seed, "rated grids"))
@@ -144,7 +146,10 @@ def new_rate_study(
 
 
 def _questions_for(design: StudyDesign) -> int:
-    """Return the smallest number of questions that reaches the precision; very many without one."""
+    """Return the smallest number of questions that reaches the planned precision.
+
+    Without a planned precision, the number is so large that the study has all questions.
+    """
     most = 100_000
     if design.precision is None:
         return most
@@ -159,7 +164,7 @@ def _questions_for(design: StudyDesign) -> int:
 
 
 def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
-    """Return the grids about societal axes of prompts with two or more of them."""
+    """Return the grids that are about a societal axis of a prompt with two or more societal axes."""
     societal = [grid for grid in grids if is_societal(grid.names["axis"])]
     counts: dict[tuple[int, str], int] = {}
     for grid in societal:
@@ -169,7 +174,7 @@ def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
 
 
 def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
-    """Yield the axes of the prompts of a run with their scores."""
+    """Yield the facts about a grid for each prompt and axis of a run that has images and scores."""
     findings = source.result.findings
     for prompt in source.result.plan.prompts:
         if not baseline_images(source, prompt.text):
@@ -188,10 +193,11 @@ def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
 
 
 def axis_scores(findings: AuditFindings, prompt: str, axis: str) -> dict[str, float]:
-    """Return the scores of an axis of a prompt by name, without scores that are missing.
+    """Return the bias scores of a prompt on an axis, by name of the score.
 
-    MAD by concepts (TIBET's), by the vectors of images (CLIP), and by concepts that are matched one
-    to one; and the deviation of the shares from their reference.
+    The scores are MAD from concepts (as in TIBET), MAD from image embeddings (CLIP), MAD from
+    concepts matched one to one, and the deviation of the shares from their reference. Missing scores
+    are left out.
     """
     scores: dict[str, float] = {}
     for entry in findings.tibet:

@@ -1,7 +1,8 @@
-"""Studies in which people select from a list: concepts of images, and axes of prompts (TIBET).
+"""Studies in which people select concepts of images, or axes of a prompt, from a list (TIBET).
 
-Half of a list are options that the run proposes: concepts that its instrument found in the images, or
-axes of its plan. The others are drawn at random from what the run does not propose.
+A list contains options that the run proposes: five concepts that its instrument named in the images,
+or the axes of its plan. askew draws the other options at random from those that the run does not
+propose.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,10 +38,10 @@ from askew.store.keys import derived_seed
 
 PROPOSED = "proposed"
 KIND = "kind"
-"""Names of facts about an option in the sampling frame."""
+"""Keys of the facts about an option in the sampling frame."""
 
 OPTIONS = 10
-"""Options of a list, as in the paper."""
+"""Number of options in a list, as in the paper."""
 
 PROPOSED_CONCEPTS = 5
 IMAGES_PER_GRID = 10
@@ -49,7 +50,7 @@ OTHER_CONCEPTS = (
     "temple futuristic computer gray funny ancient cat bicycle snow guitar bridge umbrella horse "
     "candle desert neon train statue painting boat"
 ).split()
-"""Concepts of other images, for runs with too few concepts."""
+"""Concepts that fill the lists if a run has too few concepts."""
 
 OTHER_AXES = (
     "lighting",
@@ -67,7 +68,7 @@ OTHER_AXES = (
     "cuisine",
     "body type",
 )
-"""Axes of other prompts, for runs with too few axes."""
+"""Axes that fill the lists if a run has too few axes."""
 
 CONCEPTS_QUESTION = "Which of these words describe something that the images show?"
 AXES_QUESTION = "Images of this text may be biased. In which of these attributes?"
@@ -94,13 +95,13 @@ SelectionKind = Literal["concepts", "axes"]
 
 @dataclass(frozen=True)
 class SelectionStudy:
-    """A new study of lists."""
+    """A new study in which people select options from lists."""
 
     folder: StudyFolder
     lists: int
 
     def lines(self) -> list[str]:
-        """Return the study in words, with its precision."""
+        """Return lines that describe the study and its expected precision."""
         plan = self.folder.plan
         raters = len(self.folder.raters())
         width = expected_half_width(self.lists, plan.raters_per_item, raters, plan.confidence)
@@ -109,12 +110,12 @@ class SelectionStudy:
             f"{plural(self.lists, 'list')} of {OPTIONS} {plan.kind}, {plan.raters_per_item} raters "
             "per list",
             raters_line(self.folder),
-            f"expected half-width of a precision of 80 %: {width:.2f}",
+            f"expected half-width of the interval if the precision is 80 %: {width:.2f}",
         )
 
 
 def expected_half_width(lists: int, per_list: int, raters: int, level: float) -> float:
-    """Return the expected half-width of the precision of proposed options."""
+    """Return the expected half-width of the interval for the precision of proposed options."""
     return rate_half_width(lists, PROPOSED_CONCEPTS, per_list, raters, level)
 
 
@@ -130,16 +131,16 @@ def new_selection_study(
     Parameters
     ----------
     path
-        New folder.
+        Folder to create.
     sources
         Finished audits.
     design
         Settings of the study.
     kind
-        concepts or axes.
+        Kind of the study: "concepts" or "axes".
     lists
-        Number of lists, drawn at random. By default as many as the precision of the design needs,
-        or all.
+        Number of lists to draw at random. [default: enough for the precision in `design`; all lists
+        if `design` has no precision]
     """
     audits_only(sources, kind)
     rng = np.random.default_rng(derived_seed(design.seed, kind))
@@ -147,7 +148,7 @@ def new_selection_study(
     if not entries:
         raise UsageError(
             "the runs have no concepts of images. A concepts study needs an audit with counterfactual "
-            "images and an --embedder"
+            "images and with --embedder"
         )
     count = min(lists or _lists_for(design, len(entries)), len(entries))
     items: list[Item] = []
@@ -170,7 +171,7 @@ def new_selection_study(
 
 
 def _lists_for(design: StudyDesign, most: int) -> int:
-    """Return the smallest number of lists that reaches the precision of the design."""
+    """Return the smallest number of lists that reaches the planned precision, at most `most`."""
     if design.precision is None:
         return most
     per_list = design.raters_per_item
@@ -211,10 +212,10 @@ def _item(
 def concept_lists(
     sources: Sequence[SourceRun], rng: np.random.Generator
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
-    """Return a list of concepts for each image set of the runs, with the images.
+    """Return a list of concepts for each image set of the runs, with the ids of its images.
 
-    Five concepts are the most frequent in the set by the instrument, the others are not among its
-    concepts (TIBET, appendix 13.3).
+    Five concepts are those that the instrument names most often for the image set. The instrument
+    names none of the other concepts for this set (TIBET, appendix 13.3).
     """
     described_sets: list[tuple[FrameEntry, tuple[str, ...], list[str]]] = []
     for number, source in enumerate(sources):
@@ -235,7 +236,7 @@ def concept_lists(
 
 
 def concepts_of_sets(entry: Tibet) -> dict[str, list[str]]:
-    """Return the concepts of each image set of a prompt, the most frequent first."""
+    """Return the concepts of each image set of a prompt, with the most frequent concepts first."""
     sets = {"initial": [name for name, _ in entry.top_concepts]}
     for axis, scores in entry.axes.items():
         for value in scores.cas:
@@ -258,8 +259,8 @@ def axis_lists(
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
     """Return a list of axes for each prompt of the runs.
 
-    The list contains all axes that a run proposes for the prompt, and other axes at random (TIBET,
-    section 5.4). Several runs of the same prompts are compared by the same lists.
+    The list contains all axes that any run proposes for the prompt, and other axes at random (TIBET,
+    section 5.4). Runs with the same prompts share a list, so that their proposals can be compared.
     """
     proposals: dict[str, dict[str, dict[str, str]]] = {}
     kinds: dict[str, str] = {name: axis.kind for name, axis in AXES.items()}
@@ -289,7 +290,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Return names at random that are not taken, with spare names if there are too few."""
+    """Draw random names that share no word with the taken names, then spare names if needed."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

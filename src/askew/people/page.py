@@ -1,4 +1,4 @@
-"""Page of a study: its main result, tables and images."""
+"""Report page of a study with human raters: main result, tables and images."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
@@ -31,11 +31,11 @@ from askew.people.selection_page import selection_headline, selection_sections
 from askew.types import Estimate
 
 IMAGES = 24
-"""Largest number of images on which raters disagree that the page shows."""
+"""The page shows at most this many images on which raters disagree."""
 
 
 class ReportedStudy(b.ImageSource, Protocol):
-    """Results of a study with its images."""
+    """Results of a study, with access to its images."""
 
     @property
     def folder(self) -> StudyFolder:
@@ -47,7 +47,7 @@ class ReportedStudy(b.ImageSource, Protocol):
 
 
 def page(result: ReportedStudy) -> b.Page:
-    """Return the page of a study."""
+    """Return the report page of a study."""
     findings = result.findings
     plan = findings.plan
     excluded = [rater for rater in findings.raters if rater.excluded]
@@ -70,8 +70,8 @@ def page(result: ReportedStudy) -> b.Page:
         sections=tuple(_sections(result)),
         warnings=findings.warnings,
         notes=(
-            "Labels describe how raters perceive images. Rules of exclusion were fixed before the "
-            "first answer.",
+            "Labels describe how raters perceive images. The rules by which raters are excluded were "
+            "fixed before the first answer.",
         ),
         version=findings.askew,
         limits=skeleton.HOLDS,
@@ -79,7 +79,7 @@ def page(result: ReportedStudy) -> b.Page:
 
 
 def _answer(findings: StudyFindings) -> str:
-    """Return the headline of a label study: agreement of an instrument with people."""
+    """Return the headline of the page: the main result for the kind of study."""
     if findings.included.ratings is not None:
         return rating_headline(findings.included.ratings)
     if findings.included.selections is not None:
@@ -100,26 +100,26 @@ def _answer(findings: StudyFindings) -> str:
 
 
 def _against_half(share: Estimate) -> str:
-    """Return that a share may be the half of random choices; empty if its interval excludes it."""
+    """Return a sentence that a share may be chance; empty if its interval excludes one half."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
         return "This is not significantly different from half."
     return ""
 
 
 def _detail(findings: StudyFindings) -> str:
-    """Return the agreement of the raters in a sentence."""
+    """Return a sentence on the correlation of a choice study, or on the agreement between raters."""
     choices = findings.included.choices
     if choices is not None:
         return (
-            f"Correlation of score differences and choices: {measured(choices.correlation)}, over "
-            f"{plural(len(choices.pairs), 'pair')}."
+            f"Correlation between score differences and choices: {measured(choices.correlation)}, "
+            f"across {plural(len(choices.pairs), 'pair')}."
         )
     parts = []
     for entry in findings.included.agreement:
         if entry.group == ALL and isinstance(entry.agreement, Estimate):
             name = "κ" if entry.coefficient == "kappa" else "α"
             parts.append(f"{name} = {measured(entry.agreement)} on {axis_label(entry.axis)}")
-    return f"Agreement of the raters: {listing(parts)}." if parts else ""
+    return f"Agreement between raters: {listing(parts)}." if parts else ""
 
 
 def _sections(result: ReportedStudy) -> Iterator[b.Section]:
@@ -133,18 +133,18 @@ def _sections(result: ReportedStudy) -> Iterator[b.Section]:
         yield from selection_sections(findings.plan.kind, included.selections)
     yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
     yield b.Section("Labeling errors", list(_error_tables(included.errors)))
-    yield b.Section("Agreement of raters", [_agreement_table(included.agreement)])
+    yield b.Section("Agreement between raters", [_agreement_table(included.agreement)])
     yield b.Section("With all raters", list(_with_everyone(findings)), screen=False)
     yield b.Section("Images without a majority", list(_split_images(result)), screen=False)
     yield b.Section("Raters", [_rater_table(findings.raters)], screen=False)
 
 
 def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
-    """Return the shares of an axis, with the uncorrected shares of instruments as marks."""
+    """Return a chart of the shares on an axis, which marks each instrument's uncorrected shares."""
     rows = []
     for value, share in entry.shares.items():
         marks = [
-            b.ReferenceMark(shares[value], f"labels of {shorten(name, 30)}", "ring")
+            b.ReferenceMark(shares[value], f"labels from {shorten(name, 30)}", "ring")
             for name, shares in entry.by_instrument.items()
             if value in shares
         ]
@@ -153,11 +153,12 @@ def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
         rows.append(b.IntervalRow(value, share, more=(votes, model), marks=tuple(marks)))
     reached = ""
     if entry.reached is not None:
-        reached = " Planned precision reached." if entry.reached else " Precision not reached."
-    run = f" of {shorten(entry.run, 40)}" if entry.run else ""
+        not_reached = "" if entry.reached else "not "
+        reached = f" The planned precision is {not_reached}reached."
+    run = f" from {shorten(entry.run, 40)}" if entry.run else ""
     return b.IntervalChart(
-        f"{capital(perceived(entry.axis))} in {plural(entry.images, 'image')}{run}: shares by the "
-        f"majority of raters, from {plural(entry.labeled, 'labeled image')}.{reached}",
+        f"{capital(perceived(entry.axis))} in {plural(entry.images, 'image')}{run}: shares according "
+        f"to most raters, from {plural(entry.labeled, 'labeled image')}.{reached}",
         "Value",
         tuple(rows),
         "share",
@@ -168,7 +169,7 @@ def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
 
 
 def _error_tables(entries: Iterable[LabelingErrors]) -> Iterator[b.Table]:
-    """Yield the rates and the counts of each instrument and axis."""
+    """Yield, for each instrument and axis, a table of the rate of each label by true value."""
     for entry in entries:
         columns = list(next(iter(entry.rates.values())))
         rows: list[tuple[b.Content, ...]] = []
@@ -176,8 +177,8 @@ def _error_tables(entries: Iterable[LabelingErrors]) -> Iterator[b.Table]:
             cells = [measured(rates[column], "share") for column in columns]
             rows.append((shorten(value, 40), *cells, sum(entry.counts[value].values())))
         yield b.Table(
-            f"{capital(perceived(entry.axis))}: labels of {shorten(entry.instrument, 60)} (columns) "
-            "for each true value (rows), corrected for errors of the raters and weighted by strata",
+            f"{capital(perceived(entry.axis))}: labels from {shorten(entry.instrument, 60)} (columns) "
+            "for each true value (rows), corrected for the raters' errors and weighted by strata",
             ("true value", *columns, "images by majority"),
             tuple(rows),
         )
@@ -196,12 +197,14 @@ def _agreement_table(entries: Sequence[GroupAgreement]) -> b.Table:
             )
         )
     heads = ("axis", "images", "agreement", "equal labels", "no majority")
-    caption = "Agreement (Cohen's κ of two raters, Krippendorff's α of more; 0 by chance)"
+    caption = (
+        "Agreement between raters (Cohen's κ for two, Krippendorff's α for more; chance gives 0)"
+    )
     return b.Table(caption, heads, tuple(rows), labels=2)
 
 
 def _with_everyone(findings: StudyFindings) -> Iterator[b.Table]:
-    """Yield the shares with and without excluded raters, if any is excluded."""
+    """Yield a table of the shares with and without excluded raters, if any rater is excluded."""
     if not any(rater.excluded for rater in findings.raters):
         return
     pairs = zip(findings.included.shares, findings.everyone.shares, strict=True)

@@ -1,4 +1,4 @@
-"""Results of a rating study: correlation of people's ratings with scores (TIBET, table 3)."""
+"""Results of a rating study: correlations between people's ratings and scores (TIBET, table 3)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Number of axes of a prompt from which the paper counts top-1 and top-2."""
+"""Smallest number of axes that a prompt needs to be counted in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 
 
 def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Return the results of a rate study by some raters."""
+    """Compute the results of a rating study from the answers of the raters in `study`."""
     facts = {entry.id: entry for entry in study.folder.frame}
     societal = {entry.id for entry in societal_grids(study.folder.frame)}
     grids = [
@@ -79,20 +79,23 @@ def _grid(study: StudyAnswers, item: Item, entry: FrameEntry, *, is_societal: bo
 
 
 def _matrix(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Floats:
-    """Return the ratings (raters, grids), NaN without one."""
+    """Return the rating of each grid by each rater (raters, grids); NaN where there is no rating."""
     codes = study.codes([grid.item for grid in grids], RATINGS)
     ratings = np.array([*map(float, RATINGS), np.nan])
     return np.asarray(ratings[codes])
 
 
 def _prompts(grids: Sequence[RatedGrid]) -> list[str]:
-    """Return the cluster of each grid: its run and prompt, or the grid if there is one prompt."""
+    """Return the cluster to which each grid belongs: its run and prompt.
+
+    If all grids have the same prompt, each grid is a cluster.
+    """
     names = [f"{grid.run}\n{grid.prompt}" for grid in grids]
     return names if len(set(names)) > 1 else [grid.item for grid in grids]
 
 
 def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | Missing:
-    """Return the reliability of the mean ratings."""
+    """Return the reliability of the mean ratings, with a jackknife interval."""
     ratings = _matrix(study, grids)
 
     def statistic(places: Places) -> float:
@@ -105,7 +108,7 @@ def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | 
 
 @dataclass(frozen=True)
 class _ScoredGrids:
-    """Grids with one score, as arrays."""
+    """Arrays with the ratings and one score of each grid."""
 
     study: StudyAnswers
     grids: Sequence[RatedGrid]
@@ -129,18 +132,18 @@ class _ScoredGrids:
 
     @property
     def by_prompt(self) -> list[list[int]]:
-        """Positions of the grids of each prompt."""
+        """Positions of the grids that belong to each prompt of a run."""
         places = range(len(self.grids))
         groups = grouped(places, lambda at: (self.grids[at].run, self.grids[at].prompt))
         return list(groups.values())
 
     def correlation(self, statistic: Callable[[Places], float]) -> Estimate | Missing:
-        """Return a correlation with its interval over prompts."""
+        """Return a correlation with a jackknife interval that treats prompts as clusters."""
         level = self.study.folder.plan.confidence
         return or_missing(jackknife_correlation, statistic, _prompts(self.grids), level)
 
     def corrected(self, places: Places) -> float:
-        """Return Spearman's correlation, divided by the root of the ratings' reliability."""
+        """Return Spearman's correlation divided by the square root of the ratings' reliability."""
         reliability = mean_reliability(self.ratings[:, places])
         r = spearman_of(self.means[places], self.scores[places])
         if reliability <= 0:
@@ -151,7 +154,7 @@ class _ScoredGrids:
 def _score_agreement(
     study: StudyAnswers, group: str, name: str, grids: Sequence[RatedGrid]
 ) -> ScoreAgreement:
-    """Return the agreement of people with a score."""
+    """Return the agreement between people's ratings and a score."""
     data = _ScoredGrids(study=study, grids=grids, score=name)
     level = study.folder.plan.confidence
     return ScoreAgreement(
@@ -173,7 +176,7 @@ def _score_agreement(
 
 
 def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
-    """Return the mean of Spearman's correlations within prompts of three or more axes."""
+    """Return the mean of Spearman's correlations within prompts that have three or more axes."""
     correlations = []
     for places in data.by_prompt:
         if len(places) >= TOP_AXES:
@@ -187,9 +190,9 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
 
 
 def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
-    """Return the share of prompts whose axis with the largest score is among people's highest.
+    """Return the share of prompts for which people, too, rate the highest-scored axis high.
 
-    An axis is among the `most` highest if fewer axes have a larger mean rating.
+    People rate an axis high if fewer than `most` axes of the prompt have a larger mean rating.
     """
     hits = []
     for places in data.by_prompt:

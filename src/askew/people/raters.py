@@ -1,4 +1,4 @@
-"""Raters of a study: their checks, their time, and who is excluded by the rules of the plan."""
+"""Answers and summaries of raters: checks passed, time taken, and exclusion by the plan's rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,21 +18,21 @@ from askew.types import Missing
 Label = str | Missing
 
 TIME_FLOOR_ANSWERS = 5
-"""Number of timed answers from which the median time may exclude a rater."""
+"""Smallest number of timed answers that a rater needs to be excluded for the median time."""
 
 
 @dataclass(frozen=True)
 class StudyAnswers:
-    """The answers of some raters of a study.
+    """A study, with the answers of some of its raters.
 
     Attributes
     ----------
     folder
         The study.
     raters
-        The raters.
+        Ids of the raters whose answers count.
     answers
-        The last answer by rater and item.
+        Last answer, by rater id and item id.
     """
 
     folder: StudyFolder
@@ -40,25 +40,25 @@ class StudyAnswers:
     answers: Mapping[tuple[str, str], AnswerRecord]
 
     def without(self, excluded: set[str]) -> "StudyAnswers":
-        """Return the answers of the other raters."""
+        """Return this study without the answers of some raters."""
         return replace(self, raters=tuple(name for name in self.raters if name not in excluded))
 
     @cached_property
     def items(self) -> list[Item]:
-        """Items of the study, without checks and repeats."""
+        """Items of the study, without attention checks and repeated items."""
         return [item for item in self.folder.items.values() if item.role == "item"]
 
     def of_item(self, item: str) -> list[AnswerRecord]:
-        """Return the answers to an item, in the order of the raters."""
+        """Return the answers to an item, in the order of `raters`."""
         keys = ((rater, item) for rater in self.raters)
         return [self.answers[key] for key in keys if key in self.answers]
 
     def labels(self, item: str) -> list[Label]:
-        """Return the labels of all raters of an item, with a single option each."""
+        """Return one label per answer to an item: the first option that the rater chose."""
         return [label_of(answer.answer[0]) for answer in self.of_item(item) if answer.answer]
 
     def majority(self, item: str) -> Label:
-        """Return the label of the majority of the raters of an item."""
+        """Return the label that the majority of the raters gave to an item."""
         return majority(self.labels(item))
 
     def first_option(self, rater: str, item: str) -> str | None:
@@ -84,12 +84,12 @@ class StudyAnswers:
         return codes
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return the generator of a computation, independent of all others."""
+        """Return a random generator for the named computation, independent of other generators."""
         return np.random.default_rng(derived_seed(self.folder.plan.seed, "results", *names))
 
 
 def all_answers(folder: StudyFolder) -> StudyAnswers:
-    """Return the answers of all raters who gave any."""
+    """Return a study with the answers of all raters who answered at least one item."""
     answers = folder.answers()
     with_answers = {rater for rater, _ in answers}
     raters = tuple(rater.id for rater in folder.raters() if rater.id in with_answers)
@@ -97,7 +97,7 @@ def all_answers(folder: StudyFolder) -> StudyAnswers:
 
 
 def summaries(study: StudyAnswers) -> list[RaterSummary]:
-    """Return the work of each rater, with the reason of an exclusion by the plan's rules."""
+    """Return a summary of each rater's work that says why the plan's rules exclude a rater."""
     known = {rater.id: rater for rater in study.folder.raters()}
     return [_summary(study, known[name]) for name in study.raters]
 
@@ -130,7 +130,7 @@ def _summary(study: StudyAnswers, rater: RaterRecord) -> RaterSummary:
 
 
 def _exclusion(summary: RaterSummary, study: StudyAnswers) -> str:
-    """Return the reason why a rater is excluded; empty for a rater who is not."""
+    """Return the reason why a rater is excluded; empty for an included rater."""
     rules = study.folder.plan.rules
     if summary.checks and summary.checks_passed / summary.checks < rules.least_checks:
         return (
@@ -138,5 +138,8 @@ def _exclusion(summary: RaterSummary, study: StudyAnswers) -> str:
             f"{rules.least_checks:.0%}"
         )
     if summary.seconds is not None and summary.seconds < rules.least_seconds:
-        return f"median of {summary.seconds:.1f} seconds per answer, below {rules.least_seconds:g}"
+        return (
+            f"took a median of {summary.seconds:.1f} seconds per answer, less than "
+            f"{rules.least_seconds:g}"
+        )
     return ""

@@ -1,4 +1,4 @@
-"""Sections of the page of a rating study."""
+"""Sections of the report on a rating study."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,24 +9,24 @@ from askew.types import Estimate
 
 GROUP_NAMES = {
     "all": "All axes",
-    "societal": "Societal axes of prompts with two or more of them, as in TIBET",
+    "societal": "Societal axes of prompts with at least two societal axes, as in TIBET",
 }
 
 
 def rating_headline(ratings: RatingFindings) -> str:
-    """Return the correlation of the ratings with the first score in a sentence."""
+    """Return a sentence with the correlation between people's ratings and the first score."""
     for entry in ratings.scores:
         if isinstance(entry.spearman, Estimate):
             return (
-                f"The rank correlation of people's mean ratings with {entry.score} is "
-                f"{measured(entry.spearman, 'signed')}, over {plural(entry.grids, 'image grid')}."
+                f"The rank correlation between people's mean ratings and {entry.score} is "
+                f"{measured(entry.spearman, 'signed')}, across {plural(entry.grids, 'image grid')}."
                 f"{_caution(entry.spearman)}"
             )
     return "There are not enough ratings for a correlation."
 
 
 def _caution(correlation: Estimate) -> str:
-    """Return that a correlation may be chance; empty if its interval excludes 0."""
+    """Return a sentence that a correlation may be chance; empty if its interval excludes 0."""
     if correlation.low is None or correlation.high is None:
         return " There are too few prompts for an interval, so this may be chance."
     if correlation.low <= 0 <= correlation.high:
@@ -35,7 +35,7 @@ def _caution(correlation: Estimate) -> str:
 
 
 def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
-    """Yield the sections of the ratings: correlations, TIBET's table 3, and all grids."""
+    """Yield the sections on correlations, TIBET's table 3, and all grids."""
     groups: dict[str, list[ScoreAgreement]] = {}
     for entry in ratings.scores:
         groups.setdefault(entry.group, []).append(entry)
@@ -48,7 +48,8 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
         tables += [_correlations(group, entries), _ranks(group, entries)]
     reliability = (
         f"Reliability of the mean ratings: {measured(ratings.reliability)}. Corrected correlations "
-        "are divided by its root. Top-1 and top-2 count prompts with three or more axes."
+        "are divided by its square root. Top-1 and top-2 are shares of the prompts that have three or "
+        "more axes."
     )
     yield b.Section("Ratings and scores", [*tables, b.Paragraph(reliability)])
     yield b.Section("Ratings against scores", list(_scatters(ratings)))
@@ -56,7 +57,7 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
 
 
 def _sizes(entries: Sequence[ScoreAgreement]) -> tuple[int, ...]:
-    """Return the number of grids of each score."""
+    """Return the number of grids that have each score."""
     return tuple(entry.grids for entry in entries)
 
 
@@ -70,8 +71,8 @@ def _correlations(group: str, entries: Sequence[ScoreAgreement]) -> b.IntervalCh
         )
         rows.append(b.IntervalRow(entry.score, entry.spearman, more=more))
     return b.IntervalChart(
-        f"{GROUP_NAMES[group]}: rank correlation of mean ratings with scores, over "
-        f"{plural(entries[0].grids, 'image grid')} of {plural(entries[0].prompts, 'prompt')}",
+        f"{GROUP_NAMES[group]}: rank correlation between mean ratings and scores, across "
+        f"{plural(entries[0].grids, 'image grid')} for {plural(entries[0].prompts, 'prompt')}",
         "Score",
         tuple(rows),
         "Spearman",
@@ -112,7 +113,7 @@ def _scatters(ratings: RatingFindings) -> Iterator[b.Scatter]:
                 tuple(points),
                 (name, "range"),
                 ("mean rating", "range"),
-                f"Each point is an image grid: its {name} and its mean rating.",
+                f"Each point shows the {name} and the mean rating of an image grid.",
             )
 
 

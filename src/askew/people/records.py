@@ -1,6 +1,7 @@
-"""Records of a study with human raters: its plan, items, raters, answers and sampling frame.
+"""Records for a study with human raters: its plan, items, raters, answers and sampling frame.
 
-An answer that is not a value begins with a colon, such as ":cannot_tell". Values never do.
+An answer that is not a value, such as ":cannot_tell", starts with a colon. Values never start with a
+colon.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ StudyKind = Literal["label", "choose", "rate", "concepts", "axes"]
 KINDS: tuple[str, ...] = get_args(StudyKind)
 
 Role = Literal["item", "check", "repeat"]
-"""Role of an item: a question of the study, an attention check, or a question that is repeated."""
+"""Role of an item: a question of the study, an attention check, or a repetition of a question."""
 
 SEVERAL_PEOPLE = ":several_people"
 NO_PERSON = ":no_person"
@@ -30,7 +31,7 @@ SPECIAL_ANSWERS: Mapping[str, str] = {
     NOT_RELEVANT: "Not relevant for these images",
     NONE_OF_THESE: "None of these",
 }
-"""Answers that are not a value, with their texts."""
+"""Answers that are not a value, with the text that raters read."""
 
 _REASONS: Mapping[str, MissingReason] = {
     SEVERAL_PEOPLE: "several_people",
@@ -39,11 +40,11 @@ _REASONS: Mapping[str, MissingReason] = {
 }
 
 WITHDRAWN = "withdrawn"
-"""Id of the line that is left of a rater who withdrew."""
+"""Id in the record that remains of each rater who withdrew."""
 
 
 def label_of(answer: str) -> str | Missing:
-    """Return the label of an answer. A rater who prefers not to answer gives no label."""
+    """Return the label that an answer gives, or the reason why it gives no label."""
     if answer == PREFER_NOT:
         return Missing("not_asked", "the rater prefers not to answer")
     if answer == NOT_RELEVANT:
@@ -61,11 +62,11 @@ class StudyAxis:
     name : str
         Name of the axis.
     values : tuple of str
-        Its values.
+        Values of the axis.
     scale : str
-        "nominal" or "ordinal".
+        Scale of the values: "nominal" or "ordinal".
     question : str
-        Question that raters read.
+        Question about the axis that raters read.
     """
 
     name: str
@@ -83,7 +84,7 @@ class ExclusionRules:
     least_checks : float
         Smallest share of attention checks that a rater must pass, in [0, 1].
     least_seconds : float
-        Smallest median time per answer in seconds.
+        Smallest median time per answer that a rater must take, in seconds.
     """
 
     least_checks: float = 0.75
@@ -99,9 +100,9 @@ class StudySource:
     run : str
         Name of the run folder.
     plan_hash : str
-        Hash of its plan.
+        Hash of the run's plan.
     model : str
-        Its model.
+        Model of the run.
     """
 
     run: str
@@ -118,27 +119,27 @@ class StudyPlan:
     kind : str
         Kind of the study.
     version : int
-        Version. A change after the first answer needs the next version.
+        Version of the study. Increase it by 1 for a change after the first answer.
     title, purpose, contact, retention : str
-        Texts of the first page: title, purpose, person to ask, and time for which answers are kept.
+        Texts on the first page: title, purpose, whom to ask, and how long answers are kept.
     instruction : str
         Instruction on the first page.
     seed : int
-        Seed of all orders.
+        Seed for the order of items and options.
     raters : int
         Planned number of raters.
     raters_per_item : int
-        Number of raters of each item.
+        Number of raters who judge each item.
     axes : tuple of StudyAxis
-        The axes.
+        Axes that raters judge.
     rules : ExclusionRules
-        Rules of exclusion.
+        Rules by which raters are excluded.
     sources : tuple of StudySource
-        The runs.
+        Runs whose images are in the study.
     confidence : float
-        Level of all intervals.
+        Confidence level of all intervals.
     precision : float, optional
-        Half-width that the shares are planned to reach.
+        Planned half-width of the intervals of the results.
     """
 
     kind: StudyKind
@@ -158,7 +159,7 @@ class StudyPlan:
     precision: float | None = None
 
     def axis(self, name: str) -> StudyAxis:
-        """Return the axis with a name."""
+        """Return the axis that has this name."""
         return next(axis for axis in self.axes if axis.name == name)
 
 
@@ -169,37 +170,38 @@ class Item:
     Attributes
     ----------
     id : str
-        Name of the item.
+        Id of the item.
     role : str
-        Its role.
+        Role of the item: "item", "check" or "repeat".
     question : str
         The question.
     options : tuple of str
-        Values from which raters choose, in their order.
+        Values from which raters choose, in their original order.
     special : tuple of str
         Further answers, such as ":cannot_tell".
     groups : tuple of tuple of str
-        SHA-256 of the images, by group. Groups are shown beside each other.
+        SHA-256 of each image, by group. Groups are shown side by side.
     axis : str, optional
-        Axis of the question.
+        Axis to which the question belongs.
     prompt : str
         Prompt that raters read; may be empty.
     labels : tuple of str
         Text above each group; may be empty.
     multiple : bool
-        Whether raters choose any number of options.
+        Whether raters may choose any number of options.
     free_text : bool
-        Whether raters may write a text.
+        Whether raters may add a text.
     scale : str
-        "ordinal" options keep their order or are reversed; "nominal" options are rotated.
+        Scale of the options. Some raters see "ordinal" options in reverse order, and "nominal"
+        options are rotated.
     expected : str, optional
-        Correct answer of an attention check.
+        Correct answer to an attention check.
     repeats : str, optional
-        Id of the item that is asked a second time.
+        Id of the item whose question this item repeats.
     texts : mapping of option to str
-        Texts of options that differ from the option.
+        Text that raters read for an option, where it differs from the option.
     keeps_order : bool
-        Whether options keep their order for all raters.
+        Whether all raters see the options in the same order.
     """
 
     id: str
@@ -227,18 +229,18 @@ class Item:
 
 @record
 class RaterRecord:
-    """A rater.
+    """A rater, with the rater's items.
 
     Attributes
     ----------
     id : str
-        Name of the rater in the files of the study.
+        Id of the rater in the files of the study.
     number : int
-        Number of the rater, which determines the order of options.
+        Number of the rater. It determines the order of options.
     token : str
-        SHA-256 of the secret in the rater's link.
+        SHA-256 of the secret in the rater's link; empty for a rater without a link.
     items : tuple of str
-        Items of the rater in their order.
+        Ids of the rater's items, in the order in which the rater sees them.
     consented : bool
         Whether the rater agreed to take part.
     """
@@ -252,20 +254,20 @@ class RaterRecord:
 
 @record
 class AnswerRecord:
-    """An answer of a rater to an item. The last answer to an item counts.
+    """A rater's answer to an item. Only the rater's last answer to an item counts.
 
     Attributes
     ----------
     rater, item : str
         Ids of the rater and the item.
     version : int
-        Version of the study.
+        Version of the study that the rater saw.
     answer : tuple of str
-        The chosen options; one option unless the item allows several.
+        Options that the rater chose: a single option unless the item allows several.
     text : str
         Text that the rater wrote; may be empty.
     seconds : float, optional
-        Time from showing the item to the answer.
+        Seconds between the display of the item and the answer.
     """
 
     rater: str
@@ -278,7 +280,7 @@ class AnswerRecord:
 
 @record
 class FrameEntry:
-    """An image of the runs, or facts about an item, which raters never read.
+    """Facts about an image or an item that raters never read.
 
     Attributes
     ----------
@@ -287,15 +289,15 @@ class FrameEntry:
     source : int
         Position of the run in the plan.
     prompt, set : str
-        Prompt and image set.
+        Prompt, and name of the image set.
     labels : mapping of axis to mapping of instrument to str
-        Labels by instruments. A missing label is its reason with a colon before it.
+        Labels from the instruments. A missing label is given as a colon and its reason.
     strata : mapping of axis to str
-        Stratum of the image on each axis.
+        Name of the image's stratum on each axis.
     facts : mapping of str to float
         Numbers about an item, such as scores.
     names : mapping of str to str
-        Texts about an item.
+        Texts about an item, such as the names of its image sets.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Results of a study: excluded raters, analyses, results.json and the report."""
+"""Results of a study with human raters: exclusion of raters, analysis, results.json and report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
     "concepts": selection_analysis,
     "axes": selection_analysis,
 }
-"""Analysis by kind of study."""
+"""Function that analyzes each kind of study."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,11 +73,11 @@ class StudyResult(Document):
         return self.findings.warnings
 
     def estimates(self) -> list[EstimateRow]:
-        """Return a row for every estimate without excluded raters."""
+        """Return a row for each estimate of the results without excluded raters."""
         return rows(findings.scored(self.findings.included), "study")
 
     def picture(self, name: str) -> Image.Image | None:
-        """Return an image of the study by its id; None if its file is gone."""
+        """Return the study image that has this id; None if its file no longer exists."""
         path = self.folder.image(name)
         return opened(path) if path.is_file() else None
 
@@ -94,12 +94,13 @@ def study_results(folder: StudyFolder) -> StudyResult:
     Raises
     ------
     UsageError
-        If nobody answered.
+        If no rater has answered.
     """
     everyone = all_answers(folder)
     if not everyone.raters:
         raise UsageError(
-            f"nobody answered the study {folder.path}. Serve it with askew study serve {folder.path}"
+            f"the study {folder.path} has no answers yet. Serve it with askew study serve "
+            f"{folder.path}"
         )
     raters = summaries(everyone)
     excluded = {rater.id for rater in raters if rater.excluded}
@@ -122,9 +123,9 @@ def _warnings(folder: StudyFolder, study: StudyAnswers, excluded: set[str]) -> l
     assigned = [name for rater in folder.raters() for name in rater.items]
     if len(study.answers) < len(assigned):
         warnings.append(
-            f"{len(study.answers)} of {plural(len(assigned), 'question')} are answered. Results may "
-            "change with the other answers"
+            f"{len(study.answers)} of {plural(len(assigned), 'question')} are answered. The remaining "
+            "answers may change the results"
         )
     if excluded == set(study.raters):
-        warnings.append("all raters are excluded by the rules of the plan, so no result is left")
+        warnings.append("the rules of the plan exclude all raters, so no result is left")
     return warnings

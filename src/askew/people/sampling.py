@@ -1,7 +1,8 @@
-"""Images that people label: strata by the labels of instruments, and a random sample of each.
+"""Stratified sample of the images that people label.
 
-Instruments are wrong most often where they disagree, so that such strata are sampled more densely. An
-axis is sampled independently of other axes.
+Images with the same labels from all instruments form a stratum, from which askew draws a random
+sample. Instruments are most often wrong where they disagree, so askew samples these strata more
+densely. Each axis has an independent sample.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,30 +24,30 @@ from askew.stats.strata import (
 from askew.types import grouped
 
 USUAL_ACCURACY = 0.85
-"""Assumed share of correct labels of a single instrument, whose accuracy is not known."""
+"""Assumed share of correct labels if the accuracy of the instrument cannot be estimated."""
 
 ACCURACIES = (0.6, 0.95)
-"""Range of assumed accuracies."""
+"""Smallest and largest accuracy that askew assumes."""
 
 
 @dataclass(frozen=True)
 class AxisSample:
-    """Sample of the images on an axis.
+    """Sample of the images that people label on an axis.
 
     Attributes
     ----------
     axis
         The axis.
     strata
-        Images by stratum: the labels of all instruments, joined.
+        Images in each stratum. The name of a stratum joins the labels from all instruments.
     labels
         Number of images to label, by stratum.
     accuracy
-        Assumed accuracy of the instruments.
+        Assumed accuracy of the instruments, in [0, 1].
     half_width
-        Expected half-width of the shares in the images of the run.
+        Expected half-width of the intervals for the shares in the images of the run.
     chosen
-        Ids of the chosen images.
+        Ids of the sampled images.
     """
 
     axis: StudyAxis
@@ -58,7 +59,7 @@ class AxisSample:
 
     @property
     def images(self) -> int:
-        """Number of images from which the sample is drawn."""
+        """Number of images from which the sample was drawn."""
         return sum(map(len, self.strata.values()))
 
 
@@ -71,22 +72,22 @@ def sample_axis(
     images: int | None = None,
     level: float = 0.95,
 ) -> AxisSample:
-    """Draw the images of an axis that people label.
+    """Draw a stratified sample of the images that people label on an axis.
 
     Parameters
     ----------
     axis
         The axis.
     frame
-        All images.
+        All images, with their labels from the instruments.
     rng
         Random generator for the sample.
     precision
-        Half-width that the shares in these images are to reach.
+        Half-width that the intervals for the shares in these images should reach.
     images
-        Number of images to label, instead of a precision.
+        Number of images to label, used if `precision` is None; None for all images.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     """
     strata = dict(sorted(grouped(frame, lambda entry: stratum_of(entry, axis.name)).items()))
     if not strata:
@@ -113,12 +114,12 @@ def sample_axis(
 
 
 def stratum_of(entry: FrameEntry, axis: str) -> str:
-    """Return the name of the stratum of an image: its labels by all instruments."""
+    """Return the name of an image's stratum, which joins its labels from all instruments."""
     return " | ".join(entry.labels.get(axis, {}).values())
 
 
 def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameEntry]:
-    """Return the images with the names of their strata on some axes."""
+    """Return the images, each with the name of its stratum on the given axes."""
     entries = []
     for entry in frame:
         strata = {axis: stratum_of(entry, axis) for axis in axes}
@@ -127,7 +128,7 @@ def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameE
 
 
 def _codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
-    """Return the labels of each stratum as indexes of values (strata, instruments)."""
+    """Return each stratum's labels as indexes of values (strata, instruments); -1 for no value."""
     rows = []
     for members in strata.values():
         labels = list(members[0].labels.get(axis.name, {}).values())
@@ -140,7 +141,7 @@ def _place(label: str, axis: StudyAxis) -> int:
 
 
 def _accuracy(frame: Sequence[FrameEntry], axis: StudyAxis) -> float:
-    """Return the accuracy that the agreement of the instruments suggests."""
+    """Estimate the accuracy of the instruments from how often they agree with each other."""
     equal = 0
     compared = 0
     for entry in frame:

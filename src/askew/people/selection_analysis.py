@@ -1,4 +1,4 @@
-"""Results of concept and axis studies: precision and recall against people."""
+"""Results of concept and axis studies: precision and recall of what the runs propose."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from askew.types import Estimate, Missing, grouped
 
 SOCIETAL = "societal"
 MOST_GROUPS = 12
-"""Largest number of image sets with scores of their own."""
+"""At most this many image sets of a run have separate scores."""
 
 LARGEST_LIST = 60
 
 
 def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Return the results of a study of lists by some raters."""
+    """Compute the results of a concept or axis study from the answers of the raters in `study`."""
     lists = _Lists(study)
     codes = np.where(np.isnan(lists.chosen), -1, lists.chosen).astype(np.int64)
     kind = study.folder.plan.kind
@@ -45,7 +45,7 @@ def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
-    """Yield the lines that raters wrote, with the number of answers, the most frequent first."""
+    """Yield each line that raters wrote and its number of answers, most frequent lines first."""
     counts: Counter[str] = Counter()
     for item in study.items:
         for answer in study.of_item(item.id):
@@ -56,7 +56,7 @@ def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Answers to lists as an array."""
+    """Lists of a study, with the answers as an array."""
 
     study: StudyAnswers
 
@@ -68,12 +68,15 @@ class _Lists:
 
     @cached_property
     def options(self) -> list[list[str]]:
-        """Options of each list, in the order of the sampling frame."""
+        """Options in each list, in the order of the sampling frame."""
         return [list(entry.labels) for entry in self.entries]
 
     @cached_property
     def chosen(self) -> Floats:
-        """Return 1 if a rater chose an option (raters, lists, options), NaN without an answer."""
+        """Choices (raters, lists, options): 1 if the rater chose the option, else 0.
+
+        NaN if the rater did not answer the list, or the list has fewer options.
+        """
         most = max(map(len, self.options), default=0)
         chosen = np.full((len(self.study.raters), len(self.options), most), np.nan)
         for column, item in enumerate(self.study.items):
@@ -87,7 +90,10 @@ class _Lists:
         return chosen
 
     def mask(self, matches: Callable[[FrameEntry, Mapping[str, str]], bool]) -> Floats:
-        """Return 1 for each option with some facts, 0 for others (lists, options); NaN for none."""
+        """Return a mask (lists, options) that is 1 for options whose facts match and 0 for others.
+
+        NaN if the list has fewer options.
+        """
         mask = np.full(self.chosen.shape[1:], np.nan)
         for row, entry in enumerate(self.entries):
             for column, name in enumerate(self.options[row]):
@@ -95,7 +101,7 @@ class _Lists:
         return mask
 
     def all_scores(self) -> Iterator[SelectionScores]:
-        """Yield the scores of each run, in all lists and in groups of them."""
+        """Yield the scores of each run for all lists, then for groups of lists or axes."""
         plan = self.study.folder.plan
         for number, source in enumerate(plan.sources or ()):
             if plan.kind == "axes":
@@ -105,13 +111,13 @@ class _Lists:
                 yield from self._concept_scores(number, source.run)
 
     def _axes_scores(self, run: str, group: str) -> SelectionScores:
-        """Return the scores of the axes of a run, of all axes or of societal axes only."""
+        """Return the scores of the axes that a run proposes, for all or only for societal axes."""
         proposed = self.mask(lambda _, facts: facts.get(run) == PROPOSED)
         counted = self.mask(lambda _, facts: group == ALL or facts.get(KIND) == SOCIETAL)
         return self._scores(run, group, proposed, counted)
 
     def _concept_scores(self, number: int, run: str) -> Iterator[SelectionScores]:
-        """Yield the scores of the concepts of a run, in all image sets and in each."""
+        """Yield the scores of a run's concepts for all image sets together, then for each set."""
         proposed = self.mask(lambda _, facts: PROPOSED in facts)
         sets = grouped(self.entries, lambda entry: entry.set if entry.source == number else "")
         names = [name for name in sets if name]
@@ -121,7 +127,7 @@ class _Lists:
             yield self._scores(run, group, proposed, counted)
 
     def _scores(self, run: str, group: str, proposed: Floats, counted: Floats) -> SelectionScores:
-        """Return precision and recall of proposed options."""
+        """Return the precision and recall of the options that a run proposes."""
         answers = np.where(counted == 1, self.chosen, np.nan)
         votes = (~np.isnan(answers)).sum(axis=0)
         most = np.where(votes > 0, (2 * np.nansum(answers, axis=0) > votes).astype(float), np.nan)
@@ -137,18 +143,21 @@ class _Lists:
         )
 
     def _rate(self, answers: Floats, wanted: NDArray[np.bool_]) -> Estimate | Missing:
-        """Return the share of chosen options among the wanted options."""
+        """Return how often raters choose the options that `wanted` selects, as a share."""
         return self._estimate(np.where(wanted, answers, np.nan))
 
     def _recall(self, answers: Floats, proposed: Floats) -> Estimate | Missing:
-        """Return the share of proposed options among the chosen options."""
+        """Return the share of the chosen options that the run proposes."""
         return self._estimate(np.where(answers == 1, proposed[None], np.nan))
 
     def _estimate(self, happened: Floats) -> Estimate | Missing:
         return or_missing(crossed_rate, happened, level=self.study.folder.plan.confidence)
 
     def option_counts(self) -> list[OptionCount]:
-        """Return how often each option was shown and chosen, the most disputed proposals first."""
+        """Return how often each option was shown and chosen.
+
+        Proposed options come first, sorted by the share of raters who chose them.
+        """
         counts: dict[tuple[str, bool], list[int]] = {}
         for row, entry in enumerate(self.entries):
             for column, name in enumerate(self.options[row]):
@@ -167,12 +176,12 @@ class _Lists:
 
 
 def _is_counted(source: int, group: str, entry: FrameEntry, facts: Mapping[str, str]) -> bool:
-    """Check whether a list belongs to a run and an image set."""
+    """Check whether a list belongs to the given run and group of image sets."""
     return entry.source == source and group in (ALL, entry.set)
 
 
 def _is_selection(answer: AnswerRecord) -> bool:
-    """Check whether an answer says which options apply, and not that the rater cannot tell."""
+    """Check whether an answer selects options or none of them, rather than "cannot tell"."""
     special = [name for name in answer.answer if name.startswith(":")]
     return bool(answer.answer) and special in ([], [NONE_OF_THESE])
 
@@ -183,5 +192,5 @@ def _confirmed(option: OptionCount) -> tuple[bool, float, str]:
 
 
 def proposals_first(scores: Sequence[SelectionScores]) -> SelectionScores | None:
-    """Return the scores of all lists of the first run."""
+    """Return the first run's scores for all lists; None if there are no scores."""
     return next((entry for entry in scores if entry.group == ALL), None)

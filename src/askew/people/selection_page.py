@@ -1,4 +1,4 @@
-"""Sections of the pages of concept and axis studies."""
+"""Sections of the reports on concept and axis studies."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,17 @@ from askew.types import Estimate
 
 
 def selection_headline(kind: StudyKind, selections: SelectionFindings) -> str:
-    """Return the precision of what the run proposes in a sentence."""
+    """Return a sentence with the share of the run's proposals that people confirm."""
     for entry in selections.scores:
         if isinstance(entry.precision, Estimate):
             share = describe_score(entry.precision, scale="share")
             thing = "concepts of the instrument" if kind == "concepts" else "axes of the run"
-            return f"People confirm {share} of the {thing} that they were shown."
+            return f"People confirm {share} of the {thing} that they saw in lists."
     return "There are not enough answers for a result."
 
 
 def selection_sections(kind: StudyKind, selections: SelectionFindings) -> Iterator[b.Section]:
-    """Yield the tables of precision and recall, of all options, and of free texts."""
+    """Yield sections with precision and recall, the count of each option, and free texts."""
     yield b.Section(capital(kind), [_scores_table(kind, selections)])
     rows: list[tuple[b.Content, ...]] = []
     for option in selections.options:
@@ -29,7 +29,9 @@ def selection_sections(kind: StudyKind, selections: SelectionFindings) -> Iterat
         rows.append((shorten(option.option, 60), proposed, option.answers, option.chosen))
     heads = (kind.removesuffix("s").replace("axe", "axis"), "proposed", "answers", "chosen")
     yield b.Section(
-        "Options", [b.Table("Options, disputed proposals first", heads, tuple(rows))], screen=False
+        "Options",
+        [b.Table("Options: proposals that the fewest people chose first", heads, tuple(rows))],
+        screen=False,
     )
     if selections.free_text:
         texts = tuple((shorten(text, 80), count) for text, count in selections.free_text)
@@ -61,9 +63,9 @@ def _scores_table(kind: StudyKind, selections: SelectionFindings) -> b.Table:
         "recall by majority",
     )
     caption = (
-        "Table 2 of TIBET: proposed axes against axes that people choose"
+        "Axes that the run proposes, compared with axes that people choose (TIBET, table 2)"
         if kind == "axes"
-        else "Concepts of the instrument against concepts that people see (TIBET, user study 3)"
+        else "Concepts from the instrument, compared with concepts that people see (TIBET, user study 3)"
     )
     return b.Table(caption, heads, tuple(rows), labels=2)
 

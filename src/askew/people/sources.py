@@ -1,4 +1,4 @@
-"""Finished runs as sources of a study: their images, prompts, and labels by instruments."""
+"""Finished runs as sources of a study: their images, prompts, and labels from instruments."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from askew.types import Axis, Missing, Picture
 
 @dataclass(frozen=True)
 class SourceRun:
-    """A finished run with the sets of its images.
+    """A finished run, with its image sets.
 
     Attributes
     ----------
     result
-        The run.
+        Result of the run.
     sets
-        Its image sets with labels, by prompt. Empty for a run that is not an audit.
+        Labeled image sets of each prompt. Empty if the run is not an audit.
     """
 
     result: Result[Any, Any]
@@ -35,13 +35,13 @@ class SourceRun:
 
     @property
     def axes(self) -> Mapping[str, Axis]:
-        """Axes with known values, by name."""
+        """Axes of the run that have known values, by name."""
         plan = self.result.plan
         return closed_axes(plan.prompts) if isinstance(plan, AuditPlan) else {}
 
     @property
     def record(self) -> StudySource:
-        """The run as a part of the plan of a study."""
+        """Record of the run for the plan of a study."""
         return StudySource(
             run=self.result.folder.name,
             plan_hash=self.result.plan.hash,
@@ -50,15 +50,16 @@ class SourceRun:
 
 
 def open_sources(folders: Sequence[Path], store: Path | None = None) -> list[SourceRun]:
-    """Open finished runs.
+    """Open finished runs as sources of a study.
 
     Raises
     ------
     UsageError
-        If no run is given, a folder has no finished run, or its store lacks images or labels.
+        If no run is given, a folder has no finished run, or images or labels of a run are missing
+        from its store.
     """
     if not folders:
-        raise UsageError("no run is given. Name a finished run with --from RUN")
+        raise UsageError("a study needs a finished run. Name the run with --from RUN")
     return [_open(folder, store) for folder in folders]
 
 
@@ -84,12 +85,12 @@ def audits_only(sources: Sequence[SourceRun], kind: str) -> None:
         if not source.sets:
             raise UsageError(
                 f"{source.result.folder} is a run of askew {source.result.method.name}. "
-                f"A {kind} study needs a run of askew audit: --from RUN"
+                f"A {kind} study needs a run of askew audit. Name the run with --from RUN"
             )
 
 
 def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
-    """Return the distinct images of the baseline sets of all runs, with labels by instruments."""
+    """Return the distinct baseline images of all runs, with their labels from instruments."""
     entries: dict[tuple[int, str], FrameEntry] = {}
     for number, source in enumerate(sources):
         for prompt, of_prompt in source.sets.items():
@@ -101,13 +102,13 @@ def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
 
 
 def baseline_images(source: SourceRun, prompt: str) -> tuple[str, ...]:
-    """Return the ids of the distinct images of the baseline set of a prompt."""
+    """Return the ids of the distinct baseline images of a prompt."""
     sets = source.sets.get(prompt, ())
     return _distinct_images(observed for observed in sets if observed.prompt.axis is None)
 
 
 def images_of_set(source: SourceRun, prompt: str, name: str) -> tuple[str, ...]:
-    """Return the ids of the distinct images of a set of a prompt, by the name of the set."""
+    """Return the ids of the distinct images in the named image set of a prompt."""
     sets = source.sets.get(prompt, ())
     return _distinct_images(observed for observed in sets if observed.name == name)
 
@@ -122,7 +123,7 @@ def _distinct_images(sets: Iterable[ObservedSet]) -> tuple[str, ...]:
 
 
 def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry]:
-    """Return the images of a set with their labels."""
+    """Return a frame entry with the labels of each image in an image set."""
     entries = []
     for place, picture in enumerate(observed.pictures):
         if isinstance(picture, Picture):
@@ -139,7 +140,7 @@ def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry
 
 
 def _labels(observed: ObservedSet, place: int) -> dict[str, dict[str, str]]:
-    """Return the labels of an image by axis and instrument; people's labels are left out."""
+    """Return an image's labels by axis and instrument, without labels from people."""
     labels: dict[str, dict[str, str]] = {}
     for instrument, by_axis in observed.values.items():
         if is_by_people(instrument):

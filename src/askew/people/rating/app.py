@@ -1,7 +1,8 @@
-"""The rater app: routes below a rater's secret link, and nothing else.
+"""The web app for raters. All its pages are below a rater's secret link.
 
-The app reads the files of its study only. A rater's link is the only credential, so that there are no
-cookies: the secret is 128 bits long and stored as a hash. GET changes nothing.
+The app reads only the files of its study. A rater's link is the only credential, so the app needs no
+cookies. The secret in the link has 128 bits, and the study stores only its hash. GET requests change
+nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -32,7 +33,7 @@ from askew.web.files import ICON
 ICON_NAME = "icon.svg"
 
 MOST_BYTES = 2**16
-"""Largest size of a form in bytes."""
+"""Largest size of a submitted form in bytes."""
 
 Page = Callable[[HTTPRequest, Progress, str], Awaitable[Response]]
 
@@ -41,14 +42,14 @@ BUSY = "Too many requests. Wait a moment, then reload the page."
 
 
 class RaterApp:
-    """The app of a study.
+    """The web app for the raters of a study.
 
     Parameters
     ----------
     state
-        The study.
+        State of the study.
     hosts
-        Values of the header Host that are answered, such as "127.0.0.1:8788".
+        Values of the Host header that the app accepts, such as "127.0.0.1:8788".
     """
 
     def __init__(self, state: StudyState, hosts: frozenset[str]) -> None:
@@ -56,7 +57,7 @@ class RaterApp:
         self._hosts = hosts
 
     def routes(self) -> list[Route]:
-        """Return all routes. The security test has a row for each."""
+        """Return all routes. The security test has a row for each route."""
         return [
             Route("/s/{token}", self._page(self.start), methods=["GET"]),
             Route("/s/{token}", self._page(self.consent), methods=["POST"]),
@@ -70,12 +71,12 @@ class RaterApp:
         ]
 
     def app(self) -> RaterGate:
-        """Return the application."""
+        """Return the app with the checks of every request."""
         inner = Starlette(routes=self.routes(), exception_handlers={404: self._not_found})
         return RaterGate(inner, self._hosts)
 
     def _page(self, page: Page) -> Callable[[HTTPRequest], Awaitable[Response]]:
-        """Return a page that only the rater with the link in the address can open."""
+        """Return a handler that opens a page only for the rater whose link is in the address."""
 
         async def opened(request: HTTPRequest) -> Response:
             token = request.path_params["token"]
@@ -92,7 +93,7 @@ class RaterApp:
             except BadRequest as error:
                 return self._message(400, "The answer could not be read", f"{error}.")
             except AskewError as error:
-                return self._message(500, "The answer was not stored", f"{error}. Try it again.")
+                return self._message(500, "The answer was not stored", f"{error}. Try again.")
 
         return opened
 
@@ -103,19 +104,19 @@ class RaterApp:
         return self._message(404, "Not found", "There is no such page.")
 
     async def start(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show the first page, or the first question without an answer."""
+        """Show the first page, or redirect a rater who agreed to the first unanswered question."""
         if not progress.rater.consented:
             return HTMLResponse(pages.consent(self._state, progress, token))
         return _to(token, progress.next_item)
 
     async def consent(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Record that the rater takes part."""
+        """Record that the rater agreed to take part, and redirect to the first question."""
         if not progress.rater.consented:
             await run_in_threadpool(self._state.consent, progress.rater)
         return _to(token, progress.next_item)
 
     async def question(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show a question of the rater."""
+        """Show a question that is assigned to the rater."""
         item = self._state.items.get(request.path_params["item"])
         if not progress.rater.consented:
             return RedirectResponse(f"/s/{token}", 303)
@@ -124,7 +125,7 @@ class RaterApp:
         return HTMLResponse(pages.question(self._state, progress, token, item))
 
     async def answer(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Store an answer, and lead to the next question without one."""
+        """Store an answer, and redirect to the next unanswered question."""
         item = self._state.items.get(request.path_params["item"])
         if item is None or item.id not in progress.rater.items:
             return self._message(404, "Not found", "There is no such question.")
@@ -152,7 +153,7 @@ class RaterApp:
         return _to(token, Progress(rater=progress.rater, answers=answers).after(item.id))
 
     async def done(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show the last page, or the question that is left."""
+        """Show the last page, or redirect to a question that is still unanswered."""
         if progress.next_item is not None or not progress.rater.consented:
             return RedirectResponse(f"/s/{token}", 303)
         return HTMLResponse(pages.done(self._state, progress, token))
@@ -160,16 +161,16 @@ class RaterApp:
     async def ask_withdrawal(
         self, request: HTTPRequest, progress: Progress, token: str
     ) -> Response:
-        """Ask whether to delete all answers."""
+        """Ask the rater whether to delete all of the rater's answers."""
         return HTMLResponse(pages.withdrawal(self._state.plan, token))
 
     async def withdraw(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Delete all answers of the rater."""
+        """Delete all of the rater's answers."""
         await run_in_threadpool(self._state.withdraw, progress.rater)
         return HTMLResponse(pages.withdrawn(self._state.plan))
 
     async def image(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Return an image of the rater's questions."""
+        """Return an image that belongs to a question of the rater."""
         digest = request.path_params["digest"]
         names = (name for name in progress.rater.items if name in self._state.items)
         if not any(digest in self._state.items[name].images for name in names):

@@ -1,4 +1,4 @@
-"""Checks of every request of the rater app, and headers of every answer."""
+"""Checks for every request to the rater app, and headers for every response."""
 
 from collections.abc import MutableMapping
 
@@ -28,19 +28,19 @@ HEADERS: Headers = (
     *ISOLATING_HEADERS,
 )
 
-WRONG_HOST = "This server does not answer for this address."
+WRONG_HOST = "This server does not serve pages at this address."
 OTHER_PAGE = "The request comes from another web page."
 
 
 class RaterGate:
-    """The app behind all checks.
+    """App that checks each request before it passes the request to the rater app.
 
     Parameters
     ----------
     app
-        The app.
+        The rater app.
     hosts
-        Values of the header Host that are answered.
+        Values of the Host header that are accepted.
     """
 
     def __init__(self, app: App, hosts: frozenset[str]) -> None:
@@ -48,7 +48,7 @@ class RaterGate:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request to the app, or refuse the request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -62,7 +62,7 @@ class RaterGate:
         await self._app(scope, receive, send_safely)
 
     def _refusal(self, scope: Scope) -> tuple[int, str]:
-        """Return status and reason of a refusal; 0 if the request may be answered."""
+        """Return the status and the reason of a refusal; status 0 if the request is allowed."""
         refusal = address_refusal(scope)
         if refusal is not None:
             return refusal.status, refusal.reason
@@ -75,7 +75,7 @@ class RaterGate:
 
 
 def _is_foreign(headers: MutableMapping[bytes, bytes], hosts: frozenset[str]) -> bool:
-    """Check whether a form was sent by another web page."""
+    """Check whether a web page of another site sent the form."""
     origin = headers.get(b"origin", b"").decode("latin-1")
     # a browser sends "null" for pages with the policy no-referrer
     if origin not in ("", "null") and origin.partition("://")[2] not in hosts:

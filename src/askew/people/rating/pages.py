@@ -15,14 +15,14 @@ SCRIPT = "/static/rater.js"
 ICON = "/static/icon.svg"
 
 LETTERS = "AB"
-"""Names of the groups of images."""
+"""Names of the two groups of images that raters compare."""
 
 MOST_KEYS = 9
-"""Number of answers that have a key."""
+"""Largest number of answers that have a keyboard shortcut."""
 
 
 def document(title: str, *content: object, script: bool = False) -> str:
-    """Return a complete page.
+    """Return a complete HTML page.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def document(title: str, *content: object, script: bool = False) -> str:
     *content
         Elements of the page.
     script
-        Whether the page takes keys, by a script that is not needed otherwise.
+        Whether the page loads the script for keyboard shortcuts.
     """
     head = tag(
         "head",
@@ -48,7 +48,7 @@ def document(title: str, *content: object, script: bool = False) -> str:
 
 
 def consent(state: StudyState, progress: Progress, token: str) -> str:
-    """Return the first page: what the study is about, what is stored, and the right to stop."""
+    """Return the first page, which explains the study, what is stored, and the right to stop."""
     plan = state.plan
     questions = plural(len(progress.rater.items), "question")
     facts = (
@@ -56,14 +56,14 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
         ("What you do", f"{plan.instruction} There are {questions}."),
         (
             "What is stored",
-            "Your answers, and the seconds that each took. No name, no address of your computer, "
-            "and nothing before you agree.",
+            "Your answers, and the time in seconds that you took for each answer. The study does not "
+            "store your name or the address of your computer. It stores nothing before you agree.",
         ),
         ("How long", f"Answers are kept {plan.retention}."),
         (
             "You may stop",
             "You can stop at any time without giving a reason. Your link opens the study at the "
-            "same question, also on another device. With “Withdraw” all your answers are deleted.",
+            "same question, also on another device. “Withdraw” deletes all your answers.",
         ),
         ("Questions", f"Ask {plan.contact}."),
     )
@@ -79,20 +79,20 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
 
 
 def question(state: StudyState, progress: Progress, token: str, item: Item, fault: str = "") -> str:
-    """Return the page of an item.
+    """Return the page that asks the question of an item.
 
     Parameters
     ----------
     state
-        The study.
+        State of the study.
     progress
-        Place of the rater.
+        Progress of the rater.
     token
-        Secret of the rater's link.
+        Secret in the rater's link.
     item
         The item.
     fault
-        Reason why the last answer was refused, as a sentence.
+        Sentence that says why the last answer was refused; empty if it was not refused.
     """
     address = f"/s/{token}/{item.id}"
     hidden = Markup(f'<input type="hidden" name="shown" value="{state.stamp(item.id)}">')
@@ -121,9 +121,10 @@ def _submit(item: Item) -> Iterable[Markup]:
 
 
 def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:
-    """Return the texts of all answers in the order that a rater sees.
+    """Return the text of each possible answer, in the order in which a rater sees the answers.
 
-    If the rater sees the second group first, the answers about the groups are exchanged, too.
+    If the rater sees the second group of images first, the texts of the first two answers are
+    swapped, too.
     """
     answers = list(shown_answers(item, progress.rater.number))
     texts = {answer: item.texts.get(answer, answer_text(answer)) for answer in answers}
@@ -135,7 +136,7 @@ def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:
 
 
 def _single(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[Markup]:
-    """Return a button per answer."""
+    """Return a button for each possible answer."""
     given = progress.answers.get(item.id)
     chosen = given.answer if given else ()
     buttons = []
@@ -159,7 +160,7 @@ def _single(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[Ma
 
 
 def _multiple(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[Markup]:
-    """Return a checkbox per answer."""
+    """Return a checkbox for each possible answer."""
     given = progress.answers.get(item.id)
     chosen = given.answer if given else ()
     boxes = []
@@ -175,12 +176,12 @@ def _multiple(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[
 
 
 def answer_text(answer: str) -> str:
-    """Return an answer as raters read it."""
+    """Return the text that raters read for an answer."""
     return SPECIAL_ANSWERS.get(answer, capital(answer))
 
 
 def _images(state: StudyState, progress: Progress, token: str, item: Item) -> Markup:
-    """Return the images of an item, in groups beside each other."""
+    """Return the images of an item, with its groups side by side."""
     places = list(range(len(item.groups)))
     if is_mirrored(item, progress.rater.number, state.plan.seed):
         places.reverse()
@@ -202,7 +203,7 @@ def _image(token: str, digest: str, number: int, count: int) -> Markup:
 
 
 def done(state: StudyState, progress: Progress, token: str) -> str:
-    """Return the last page."""
+    """Return the last page, which thanks the rater."""
     return document(
         state.plan.title,
         tag("h1", "Thank you"),
@@ -216,19 +217,19 @@ def withdrawal(plan: StudyPlan, token: str) -> str:
     return document(
         plan.title,
         tag("h1", "Withdraw from the study?"),
-        tag("p", "All your answers are deleted, and your link no longer works."),
+        tag("p", "This deletes all your answers. Your link will no longer work."),
         _form(f"/s/{token}/withdraw", "Delete my answers", kind="danger"),
         tag("p", tag("a", "Back to the study", href=f"/s/{token}")),
     )
 
 
 def withdrawn(plan: StudyPlan) -> str:
-    """Return the page after a withdrawal."""
+    """Return the page that confirms a withdrawal."""
     return message(plan.title, "Your answers were deleted", "You can close this page.")
 
 
 def message(title: str, heading: str, text: str) -> str:
-    """Return a page with a sentence."""
+    """Return a page that shows a heading and a sentence."""
     return document(title, tag("h1", heading), tag("p", text))
 
 
@@ -238,7 +239,7 @@ def _form(address: str, text: str, kind: str) -> Markup:
 
 
 def _bar(progress: Progress) -> Markup:
-    """Return the progress of a rater."""
+    """Return a progress bar with the number of answered questions."""
     items = progress.rater.items
     answered = sum(name in progress.answers for name in items)
     text = f"{answered} of {len(items)} answered"
@@ -249,12 +250,18 @@ def _bar(progress: Progress) -> Markup:
 
 
 def _links(progress: Progress, token: str, item: str | None) -> Markup:
-    """Return the links below a question: the question before, and withdrawal."""
+    """Return the links below a question: to the previous question, and to the withdrawal page."""
     before = progress.before(item)
     links: list[object] = []
     if before is not None:
         links.append(
-            tag("a", "Undo: question before", href=f"/s/{token}/{before}", data_key="u", rel="prev")
+            tag(
+                "a",
+                "Undo: previous question",
+                href=f"/s/{token}/{before}",
+                data_key="u",
+                rel="prev",
+            )
         )
     links.append(tag("a", "Withdraw", href=f"/s/{token}/withdraw"))
     pause = "To pause, close this page. Your link opens it again." if item is not None else ""

@@ -1,4 +1,4 @@
-"""The server of a study: its address, its encryption, and the links of the raters."""
+"""The server that shows a study to its raters: its address, its encryption, and the raters' links."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ class Address:
     Attributes
     ----------
     host
-        Address of this machine.
+        Address of this machine at which the server listens.
     port
-        Port; 0 for a free port.
+        Port of the server; 0 for any free port.
     url
-        Address that raters open, behind a reverse proxy; empty without one.
+        Address of a reverse proxy that raters open; empty if there is no reverse proxy.
     certificate, key
-        Files of the certificate and its key, for encryption by this server.
+        Files with the TLS certificate and its key, if this server encrypts; None otherwise.
     is_plain_allowed
         Whether the owner accepts unencrypted connections in a private network.
     """
@@ -39,7 +39,7 @@ class Address:
     is_plain_allowed: bool = False
 
     def check(self) -> None:
-        """Raise UsageError for an address at which answers could be read by others."""
+        """Raise UsageError if other people could read answers that are sent to this address."""
         try:
             address = ipaddress.ip_address(self.host)
         except ValueError as error:
@@ -53,25 +53,25 @@ class Address:
         is_private = address.is_private and not address.is_unspecified
         if not is_private:
             raise UsageError(
-                f"--host {self.host} can be reached from other networks, so that answers would be "
-                "sent unencrypted. Use --certfile and --keyfile, or a reverse proxy with --url"
+                f"--host {self.host} can be reached from other networks, and answers would be sent "
+                "there unencrypted. Use --certfile and --keyfile, or a reverse proxy with --url"
             )
         if not self.is_plain_allowed:
             raise UsageError(
                 f"--host {self.host} sends answers unencrypted through this network. Use "
-                "--certfile and --keyfile, or accept it with --i-know-it-is-plain-http"
+                "--certfile and --keyfile, or accept this with --i-know-it-is-plain-http"
             )
 
 
 class StudyServer:
-    """A study on a port of this machine.
+    """Server that shows a study to its raters on a port of this machine.
 
     Parameters
     ----------
     folder
         The study.
     address
-        Its address.
+        Address at which the study is served.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class StudyServer:
         self._listener = Listener(self.app, listening, **files)
 
     def link(self, token: str) -> str:
-        """Return the link of a rater."""
+        """Return the link for the rater with this secret."""
         return f"{self.url}/s/{token}"
 
     def run(self) -> None:
@@ -104,5 +104,5 @@ class StudyServer:
         self._listener.run()
 
     def stop(self) -> None:
-        """End a server that runs in another thread."""
+        """Stop the server if it runs in another thread."""
         self._listener.stop()

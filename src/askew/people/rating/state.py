@@ -1,4 +1,4 @@
-"""State of a study while it is served: raters by their link, and their answers."""
+"""State of a study while it is served: the raters and their answers."""
 
 import hmac
 import secrets
@@ -13,26 +13,26 @@ from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_ha
 from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
 
 MOST_REQUESTS = 20
-"""Largest number of requests of a rater per second."""
+"""Largest number of requests that a rater may send per second."""
 
 LONGEST_TEXT = 2000
-"""Largest number of characters of a text that a rater writes."""
+"""Largest number of characters in a text that a rater writes."""
 
 
 class AnswerRefused(Exception):
-    """An answer that the question does not allow."""
+    """Raised for an answer that the question does not allow."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Place of a rater in the study.
+    """Progress of a rater through the study.
 
     Attributes
     ----------
     rater
         The rater.
     answers
-        Answers so far, by item.
+        The rater's answers so far, by item id.
     """
 
     rater: RaterRecord
@@ -40,17 +40,20 @@ class Progress:
 
     @property
     def next_item(self) -> str | None:
-        """The first item without an answer; None if all are answered."""
+        """Id of the rater's first unanswered item; None if all items are answered."""
         return next((name for name in self.rater.items if name not in self.answers), None)
 
     def after(self, item: str) -> str | None:
-        """Return the next item without an answer behind an item, then from the beginning."""
+        """Return the next unanswered item after an item; at the end, continue from the beginning.
+
+        None if all other items are answered.
+        """
         place = self.rater.items.index(item)
         order = self.rater.items[place + 1 :] + self.rater.items[:place]
         return next((name for name in order if name not in self.answers), None)
 
     def before(self, item: str | None) -> str | None:
-        """Return the item before an item in the rater's order; the last item for None."""
+        """Return the item that precedes an item in the rater's order; the last item for None."""
         if item is None:
             return self.rater.items[-1] if self.rater.items else None
         place = self.rater.items.index(item)
@@ -58,7 +61,7 @@ class Progress:
 
 
 class StudyState:
-    """The study of a server.
+    """State of a study on a server.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ class StudyState:
         self._answers: dict[tuple[str, str], AnswerRecord] = {}
 
     def progress(self, token: str) -> Progress | None:
-        """Return the place of the rater with a link; None for an unknown link."""
+        """Return the progress of the rater whose link has this secret; None for an unknown link."""
         with self._lock:
             self._read()
             rater = self._raters.get(token_hash(token))
@@ -88,7 +91,7 @@ class StudyState:
             return Progress(rater=rater, answers=mine)
 
     def _read(self) -> None:
-        """Read raters and answers a second time if their files changed."""
+        """Read the raters and answers again if their files changed."""
         versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
         if versions != self._versions:
             self._raters = {rater.token: rater for rater in self.folder.raters() if rater.token}
@@ -116,12 +119,12 @@ class StudyState:
             self.folder.consent(rater.id)
 
     def withdraw(self, rater: RaterRecord) -> None:
-        """Delete a rater and the rater's answers."""
+        """Delete a rater and all of the rater's answers."""
         with self._lock:
             self.folder.withdraw(rater.id)
 
     def is_busy(self, token: str) -> bool:
-        """Check whether a rater sent more requests in the last second than a person can."""
+        """Check whether a rater sent more requests in the last second than MOST_REQUESTS."""
         now = time.monotonic()
         with self._lock:
             times = self._requests[token]
@@ -131,12 +134,15 @@ class StudyState:
             return len(times) > MOST_REQUESTS
 
     def stamp(self, item: str) -> str:
-        """Return the time at which an item is shown, signed so that a script cannot change it."""
+        """Return the current time as the time at which an item is shown.
+
+        The time is signed, so that a script cannot change it.
+        """
         moment = f"{time.time():.3f}"
         return f"{moment}.{self._signature(item, moment)}"
 
     def seconds_since(self, stamp: str, item: str) -> float | None:
-        """Return the seconds since an item was shown; None for a stamp that this server did not give."""
+        """Return the seconds since an item was shown; None if this server did not sign the stamp."""
         moment, _, signature = stamp.rpartition(".")
         if not hmac.compare_digest(signature, self._signature(item, moment)):
             return None
@@ -147,29 +153,30 @@ class StudyState:
 
 
 def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
-    """Return the answer to an item, in the order of its options.
+    """Check the chosen options, and return them in the order of the item's options.
 
     Raises
     ------
     AnswerRefused
-        If an option does not exist, or the number of options is not allowed.
+        If the item does not have an option, the number of options is not allowed, or the text is too
+        long.
     """
     allowed = (*item.options, *item.special)
     if any(name not in allowed for name in chosen):
-        raise AnswerRefused("the question has no such answer")
+        raise AnswerRefused("the question does not have this answer")
     if len(text) > LONGEST_TEXT:
         raise AnswerRefused(f"the text has more than {LONGEST_TEXT} characters")
     answer = tuple(name for name in allowed if name in chosen)
     if not item.multiple and len(answer) != 1:
         raise AnswerRefused("choose one answer")
     if not answer:
-        raise AnswerRefused("choose what applies, or “None of these”")
+        raise AnswerRefused("choose all answers that apply, or “None of these”")
     if len(answer) > 1 and any(name in item.special for name in answer):
         special = next(name for name in answer if name in item.special)
-        raise AnswerRefused(f"“{SPECIAL_ANSWERS[special]}” excludes the other answers")
+        raise AnswerRefused(f"“{SPECIAL_ANSWERS[special]}” cannot be combined with other answers")
     return answer
 
 
 def shown_answers(item: Item, number: int) -> tuple[str, ...]:
-    """Return all answers of an item in the order that a rater sees."""
+    """Return all possible answers to an item, in the order in which a rater sees them."""
     return (*displayed_options(item, number), *item.special)
