@@ -1,4 +1,7 @@
-"""Techniques that mitigate bias: values that wrap a model, and how a model is opened under them."""
+"""Techniques that mitigate bias.
+
+A mitigation wraps a model and changes its prompts or its network.
+"""
 
 from collections.abc import Mapping
 
@@ -15,7 +18,7 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
     name
         Provider and name, such as "studio" or "diffusers/PATH".
     settings
-        Settings of the model. `mitigation`, where given, is the path of a mitigation file.
+        Settings of the model. The setting `mitigation`, if given, is the path of a mitigation file.
 
     Raises
     ------
@@ -29,9 +32,9 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
 
 
 def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
-    """Open a model as `open_model` does, or return None for a model that takes seconds to open.
+    """Open a model with `open_model`, or return None if opening it takes seconds.
 
-    Planning asks a model for the number of images that suits it, or for the images that it has.
-    A model that takes seconds to open answers neither question.
+    When askew plans a run, it asks a model how many images suit it, or which images it has. A model
+    that takes seconds to open is not asked.
     """
     return None if registry.opens_slowly(name) else open_model(name, settings)

@@ -1,4 +1,4 @@
-"""Assignment of values and prompts to images, so that each gets its share."""
+"""Assignment of values and prompts to images, so that each value or prompt gets its share."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,41 +9,45 @@ from askew.models.base import Request
 from askew.store.files import sha256
 
 HALTON_BASES = (2, 3, 5, 7, 11, 13)
-"""Bases of Halton's sequence, a base for every axis whose values are requested separately."""
+"""Bases of Halton's sequence, one for each axis whose values are requested separately."""
 
 HASH_DIGITS = 13
 HASH_VALUES = 16**13
-"""Hexadecimal digits of a hash that become a number in [0, 1): 52 bits, which a float holds."""
+"""Number of hexadecimal digits of a hash that become a number in [0, 1).
+
+Their 52 bits fit into a float. `HASH_VALUES` is the number of possible values.
+"""
 
 Rule = Literal["quota", "independent"]
-"""Rule by which a value or prompt is assigned to an image.
+"""Rule that assigns a value or a prompt to each image.
 
-"quota" gives each part its share of n images to within a few, for every n. With "independent" each
-image draws by its seed, as a service would.
+With "quota", each part gets its share of n images for every n, except for a few images. With
+"independent", the seed of each image decides, as if a service drew at random for each image.
 """
 
 
 def choose_part(
     shares: Sequence[float], prompt: str, request: Request, rule: Rule = "quota", axis: int = 0
 ) -> int:
-    """Return the index of the part that is assigned to an image.
+    """Return the index of the part (the value or the prompt) that is assigned to an image.
 
-    By quota, the `number`-th point of Halton's sequence, shifted by the prompt, decides. Halves of
-    an even number of images are then exact at `axis` 0, and the points of several axes fill the
-    square evenly. Without a number, or by the rule "independent", the image's seed decides.
+    With the rule "quota", the point at position `number` in Halton's sequence decides, after a
+    shift that depends on the prompt. At `axis` 0, two halves are then exact for every even number
+    of images. The points of two axes fill the square evenly. If the request has no number, or the
+    rule is "independent", the image's seed decides.
 
     Parameters
     ----------
     shares
         Share of each part. Shares sum to 1.
     prompt
-        Text that decides the shift.
+        Text that determines the shift.
     request
         The requested image.
     rule
         Rule of assignment.
     axis
-        Position of the axis, for which the sequence has a base.
+        Position of the axis, which selects the base of the sequence.
 
     Returns
     -------
@@ -59,7 +63,7 @@ def choose_part(
 
 
 def _halton_point(number: int, base: int, shift: float) -> float:
-    """Return the `number`-th point of Halton's sequence plus `shift`, in [0, 2)."""
+    """Return the point at position `number` in Halton's sequence plus `shift`, in [0, 2)."""
     point = shift
     unit = 1.0
     while number:
@@ -70,5 +74,5 @@ def _halton_point(number: int, base: int, shift: float) -> float:
 
 
 def _uniform(text: str) -> float:
-    """Return a number in [0, 1) that depends on a text only."""
+    """Return a number in [0, 1) that depends only on a text."""
     return int(sha256(text.encode())[:HASH_DIGITS], 16) / HASH_VALUES

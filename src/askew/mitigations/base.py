@@ -1,6 +1,6 @@
-"""Base of mitigations: values that are kept as TOML files and wrap a model.
+"""Base class of mitigations, which are stored as TOML files and wrap a model.
 
-Every command that measures a model then measures the mitigated model.
+Every command that measures a model can then measure the mitigated model.
 """
 
 from collections import Counter
@@ -22,25 +22,25 @@ from askew.store.files import digest_of, read_text
 from askew.types import Missing
 
 DIGEST = "digest"
-"""Name of the digest of a mitigation's file, which a file written by hand need not have."""
+"""Name of the digest in a mitigation's file. Files that are written by hand need no digest."""
 
 TOLERANCE = 1e-6
-"""Difference from 1 up to which shares are taken to sum to 1."""
+"""Largest difference from 1 for a sum of shares that counts as 1."""
 
 
 class Mitigation(PlanPart):
     """Change of a model that is meant to reduce its bias.
 
-    A technique is a subclass with an entry point in `askew.mitigations` under its method's name.
+    A technique is a subclass. Its entry point in `askew.mitigations` has the name `method`.
 
     Attributes
     ----------
     method
         Name of the entry point.
     targets
-        Wanted share of each value, by axis. Empty for a technique without target shares.
+        Target share of each value, by axis. Empty for a technique without target shares.
     repeatable
-        True for techniques of which several mitigations can change the same model.
+        True if several mitigations of this technique can change the same model.
     """
 
     repeatable: ClassVar[bool] = False
@@ -65,29 +65,29 @@ class Mitigation(PlanPart):
 
     @property
     def cost(self) -> float:
-        """Network evaluations per image, as a multiple of those without the mitigation."""
+        """Ratio of network evaluations per image with the mitigation to those without it."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
-        """Return the mitigated model. A model that is mitigated already keeps its mitigations.
+        """Return the mitigated model. If the model already has mitigations, it keeps them.
 
         Raises
         ------
         UsageError
-            If the technique cannot work on this model, or not with its other mitigations. The
-            message names both.
+            If the technique cannot work on this model, or cannot be combined with its mitigations.
+            The message names both techniques.
         """
         if isinstance(model, MitigatedModel):
             return MitigatedModel(model.stack.with_mitigation(self), model.model)
         return MitigatedModel(MitigationStack((self,)), model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """Return a diffusers pipeline that is called as before and makes mitigated images.
+        """Return a diffusers pipeline with the same interface that makes mitigated images.
 
         Raises
         ------
         UsageError
-            If the technique cannot work with the pipeline's other mitigations.
+            If the technique cannot be combined with the pipeline's other mitigations.
         """
         if isinstance(pipeline, MitigatedPipeline):
             return MitigatedPipeline(pipeline.stack.with_mitigation(self), pipeline.pipeline)
@@ -95,11 +95,11 @@ class Mitigation(PlanPart):
 
     @property
     def requested_axes(self) -> set[str]:
-        """Names of the axes on which the mitigation requests a value of an image."""
+        """Names of the axes for which the mitigation requests a value in each image."""
         return set()
 
     def conflict_with(self, other: "Mitigation") -> str | None:
-        """Return why this mitigation and another cannot change the same model, or None.
+        """Return why this mitigation and another cannot change the same model, or None if they can.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Mitigation(PlanPart):
         Returns
         -------
         str or None
-            Reason and remedy, as clauses of a sentence.
+            Reason and remedy, as parts of a sentence.
         """
         if self.method == other.method and not self.repeatable:
             return "a model can have only a single mitigation of this technique; leave out a file"
@@ -122,34 +122,34 @@ class Mitigation(PlanPart):
         )
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt that is sent to the model for a requested image."""
+        """Return the prompt that the model receives for a requested image."""
         return request.prompt
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return all prompts that may be sent in place of a prompt."""
+        """Return all prompts that the model may receive in place of a prompt."""
         return [prompt]
 
     def steer(
         self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str] | None = None
     ) -> AbstractContextManager[None]:
-        """Return a context within which a pipeline makes mitigated images.
+        """Return a context manager that makes a pipeline produce mitigated images.
 
-        Contexts of several mitigations may be nested. All of them then change the images.
+        Contexts of several mitigations may be nested. Then all these mitigations change the images.
 
         Parameters
         ----------
         pipeline
             Diffusers pipeline that is called within the context.
         requests
-            Requests of the images that the pipeline makes in one call, as the user sees them.
+            Requests for the images of one call of the pipeline, with the user's prompts.
         prompts
-            Prompts that the pipeline receives, which a policy may have changed. By default the
+            Prompts that the pipeline receives, which a policy may have changed. The default is the
             prompts of the requests.
         """
         return nullcontext()
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return, by axis, the value requested of an image in addition to what its prompt says."""
+        """Return, by axis, the values requested for an image beyond what its prompt states."""
         return {}
 
     @property
@@ -158,22 +158,23 @@ class Mitigation(PlanPart):
         return digest_of(self.model_dump(mode="json"))[:16]
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest of everything in the mitigation that affects images of a model.
+        """Digest of everything in the mitigation that affects the images of a model.
 
-        It differs from `fingerprint` where earlier versions of askew made other images.
+        It differs from `fingerprint` for models for which earlier versions of askew made other
+        images.
         """
         return self.fingerprint
 
     def with_digest(self) -> Self:
-        """Return the mitigation with a digest of what it learned, by which damage is noticed."""
+        """Return the mitigation with a digest of its learned content, which reveals damage."""
         return self
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the contents of files written next to the TOML file, by suffix."""
+        """Return the contents of files that are written next to the TOML file, by suffix."""
         return {}
 
     def to_toml(self) -> str:
-        """Return the content of the mitigation's file, which contains its digest."""
+        """Return the content of the mitigation's file, including its digest."""
         content = self.model_dump(mode="json", exclude_none=True)
         return tomli_w.dumps({DIGEST: digest_of(content), **content})
 
@@ -182,8 +183,8 @@ class Mitigation(PlanPart):
 class MitigationStack:
     """Mitigations that change the same model.
 
-    Policies change prompts in the order of the mitigations. Network techniques then steer the
-    images of the changed prompts.
+    Prompt policies change the prompts first, in the order of the mitigations. Then techniques that
+    work inside the network steer the images of the changed prompts.
 
     Attributes
     ----------
@@ -194,7 +195,7 @@ class MitigationStack:
     mitigations: tuple[Mitigation, ...]
 
     def with_mitigation(self, mitigation: Mitigation) -> "MitigationStack":
-        """Return the stack with a further mitigation.
+        """Return the stack with one more mitigation.
 
         Raises
         ------
@@ -211,27 +212,27 @@ class MitigationStack:
         return MitigationStack((*self.mitigations, mitigation))
 
     def fingerprint_on(self, model: Model) -> str:
-        """Return a digest of everything in the mitigations that affects images of a model."""
+        """Return a digest of everything in the mitigations that affects the images of a model."""
         fingerprints = [mitigation.fingerprint_on(model) for mitigation in self.mitigations]
         if len(fingerprints) == 1:
             return fingerprints[0]
         return digest_of(fingerprints)[:16]
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt that is sent to the model for a requested image."""
+        """Return the prompt that the model receives for a requested image."""
         for mitigation in self.mitigations:
             request = replace(request, prompt=mitigation.prompt_for(request))
         return request.prompt
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return all prompts that may be sent in place of a prompt."""
+        """Return all prompts that the model may receive in place of a prompt."""
         prompts = [prompt]
         for mitigation in self.mitigations:
             prompts = [sent for text in prompts for sent in mitigation.possible_prompts(text)]
         return prompts
 
     def requested_values(self, request: Request) -> dict[str, str]:
-        """Return the value of each axis that the mitigations request of an image."""
+        """Return the values that the mitigations request for an image, by axis."""
         values: dict[str, str] = {}
         for mitigation in self.mitigations:
             values.update(mitigation.requested_values(request))
@@ -241,7 +242,7 @@ class MitigationStack:
     def steer(
         self, pipeline: Any, requests: Sequence[Request], prompts: Sequence[str]
     ) -> Iterator[None]:
-        """Let all mitigations steer a pipeline while the context is open."""
+        """Let all mitigations steer a pipeline inside the `with` block."""
         with ExitStack() as contexts:
             for mitigation in self.mitigations:
                 contexts.enter_context(mitigation.steer(pipeline, requests, prompts))
@@ -249,9 +250,9 @@ class MitigationStack:
 
 
 class MitigatedModel:
-    """Model under mitigations, which decide the prompts and steer the network.
+    """Model whose prompts and network are changed by mitigations.
 
-    Other attributes, such as the device, are those of the wrapped model.
+    Other attributes, such as the device, come from the wrapped model.
 
     Attributes
     ----------
@@ -260,8 +261,9 @@ class MitigatedModel:
     settings
         The model's settings, with the fingerprint of the mitigations.
     watch
-        Context that is entered while the pipeline makes images, or None. It receives the pipeline
-        and the requests before the mitigations changed their prompts.
+        Function that returns a context manager, or None. The context is open while the pipeline
+        makes images. The function receives the pipeline and the requests with their original
+        prompts.
     """
 
     watch: Any = None
@@ -285,7 +287,7 @@ class MitigatedModel:
         return getattr(self.model, name)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return the model's image under the mitigations, or the reason for none, per request."""
+        """Return a mitigated image, or the reason why there is none, for each request."""
         sent = [replace(request, prompt=self.stack.prompt_for(request)) for request in requests]
         images: list[Image.Image | Missing]
         if getattr(self.model, "has_pipeline", False):
@@ -297,12 +299,12 @@ class MitigatedModel:
         return images
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the value of each axis that the mitigations request of an image."""
+        """Return the values that the mitigations request for an image, by axis."""
         return self.stack.requested_values(request)
 
     @contextmanager
     def _steered_pipeline(self, originals: Mapping[Request, Request]) -> Iterator[None]:
-        """Let the model call `steer` and `watch` with the original of each sent request."""
+        """Let the model call `steer` and `watch` with the original of each changed request."""
         watch = self.watch
 
         def steer(pipeline: Any, sent: Sequence[Request]) -> AbstractContextManager[None]:
@@ -321,7 +323,7 @@ class MitigatedModel:
             self.model.watch = None
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words of all prompts that may be sent which the model does not know."""
+        """Return the words that the model does not know, from all prompts that it may receive."""
         words: set[str] = set()
         for text in self.stack.possible_prompts(prompt):
             words.update(self.model.unknown_words(text))
@@ -329,10 +331,10 @@ class MitigatedModel:
 
 
 class MitigatedPipeline:
-    """Diffusers pipeline under mitigations.
+    """Diffusers pipeline that makes mitigated images.
 
-    The images of a prompt are numbered from 0, over all calls. Other attributes are those of the
-    pipeline.
+    The images of a prompt are numbered from 0, across all calls. Other attributes come from the
+    original pipeline.
     """
 
     def __init__(self, stack: MitigationStack, pipeline: Any) -> None:
@@ -347,16 +349,17 @@ class MitigatedPipeline:
     def __call__(
         self, prompt: str | Sequence[str], *, num_images_per_prompt: int = 1, **arguments: Any
     ) -> Any:
-        """Return what the pipeline returns.
+        """Make mitigated images, and return the pipeline's output.
 
         Parameters
         ----------
         prompt
-            A prompt or several prompts.
+            One prompt or several prompts.
         num_images_per_prompt
-            Number of images of each prompt.
+            Number of images for each prompt.
         **arguments
-            Other arguments of the pipeline. `generator` is a generator, or a generator per image.
+            Other arguments of the pipeline. `generator` is one generator, or a list with a
+            generator for each image.
         """
         distinct = [prompt] if isinstance(prompt, str) else list(prompt)
         prompts = [text for text in distinct for _ in range(num_images_per_prompt)]
@@ -378,8 +381,8 @@ def load_mitigation(path: str | Path) -> Mitigation:
     Raises
     ------
     UsageError
-        If the file cannot be read, is not a mitigation, or has another digest than it states. The
-        message says what is wrong, and where.
+        If the file cannot be read, is not a mitigation, or does not match its digest. The message
+        says what is wrong, and where.
     """
     return read_mitigation(read_text(Path(path), "the mitigation"), f"the mitigation {path}")
 
@@ -397,7 +400,7 @@ def read_mitigation(text: str, source: str) -> Mitigation:
     Raises
     ------
     UsageError
-        If it is not a mitigation, or has another digest than it states.
+        If the text is not a mitigation, or does not match its digest.
     """
     content = parse_toml(text, source)
     digest = content.pop(DIGEST, None)
@@ -431,14 +434,14 @@ def parse_mitigation(data: Mapping[str, object], source: str) -> Mitigation:
 
 
 def mitigation_files(setting: str) -> list[str]:
-    """Return the paths that the setting `mitigation` names: a path, or paths with commas."""
+    """Return the paths in the setting `mitigation`: one path, or paths separated by commas."""
     if Path(setting).exists():
         return [setting]
     return [path.strip() for path in setting.split(",") if path.strip()]
 
 
 def wrap_model(model: Model | Collection, setting: str) -> Model:
-    """Return a model under the mitigations of one or more files, in their order.
+    """Wrap a model in the mitigations from one or more files, in the order of the files.
 
     Parameters
     ----------
@@ -465,7 +468,7 @@ def wrap_model(model: Model | Collection, setting: str) -> Model:
 
 
 def requested_values(model: object, request: Request) -> Mapping[str, str]:
-    """Return the value of each axis that a model's mitigations request of an image.
+    """Return the values that a model's mitigations request for an image, by axis.
 
     A model without mitigations requests nothing.
     """

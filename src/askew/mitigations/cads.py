@@ -1,6 +1,6 @@
-"""CADS (Sadat et al. 2024), and two techniques that any user could apply, as baselines.
+"""CADS (Sadat et al. 2024), and two baselines: techniques that any user could apply.
 
-CADS adds noise to the text states in early steps, so that images vary more.
+CADS adds noise to the encoded text in early steps, so that the images vary more.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ if TYPE_CHECKING:
 
 
 class CADS(Steering):
-    """Condition-annealed diffusion sampling, which has no target shares.
+    """Condition-annealed diffusion sampling (CADS), a technique without target shares.
 
     Text states y become
 
         y'  = sqrt(gamma) y + noise sqrt(1 - gamma) n
         y'' = mixing rescaled(y') + (1 - mixing) y'
 
-    for standard normal n, where y' is rescaled to the mean and standard deviation of y. At times
-    t = 1 - step / steps, gamma is 1 up to `begin`, falls linearly, and is 0 from `end` on. The
-    unconditional and the conditional states receive different noise, from the image's seed. The
-    pooled vectors of SDXL and SD3 receive noise in the same way, as they describe the prompt, too.
+    for standard normal n, where y' is rescaled to the mean and standard deviation of y. At times t
+    = 1 - step / steps, gamma is 1 up to `begin`, falls linearly, and is 0 from `end` on. The
+    unconditional and the conditional states receive different noise. The image's seed determines
+    the noise. The pooled vectors of SDXL and SD3 receive noise in the same way, since they describe
+    the prompt, too.
 
-    Statistics are computed per row, so that no image depends on its batch. The public plug-in
-    computes them over the batch.
+    Mean and standard deviation are computed per row, so that no image depends on the other images
+    of its batch. The public plug-in computes them over the batch.
 
     Attributes
     ----------
@@ -67,13 +68,16 @@ class CADS(Steering):
         return 0.0 if t >= self.end else (self.end - t) / (self.end - self.begin)
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from the file's where pooled vectors once received no noise."""
+        """Digest that differs from `fingerprint` for models with pooled vectors.
+
+        In earlier versions of askew, these vectors received no noise.
+        """
         if has_pooled_vectors(model):
             return digest_of([self.fingerprint, "pooled"])[:16]
         return self.fingerprint
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Return the texts with noise."""
+        """Add noise to the encoded texts."""
         gamma = self.gamma(call.step, call.steps)
         if gamma == 1:
             return texts
@@ -83,7 +87,7 @@ class CADS(Steering):
         return TextInputs(states=self._annealed(texts.states, gamma, call, "cads"), pooled=pooled)
 
     def _annealed(self, rows: Tensor, gamma: float, call: NetworkCall, *purpose: str) -> Tensor:
-        """Return rows (2 B, …) with noise from a generator of each image for a purpose."""
+        """Add noise to rows (2 B, …), with a random generator for each image and purpose."""
         import torch
 
         seeds = [derived_seed(request.seed, *purpose) for request in call.requests]
@@ -100,15 +104,15 @@ class CADS(Steering):
 
 
 def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: float) -> Tensor:
-    """Return the annealed states y'' of `CADS`.
+    """Return the annealed states y'' that `CADS` defines.
 
     Parameters
     ----------
     states
-        States y, (rows, tokens, d), or pooled vectors, (rows, d). Each row has its own mean and
-        (unbiased) standard deviation.
+        States y of shape (rows, tokens, d), or pooled vectors of shape (rows, d). Mean and
+        (unbiased) standard deviation are computed for each row.
     noise
-        Standard normal noise n of the same shape.
+        Standard normal noise n, in the shape of `states`.
     gamma
         Remaining share of the condition, in [0, 1].
     scale
@@ -130,18 +134,18 @@ def anneal(states: Tensor, noise: Tensor, gamma: float, scale: float, mixing: fl
 
 
 def _row_moments(states: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and standard deviation of every row, (rows, 1, …) each."""
+    """Return the mean and the standard deviation of every row, each of shape (rows, 1, …)."""
     sides = tuple(range(1, states.ndim))
     return states.mean(dim=sides, keepdim=True), states.std(dim=sides, keepdim=True)
 
 
 class Guidance(Steering):
-    """Change of the guidance scale, a baseline.
+    """Baseline that changes the guidance scale.
 
     Attributes
     ----------
     scale
-        Guidance scale that replaces the pipeline's.
+        Guidance scale that replaces the pipeline's guidance scale.
     """
 
     transformers: ClassVar[bool] = True
@@ -151,7 +155,10 @@ class Guidance(Steering):
     scale: float = Field(default=1.0, ge=0)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """Return o_u + (scale / G) (o_p - o_u) in the conditional half, for guidance by G."""
+        """Replace the conditional half by o_u + (scale / G) (o_p - o_u).
+
+        The pipeline's guidance with scale G then has the effect of guidance with `scale`.
+        """
         import torch
 
         unconditional, conditional = out.chunk(2)
@@ -160,7 +167,7 @@ class Guidance(Steering):
 
 
 class NegativePrompt(Steering):
-    """Negative prompt in place of the empty prompt, a baseline.
+    """Baseline that uses a negative prompt in place of the empty prompt.
 
     Attributes
     ----------
@@ -174,7 +181,7 @@ class NegativePrompt(Steering):
     words: str = ""
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError for a pipeline of another kind, and where the words are missing."""
+        """Raise UsageError if the pipeline is of another kind or the words are missing."""
         super().check_class(pipeline_class, owner)
         if not self.words:
             raise UsageError(
@@ -182,11 +189,14 @@ class NegativePrompt(Steering):
             )
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from the file's where the pooled vector was once that of no text."""
+        """Digest that differs from `fingerprint` for models with pooled vectors.
+
+        In earlier versions of askew, the pooled vector came from the empty prompt.
+        """
         if has_pooled_vectors(model):
             return digest_of([self.fingerprint, "pooled"])[:16]
         return self.fingerprint
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Return texts whose unconditional half is the negative prompt."""
+        """Replace the unconditional half of the texts by the negative prompt."""
         return texts.with_unconditional(call.encoded_negative(self.words))

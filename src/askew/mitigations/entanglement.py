@@ -1,4 +1,7 @@
-"""Entanglement guidance (BiasMap's own mitigation): each step separates the places of two words."""
+"""Entanglement guidance, the mitigation of BiasMap: it separates two words in the image.
+
+In each step, guidance reduces the overlap of the places that attend to the two words.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +25,27 @@ AREA = 0.3
 """Share of a map that its mask covers."""
 
 GAMMA = 0.01
-"""Entropic regularization of the transport that makes a mask."""
+"""Entropic regularization of the optimal transport that computes a mask."""
 
 ROUNDS = 20
-"""Rounds in which the transport is balanced."""
+"""Number of rounds that balance the optimal transport."""
 
 PREDICTIONS = ("epsilon", "v_prediction")
-"""Predictions of a network whose noise can be changed."""
+"""Prediction types for which the predicted noise can be changed."""
 
 Variant = Literal["paper", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class AttributionWords:
-    """Attribution prompt of an image and axis, as the attention layers receive it.
+    """Encoded attribution prompt for an image and an axis.
 
     Attributes
     ----------
     vectors
-        Vectors of the prompt's tokens, (tokens, d).
+        Vectors of the prompt's tokens, of shape (tokens, d).
     axis, against
-        Positions of the tokens of the axis's name, and of the word it is separated from.
+        Token positions of the axis's name, and of the word that it is separated from.
     """
 
     vectors: Tensor
@@ -52,14 +55,14 @@ class AttributionWords:
 
 @dataclass(frozen=True, slots=True)
 class LayerQueries:
-    """Queries of a cross-attention layer in this step.
+    """Queries of a cross-attention layer in the current step.
 
     Attributes
     ----------
     attention
         The diffusers attention module.
     rows
-        Queries of the conditional half, (B, pixels, heads · d).
+        Queries of the conditional half, of shape (B, pixels, heads · d).
     """
 
     attention: Any
@@ -67,30 +70,30 @@ class LayerQueries:
 
 
 class Entanglement(Steering):
-    """Guidance away from the overlap of each target axis's name with a word of the prompt.
+    """Guidance that reduces the overlap of each target axis's name with a word of the prompt.
 
     The predicted noise changes by
 
         scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
-    where x is the noisy latent. A are attention maps of this step for the conditional half, summed
-    over the layers of the down and up blocks and scaled to [0, 1]. An image's gradient is shortened
-    to length 1 where it is longer. The network's output changes so that the noise changes as above,
-    also where the network predicts velocities.
+    where x is the noisy latent. A are attention maps from this step for the conditional half. They
+    are summed over the layers of the down and up blocks, then scaled to [0, 1]. If an image's
+    gradient is longer than 1, it is shortened to length 1. If the network predicts velocities, its
+    output is changed so that the noise changes as above.
 
     Attributes
     ----------
     targets
-        Axes whose names are separated from the word. Their shares have no effect.
+        Axes whose names are separated from the word. The target shares have no effect.
     against
-        The word. By default, the prompt's occupation.
+        The word from which the axes are separated. The default is the prompt's occupation.
     scale
         Strength of the guidance. 0 turns it off.
     interval_steps
-        Number of steps from each guided step to the next. The first step is guided.
+        Number of steps from one guided step to the next. The first step is guided.
     variant
-        With "code", as in the published code, maps are not scaled, masks cover their share of each
-        row, and a gradient of length 1 or more is ignored.
+        With "paper", the formula above. With "code", as in the published code, maps are not scaled,
+        a mask covers its share of each row, and gradients of length 1 or more are ignored.
     """
 
     steers_outputs: ClassVar[bool] = True
@@ -103,13 +106,13 @@ class Entanglement(Steering):
 
     @property
     def cost(self) -> float:
-        """A backward pass through the network costs about as much as a forward pass."""
+        """Relative cost, if a backward pass of the network costs as much as a forward pass."""
         return 1 + 1 / self.interval_steps if self.scale else 1.0
 
     def evaluate(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> Tensor:
-        """Return the outputs, with the scaled gradient added once by guidance."""
+        """Return the outputs of the network, changed so that guidance adds the scaled gradient."""
         import torch
 
         if not self.scale or call.step % self.interval_steps:
@@ -129,7 +132,7 @@ class Entanglement(Steering):
     def _overlap_gradient(
         self, network: Callable[[Tensor], Tensor], sample: Tensor, call: NetworkCall
     ) -> tuple[Tensor, Tensor]:
-        """Return the outputs and the gradient of the overlap by the conditional latents (B, …)."""
+        """Return the outputs, and the gradient of the overlap at the conditional latents (B, …)."""
         import torch
 
         from askew.measure.attention.unet import cross_attention
@@ -155,7 +158,7 @@ class Entanglement(Steering):
     def _overlap(
         self, call: NetworkCall, image: int, layers: list[LayerQueries], shape: Any
     ) -> Tensor:
-        """Return the overlap of the soft masks of an image, summed over the target axes."""
+        """Return the overlap of an image's soft masks, summed over the target axes."""
         import torch
         from torch.nn.functional import interpolate
 
@@ -178,7 +181,7 @@ class Entanglement(Steering):
     def _attribution_words(
         self, pipeline: DiffusionPipeline, prompt: str, axis: str
     ) -> AttributionWords:
-        """Encode the attribution prompt of a prompt and an axis."""
+        """Encode the attribution prompt for a prompt and an axis."""
         from askew.measure.attention import AttentionMaps, attribution_text
         from askew.measure.attribution import encode_attribution
 
@@ -199,7 +202,7 @@ class Entanglement(Steering):
 
 
 def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape: Any) -> Tensor:
-    """Return a layer's attention maps (2, h, w) of the axis and of the word, for an image."""
+    """Return a layer's attention maps (2, h, w) for an image, for the axis and for the word."""
     import torch
 
     attention = layer.attention
@@ -218,21 +221,23 @@ def _layer_maps(layer: LayerQueries, image: int, words: AttributionWords, shape:
 def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
     """Return a differentiable mask of the highest values of a map.
 
-    The mask is near 1 where the map is highest, on a share `AREA` of it, and near 0 elsewhere. It
-    is the entropic transport of the map's values to 0 and 1 in these shares, at squared distance,
-    balanced `ROUNDS` times. Masks of maps without clear edges cover more.
+    The mask is near 1 where the map is highest, on a share `AREA` of the map. It is near 0
+    elsewhere. The mask comes from entropic optimal transport of the map's values to 1 and 0 in
+    these shares, with squared distance as cost, after `ROUNDS` rounds of balancing. If a map has no
+    clear edges, its mask covers a larger share.
 
     Parameters
     ----------
     map
-        Map, (H, W).
+        Array of shape (H, W).
     variant
-        "paper" scales the map to [0, 1] and masks it as a whole. "code" masks each row.
+        "paper" scales the map to [0, 1] and computes one mask for the full map. "code" computes a
+        mask for each row.
 
     Returns
     -------
     Tensor
-        Mask, (H, W).
+        Mask, of shape (H, W).
     """
     import torch
 
@@ -257,15 +262,15 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
 
 
 def soft_iou(a: Tensor, b: Tensor) -> Tensor:
-    """Compute the overlap of two soft masks: sum of a b over sum of a + b - a b."""
+    """Return the overlap of two soft masks: the sum of a b divided by the sum of a + b - a b."""
     shared = (a * b).sum()
     return shared / (a.sum() + b.sum() - shared)
 
 
 def _noise_factor(call: NetworkCall) -> float:
-    """Return the change of the output that changes the noise by sqrt(1 - alpha_bar).
+    """Return how much the output must change so that the noise changes by sqrt(1 - alpha_bar).
 
-    It is 0 at the first step of schedules that begin with pure noise.
+    It is 0 at the first step if the schedule begins with pure noise.
     """
     scheduler = call.pipeline.scheduler
     alphas = getattr(scheduler, "alphas_cumprod", None)

@@ -1,4 +1,4 @@
-"""Fair Diffusion (Friedrich et al. 2023): semantic guidance towards the requested value."""
+"""Fair Diffusion (Friedrich et al. 2023): semantic guidance toward the requested value."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 class FairDiffusion(TargetSteering):
     """Semantic guidance (SEGA, Brack et al. 2023) in addition to the guidance of the prompt.
 
-    Each value c of a target axis is an edit. For outputs o_u of the network without a text, o_p for
-    the prompt and o_c for the edit, with guidance scale G:
+    Each value c of a target axis is an edit. The network's outputs are o_u without a text, o_p with
+    the prompt and o_c with the text of the edit. With guidance scale G:
 
         g_c = scale s_c (o_c - o_u), where |g_c| is at least its quantile `threshold`, else 0
         g   = sum_c w_c g_c + momentum m
         m   <- decay m + (1 - decay) g
         o   = o_u + G (o_p - o_u) + g
 
-    The quantile is that of a channel's pixels. The requested value has direction s_c = 1 and weight
-    w_c = 1. Each of the other values of a K-valued axis has s_c = -1 and w_c = 1 / (K - 1). Edits
-    begin after the warm-up, during which the momentum m grows. Outputs are noise or velocity, as
-    the network predicts them. Defaults are those of the authors' script.
+    The quantile is computed over a channel's pixels. The requested value has direction s_c = 1 and
+    weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1 / (K - 1).
+    During the warm-up, the momentum m grows, but the edits have no effect. Outputs are noise or
+    velocity, whichever the network predicts. The defaults come from the authors' script.
 
     Attributes
     ----------
     words
-        Text of an edit, by "AXIS=VALUE". By default, "male person" for male, and so on.
+        Text of each edit, by "AXIS=VALUE". The default is, for example, "male person" for male.
     scale
-        Guidance scale of the edits. 0 turns them off.
+        Guidance scale of the edits. 0 turns the edits off.
     threshold
         Share of a channel's pixels that an edit leaves unchanged, in [0, 1).
     warm_up
-        Share of the steps before edits begin, in [0, 1).
+        Share of the steps before the edits begin, in [0, 1).
     momentum, decay
-        Weight of the momentum, and share of it that each step keeps.
+        Weight of the momentum in g, and share of the momentum that each step keeps.
     """
 
     transformers: ClassVar[bool] = True
@@ -60,7 +60,7 @@ class FairDiffusion(TargetSteering):
         return (2 + edits) / 2 if self.scale else 1.0
 
     def text(self, axis: str, value: str) -> str:
-        """Return the text of the edit for a value, such as "male person"."""
+        """Return the text of a value's edit, such as "male person"."""
         return self.words.get(f"{axis}={value}") or counterfactual("person", axis, value)
 
     def further_texts(self, call: NetworkCall) -> list[str]:
@@ -70,7 +70,7 @@ class FairDiffusion(TargetSteering):
         return [self.text(axis, value) for axis, shares in self.targets.items() for value in shares]
 
     def change_outputs(self, out: "Tensor", others: "Tensor", call: NetworkCall) -> "Tensor":
-        """Add g / G to the conditional half, so that guidance by G adds g."""
+        """Add g / G to the conditional half, so that guidance with scale G adds g."""
         import torch
 
         if not self.scale:
@@ -89,7 +89,7 @@ class FairDiffusion(TargetSteering):
         return torch.cat([unconditional, conditional + total / call.scale])
 
     def _edit_weights(self, call: NetworkCall) -> list[list[float]]:
-        """Return s_c w_c of every edit for every image, in the order of `further_texts`."""
+        """Return s_c w_c for every edit and image, with edits in the order of `further_texts`."""
         requested = [self.requested_values(request) for request in call.requests]
         edit_weights = []
         for axis, shares in self.targets.items():
@@ -100,7 +100,7 @@ class FairDiffusion(TargetSteering):
         return edit_weights
 
     def _masked_edit(self, other: "Tensor", unconditional: "Tensor") -> "Tensor":
-        """Return scale (o_c - o_u) where its size reaches the quantile of its channel, else 0."""
+        """Return scale (o_c - o_u), but 0 where its size is below the quantile of its channel."""
         import torch
 
         edit = self.scale * (other - unconditional)

@@ -1,9 +1,11 @@
-"""InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts that state few axes, chosen by interactions.
+"""InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts that state values of a few chosen axes.
 
-Each step of the greedy rule states one more axis in its target shares: the axis after which all axes
-together are predicted to deviate least from their references. Steps end when the predicted mean
-deviation reaches a bound. `askew.methods.mitigate` makes the choice, and this file applies it. Only
-the abstract of the paper's algorithm was available, so the rule is its form and not its code.
+The axes are chosen greedily, using the interactions between axes. Each step adds one axis, whose
+values the prompts then state in their target shares. It is the axis for which the predicted mean
+deviation of all axes from their references is smallest. Steps end when this deviation reaches a
+bound. `askew.methods.mitigate` chooses the axes, and this module applies the choice. Only an
+abstract description of the paper's algorithm was available, so the rule follows this description
+and not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,13 +27,14 @@ class InterMit(PromptReplacement):
     Attributes
     ----------
     rule
-        Rule by which a value is assigned to an image.
+        Rule that assigns a value to each image.
     bound
-        Predicted mean deviation at which no further axis is chosen.
+        Predicted mean deviation at which askew stops choosing axes.
     prompts
         Prompts for which the axes were chosen. Other prompts are sent unchanged.
     steps
-        The stated axes, in the order of their choice. `targets` has the shares of their values.
+        The axes whose values the prompts state, in the order of their choice. `targets` contains
+        the shares of their values.
     """
 
     repeatable: ClassVar[bool] = True
@@ -54,11 +57,11 @@ class InterMit(PromptReplacement):
 
     @property
     def requested_axes(self) -> set[str]:
-        """Names of the stated axes."""
+        """Names of the axes whose values the prompts state."""
         return {*self.steps}
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the value of each stated axis that is requested of an image."""
+        """Return the value that is requested for an image on each chosen axis."""
         if request.prompt not in self.prompts:
             return {}
         requested = {}
@@ -77,14 +80,14 @@ class InterMit(PromptReplacement):
         return requested
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt with the requested values."""
+        """Return the prompt that states the requested values."""
         text = request.prompt
         for axis, value in self.requested_values(request).items():
             text = counterfactual(text, axis, value)
         return text
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return the prompts with each combination of values."""
+        """Return a prompt for each combination of values."""
         texts = [prompt]
         if prompt not in self.prompts:
             return texts
@@ -95,7 +98,7 @@ class InterMit(PromptReplacement):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the fields, and of the texts of all prompts with a single statement."""
+        """Digest of the fields, and of the texts of all prompts that state a single value."""
         texts = []
         for prompt in self.prompts:
             for axis in self.steps:

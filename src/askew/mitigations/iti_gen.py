@@ -1,8 +1,8 @@
-"""ITI-GEN (Zhang et al. 2023): tokens that are learned from images and follow a prompt's words.
+"""ITI-GEN (Zhang et al. 2023): tokens that are learned from images and appended to prompts.
 
-Each value of an axis has three tokens. They replace the prompt's end mark and the two places behind
-it; the tokens of several axes are added. Learning turns the difference of two values' texts into
-the direction of the difference of their images.
+Each value of an axis has three tokens. They replace the prompt's end mark and the two places after
+it. The tokens of several axes are added up. Learning aligns the difference between two values'
+texts with the difference between the values' images.
 """
 
 from __future__ import annotations
@@ -34,42 +34,43 @@ if TYPE_CHECKING:
     from transformers import CLIPModel, CLIPTextModel, CLIPTokenizer
 
 PLACES = 3
-"""Tokens of each value of an axis."""
+"""Number of tokens for each value of an axis."""
 
 FLOAT_BYTES = 4
-"""Bytes of a number in the tokens of a file."""
+"""Number of bytes of each number in a file's tokens."""
 
 NEAR = 0.8
-"""Cosine to the prompt's text below which a loss keeps the learned texts close to the prompt."""
+"""Cosine similarity to the prompt's text below which a loss pulls the learned texts back to it."""
 
 EQUAL = 1e-6
-"""Distance below which two texts are equal and have no direction."""
+"""Distance below which two texts count as equal, so their difference has no direction."""
 
 EPOCHS = 60
 STEPS = 5
-"""Steps of an epoch, each of which uses an equal part of the images of every value."""
+"""Steps of an epoch. Each step uses an equal part of the images of every value."""
 
 RATE = 0.01
 """Learning rate, halved after a third of the epochs."""
 
 ANYBODY = "a photo of a person"
-"""Second text with which tokens are learned, so that they do not overfit to a single prompt."""
+"""Second prompt for learning tokens, so that they do not overfit to a single prompt."""
 
 
 class ITIGen(TargetSteering):
-    """Learned tokens from the end mark on, in the conditional text of every prompt.
+    """Mitigation that puts learned tokens after the words of every prompt.
 
     Attributes
     ----------
     tokens
-        Tokens of an axis, (values, 3, width) little-endian single-precision numbers in base64.
+        Tokens by axis: arrays of shape (values, 3, width), as little-endian single-precision
+        numbers in base64.
     width
-        Width of the text encoder.
+        Width of the text encoder's embeddings.
     encoder
-        Digest of the embeddings of the text encoder with which the tokens were learned.
+        Digest of the token embeddings of the text encoder that was used for learning.
     learned_digest
-        Digest of the tokens with the values to which they belong. Empty in files of earlier
-        versions, whose tokens cannot be checked.
+        Digest of the tokens and of their values. Empty in files from earlier versions of askew,
+        whose tokens cannot be checked.
     """
 
     stage: ClassVar[int] = REPLACES_TEXT
@@ -94,14 +95,14 @@ class ITIGen(TargetSteering):
         if self.learned_digest and self.learned_digest != self.tokens_digest:
             raise ValueError(
                 "the tokens are not those that were learned for these values: the digest differs. "
-                "Tokens, and names and order of the values, must not be edited; shares may. "
+                "You may edit the shares, but not the tokens, nor the names or order of the values. "
                 "Learn the tokens again with --technique iti-gen"
             )
         return self
 
     @property
     def tokens_digest(self) -> str:
-        """Digest of the tokens of each value, and of their encoder."""
+        """Digest of the tokens, their values and their encoder."""
         values = {axis: [*shares] for axis, shares in self.targets.items()}
         content = [self.encoder, self.width, [*values.items()], self.tokens]
         return digest_of(content)[:16]
@@ -116,12 +117,12 @@ class ITIGen(TargetSteering):
         return self.model_copy(update={"learned_digest": self.tokens_digest})
 
     def table(self, axis: str) -> NDArray[np.float32]:
-        """Return the tokens of an axis, (values, 3, width)."""
+        """Return the tokens of an axis, an array of shape (values, 3, width)."""
         numbers = np.frombuffer(base64.b64decode(self.tokens[axis]), dtype="<f4")
         return numbers.reshape(len(self.targets[axis]), PLACES, self.width)
 
     def extra_files(self) -> dict[str, bytes]:
-        """Return the tokens of all axes as a safetensors file."""
+        """Return the content of a safetensors file with the tokens of all axes, by its suffix."""
         from safetensors.numpy import save
 
         metadata = {axis: json.dumps([*shares]) for axis, shares in self.targets.items()}
@@ -129,7 +130,7 @@ class ITIGen(TargetSteering):
         return {".safetensors": save({axis: self.table(axis) for axis in self.targets}, metadata)}
 
     def check_class(self, pipeline_class: type, owner: str = "") -> None:
-        """Raise UsageError for a pipeline of another kind, or with further text encoders."""
+        """Raise UsageError if the pipeline is of another kind or has several text encoders."""
         super().check_class(pipeline_class, owner)
         if "text_encoder_2" in signature(pipeline_class.__init__).parameters:  # type: ignore[misc]
             raise UsageError(
@@ -139,7 +140,7 @@ class ITIGen(TargetSteering):
             )
 
     def check_call(self, rescale: float | None, clip_skip: int | None) -> None:
-        """Raise UsageError where layers of the text encoder are skipped."""
+        """Raise UsageError if layers of the text encoder are skipped."""
         super().check_call(rescale, clip_skip)
         if clip_skip:
             raise UsageError(
@@ -148,7 +149,7 @@ class ITIGen(TargetSteering):
             )
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Return texts whose conditional half contains the learned tokens."""
+        """Replace the conditional half of the texts by texts that contain the learned tokens."""
         import torch
 
         learned = call.once("states", lambda: self._learned_states(call))
@@ -157,7 +158,7 @@ class ITIGen(TargetSteering):
         return TextInputs(states=states, pooled=texts.pooled)
 
     def _learned_states(self, call: NetworkCall) -> Tensor:
-        """Return the states of every image's prompt with the tokens of its requested values."""
+        """Encode every image's prompt together with the tokens of the image's requested values."""
         import torch
 
         encoder = call.pipeline.text_encoder
@@ -175,7 +176,7 @@ class ITIGen(TargetSteering):
         return torch.cat(rows)
 
     def _added_tokens(self, requested: Mapping[str, str]) -> Any:
-        """Return the sum of the tokens of the requested values, (3, width)."""
+        """Add up the tokens of the requested values, and return an array (3, width)."""
         return sum(
             self.table(axis)[list(self.targets[axis]).index(value)]
             for axis, value in requested.items()
@@ -183,7 +184,7 @@ class ITIGen(TargetSteering):
 
 
 def encoder_digest(encoder: CLIPTextModel) -> str:
-    """Return a digest of a text encoder's token embeddings, the same for every number format."""
+    """Return a digest of a text encoder's token embeddings, independent of the number format."""
     weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
     return sha256(np.ascontiguousarray(weights).tobytes())[:16]
 
@@ -191,11 +192,11 @@ def encoder_digest(encoder: CLIPTextModel) -> str:
 def states_with_tokens(
     encoder: CLIPTextModel, tokenizer: CLIPTokenizer, prompt: str, added: Tensor
 ) -> tuple[Tensor, int]:
-    """Encode a prompt with learned tokens from its end mark on.
+    """Encode a prompt whose end mark is replaced by learned tokens.
 
-    The tokens replace embeddings of token and position together. The text is read out three places
-    behind the old end mark, where the padding of transformers has an end mark. (OpenAI's padding
-    has zeros.)
+    The learned tokens replace the sums of token and position embeddings. The vector of the text is
+    read three places after the old end mark, because the padding of transformers has an end mark
+    there. (OpenAI's padding has zeros.)
 
     Parameters
     ----------
@@ -204,14 +205,14 @@ def states_with_tokens(
     prompt
         The prompt.
     added
-        Learned tokens, (n, 3, width).
+        Learned tokens, of shape (n, 3, width).
 
     Returns
     -------
     Tensor
-        States, (n, tokens, width).
+        States, of shape (n, tokens, width).
     int
-        Position at which the text is read out.
+        Position at which the vector of the text is read.
 
     Raises
     ------
@@ -243,26 +244,26 @@ def states_with_tokens(
 def direction_loss(
     texts: Tensor, pictures: Sequence[Tensor], original: Tensor, axis: int, shape: Sequence[int]
 ) -> Tensor:
-    """Compute the loss of the tokens of an axis (Zhang et al. 2023).
+    """Compute the loss for the tokens of an axis (Zhang et al. 2023).
 
-    Each pair (i, j) of the axis's values contributes the mean, over the combinations of the other
-    axes' values, of
+    Each pair (i, j) of the axis's values contributes the mean of the following term over the
+    combinations of the other axes' values:
 
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
-    where n scales to length 1. Where the texts of a pair are equal, as all are at the start, they
-    have no direction. The pair then contributes the sum over both values of 1 - cos(f_i, t_i). The
-    loss is the sum over pairs, divided by K - 1.
+    where n scales to length 1. If the texts of a pair are equal, their difference has no direction.
+    At the start, all texts are equal. Such a pair contributes the sum over both values of 1 -
+    cos(f_i, t_i). The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------
     texts
-        Unit vectors t of the texts of all combinations of values, (combinations, d), with the last
-        axis varying fastest.
+        Unit vectors t of the texts for all combinations of values, of shape (combinations, d). The
+        last axis varies fastest.
     pictures
-        Mean image vector f of each of the K values of the axis, (d,) each.
+        Mean image vector f for each of the K values of the axis, each of shape (d,).
     original
-        Vector t_0 of the prompt without tokens, (d,).
+        Vector t_0 of the prompt without learned tokens, of shape (d,).
     axis
         Position of the axis in `shape`.
     shape
@@ -287,9 +288,9 @@ def direction_loss(
 def _pair_loss(
     texts: Tensor, pictures: Sequence[Tensor], original: Tensor, pair: tuple[int, int]
 ) -> Tensor:
-    """Return the loss of a pair of values; `texts` are (values, combinations, d).
+    """Return the loss of a pair of values; `texts` has the shape (values, combinations, d).
 
-    Each use indexes `texts` separately, because the order in which gradients are added up affects
+    Each use indexes `texts` separately, because the order in which gradients are added affects
     their last bits.
     """
     import torch
@@ -318,29 +319,31 @@ def learn_tokens(
 ) -> dict[str, NDArray[np.float32]]:
     """Learn the tokens of every axis.
 
-    Adam with a learning rate of .01, halved after 20 of 60 epochs of five steps. Each step uses a
-    fifth of the images of each value. Axes and prompts take turns.
+    The optimizer is Adam, with a learning rate of .01 that is halved after 20 of 60 epochs. An
+    epoch has five steps, and each step uses a fifth of the images of each value. Axes and prompts
+    take turns.
 
     Parameters
     ----------
     model, tokenizer
-        A CLIP model whose text encoder is the pipeline's, and its tokenizer. The model is frozen.
+        A CLIP model with the pipeline's text encoder, and its tokenizer. The model's weights are
+        frozen.
     prompts
-        Prompts with which tokens are learned.
+        Prompts that are used for learning the tokens.
     pictures
-        By axis, unit vectors (n, d) of the images of each value.
+        Unit vectors of the images of each value, by axis. Each array has the shape (n, d).
     seed
-        Seed of the order of the images.
+        Seed for the order of the images.
     checkpoint
-        File with the state after the last finished epoch. A repeated call resumes from it, with the
-        same result. If the file is damaged, the call starts from the beginning.
+        File with the state after the last finished epoch. A repeated call resumes from this state
+        and gives the same result. If the file is damaged, the call starts from the beginning.
     report_epochs
-        Called with the number of epochs that were finished since the last call.
+        Function that receives the number of epochs that finished since its last call.
 
     Returns
     -------
     dict
-        Tokens (values, 3, width) by axis.
+        Tokens by axis, each array of shape (values, 3, width).
 
     Raises
     ------
@@ -368,7 +371,7 @@ def learn_tokens(
 
 
 class _TokenLearner:
-    """Tokens of all axes while they are learned, with their optimizers and random generator."""
+    """Tokens of all axes during learning, with their optimizers and the random generator."""
 
     def __init__(
         self,
@@ -395,7 +398,7 @@ class _TokenLearner:
             parameter.requires_grad_(False)
 
     def _original_vectors(self) -> Tensor:
-        """Return the unit vectors of the prompts without tokens, (prompts, d)."""
+        """Return the unit vectors (prompts, d) of the prompts without learned tokens."""
         import torch
         from torch.nn.functional import normalize
 
@@ -404,9 +407,9 @@ class _TokenLearner:
             return normalize(self.model.get_text_features(**plain).pooler_output, dim=-1)
 
     def restore(self, state: bytes) -> bool:
-        """Take over a state, and return False if it is not a state of the same computation.
+        """Restore a saved state; return False if it does not belong to the same computation.
 
-        The learner is unusable after False.
+        After False, the learner cannot be used.
         """
         import torch
 
@@ -437,7 +440,7 @@ class _TokenLearner:
         return stream.getvalue()
 
     def learn_epoch(self, epoch: int) -> None:
-        """Take the steps of an epoch, with turns of the axes in every step."""
+        """Take the steps of an epoch. In every step, each axis takes its turn."""
         rate = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
@@ -449,7 +452,7 @@ class _TokenLearner:
         self.epochs = epoch + 1
 
     def _take_step(self, prompt: int, axis: int, values: Sequence[NDArray[np.float32]]) -> None:
-        """Improve the tokens of an axis for a prompt, given by their positions."""
+        """Improve the tokens of the axis at position `axis` for the prompt at position `prompt`."""
         texts = self._text_vectors(self.prompts[prompt])
         means = [self._mean_of_part(rows) for rows in values]
         optimizer = self.optimizers[axis]
@@ -459,7 +462,7 @@ class _TokenLearner:
         optimizer.step()
 
     def _text_vectors(self, prompt: str) -> Tensor:
-        """Return the unit vectors of a prompt with all combinations of values."""
+        """Return the unit vectors of a prompt's text for all combinations of values."""
         import torch
         from torch.nn.functional import normalize
 
@@ -470,7 +473,7 @@ class _TokenLearner:
         return normalize(self.model.text_projection(states[:, position]), dim=-1)
 
     def _mean_of_part(self, rows: NDArray[np.float32]) -> Tensor:
-        """Return the mean vector of a random part of a value's images."""
+        """Return the mean vector of randomly chosen images of a value."""
         import torch
 
         size = max(1, len(rows) // STEPS)
@@ -485,5 +488,5 @@ class _TokenLearner:
 
 
 def encode_tokens(tokens: NDArray[np.float32]) -> str:
-    """Return tokens as a file stores them, in base64."""
+    """Encode tokens in base64, as in a mitigation file."""
     return base64.b64encode(np.ascontiguousarray(tokens, dtype="<f4").tobytes()).decode("ascii")

@@ -1,7 +1,7 @@
-"""Prompt policies: each open attribute is stated in the prompt, with the policy's frequencies.
+"""Prompt policies: each open attribute is stated in the prompt, with frequencies from the policy.
 
-A policy works on every model that takes prompts, also on hosted models. Users' own code gets the
-prompts to send from `PromptPolicy.draw`.
+A policy works with every model that takes prompts, including hosted models. In their own code,
+users can get the prompts to send from `PromptPolicy.draw`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,16 @@ from askew.plan import NonEmptyText, PlanPart
 
 
 class PolicyPart(PlanPart):
-    """Prompt of a policy.
+    """One of the prompts that a policy sends.
 
     Attributes
     ----------
     text
-        The prompt that is sent.
+        The prompt that the model receives.
     weight
-        Share of images that are made from it, in (0, 1].
+        Share of images that are made from this prompt, in (0, 1].
     says
-        Value, by axis, that the text states in addition to the initial prompt.
+        Values, by axis, that this prompt states in addition to the initial prompt.
     """
 
     text: NonEmptyText
@@ -35,7 +35,7 @@ class PolicyPart(PlanPart):
 
 
 class Policy(PlanPart):
-    """Prompts that are sent in place of one prompt.
+    """Prompts that a model receives in place of one prompt.
 
     Attributes
     ----------
@@ -60,19 +60,19 @@ class Policy(PlanPart):
 
 
 class PromptReplacement(Mitigation):
-    """Mitigation that sends other prompts in place of some prompts, which askew plans for them."""
+    """Mitigation that replaces certain prompts by other prompts, which askew planned for them."""
 
     def replaced_prompts(self) -> Sequence[str]:
         """Return the prompts that the mitigation replaces."""
         raise NotImplementedError
 
     def known_prompts(self) -> set[str]:
-        """Return the prompts that the mitigation replaces, and those that it sends."""
+        """Return the prompts that the mitigation replaces, and the prompts that it sends."""
         prompts = {*self.replaced_prompts()}
         return prompts.union(*(self.possible_prompts(prompt) for prompt in prompts))
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts, such as a policy for the same prompt."""
+        """Return why another mitigation conflicts, for example a policy for the same prompt."""
         if not isinstance(other, PromptReplacement):
             return super().conflict_with(other)
         prompts = self.known_prompts()
@@ -93,7 +93,7 @@ class PromptPolicy(PromptReplacement):
     Attributes
     ----------
     rule
-        Rule by which a prompt is assigned to an image.
+        Rule that assigns a prompt to each image.
     policies
         A policy for each replaced prompt. Other prompts are sent unchanged.
     """
@@ -115,7 +115,7 @@ class PromptPolicy(PromptReplacement):
         prompt
             A prompt for which there is a policy.
         seed
-            Seed of the image, which decides where there is no `number`.
+            Seed of the image. It determines the prompt if there is no `number`.
         number
             Position of the image among the images of the prompt, from 0.
 
@@ -142,11 +142,11 @@ class PromptPolicy(PromptReplacement):
         return [policy.prompt for policy in self.policies]
 
     def prompt_for(self, request: Request) -> str:
-        """Return the text of the image's part."""
+        """Return the prompt that replaces the prompt of a requested image."""
         return self.part_for(request).text
 
     def possible_prompts(self, prompt: str) -> list[str]:
-        """Return the texts of the prompt's policy."""
+        """Return all prompts that the model may receive in place of a prompt."""
         policy = self.policy(prompt)
         return [prompt] if policy is None else [part.text for part in policy.parts]
 
@@ -155,7 +155,7 @@ class PromptPolicy(PromptReplacement):
         return self.part_for(request).says
 
     def part_for(self, request: Request) -> PolicyPart:
-        """Return the part of a policy from which an image is made."""
+        """Return the part of the policy that contains an image's prompt."""
         policy = self.policy(request.prompt)
         if policy is None:
             return PolicyPart(text=request.prompt, weight=1)

@@ -1,8 +1,8 @@
 """Mitigations that change what a diffusion network receives and returns in each evaluation.
 
-Several techniques steer a network together. Techniques that replace a text come first, then those
-that change the guidance scale, then all others in the order of their contexts. So no technique
-undoes another, and the order matters only by rounding.
+Several techniques can steer a network together. Techniques that replace a text come first, then
+techniques that change the guidance scale, then all others in the order of their contexts. Thus no
+technique undoes another, and the order of the contexts matters only for rounding.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ UNET_CLASSES = frozenset(
         "StableDiffusionXLImg2ImgPipeline",
     )
 )
-"""Pipelines with a UNet that all techniques steer. Others with a UNet call it in another way."""
+"""Pipelines with a UNet that all techniques can steer.
+
+Other pipelines call their UNet differently.
+"""
 
 TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Img2ImgPipeline"))
-"""Pipelines with a transformer that some techniques steer."""
+"""Pipelines with a transformer that some techniques can steer."""
 
 POOLED = ("text_embeds", "pooled_projections")
-"""Arguments with a pooled vector of the text, of the networks of SDXL and of SD3."""
+"""Network arguments that contain a pooled vector of the text: in SDXL, and in SD3."""
 
 REPLACES_TEXT = 0
 CHANGES_GUIDANCE = 1
@@ -52,14 +55,14 @@ ADDS = 2
 
 @dataclass(frozen=True, slots=True)
 class TextStates:
-    """Text as the network receives it.
+    """Encoded text, as the network receives it.
 
     Attributes
     ----------
     states
-        States of its tokens, (1, tokens, d).
+        States of the text's tokens, of shape (1, tokens, d).
     pooled
-        Pooled vector, (1, d), or None if the pipeline has none.
+        Pooled vector of the text, of shape (1, d). None if the pipeline has no pooled vectors.
     """
 
     states: Tensor
@@ -68,21 +71,22 @@ class TextStates:
 
 @dataclass(frozen=True, slots=True)
 class TextInputs:
-    """Texts of a batch as the network receives them: B unconditional, then B conditional rows.
+    """Encoded texts of a batch: B unconditional rows, then B conditional rows.
 
     Attributes
     ----------
     states
-        States of their tokens, (2 B, tokens, d).
+        States of the texts' tokens, of shape (2 B, tokens, d).
     pooled
-        Pooled vectors, (2 B, d), or None if the pipeline has none. SDXL and SD3 have them.
+        Pooled vectors of the texts, of shape (2 B, d), for SDXL and SD3. None if the pipeline has
+        no pooled vectors.
     """
 
     states: Tensor
     pooled: Tensor | None
 
     def with_unconditional(self, text: TextStates) -> TextInputs:
-        """Return inputs with a text in place of the unconditional text of every image."""
+        """Return inputs with `text` in place of the unconditional text of every image."""
         return TextInputs(
             states=_with_first_half(self.states, text.states),
             pooled=None if self.pooled is None else _with_first_half(self.pooled, text.pooled),
@@ -90,7 +94,7 @@ class TextInputs:
 
 
 def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
-    """Return rows (2 B, …) with a row (1, …) in all places of the first half."""
+    """Replace every row of the first half of rows (2 B, …) by a row (1, …)."""
     import torch
 
     if row is None:
@@ -101,7 +105,7 @@ def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class NetworkCall:
-    """One evaluation of the network for the images of a batch.
+    """One evaluation of the network for a batch of images.
 
     The network receives the unconditional rows of all images, then the conditional rows.
 
@@ -110,17 +114,18 @@ class NetworkCall:
     pipeline
         The pipeline whose network is evaluated.
     requests
-        Requests of the B images of the batch.
+        Requests for the B images of the batch.
     prompts
-        Prompts of the B images that the pipeline received.
+        Prompts that the pipeline received for the B images.
     step, steps
-        Position of the evaluation in the scheduler's list of timesteps, from 0, and its length.
+        Position of the evaluation in the scheduler's list of timesteps, from 0, and the list's
+        length.
     scale
         Guidance scale.
     tokens
-        Number of states of a text.
+        Number of token states of a text.
     memory
-        Results of `once` for this batch and technique, by name.
+        Stored results of `once` for this batch and technique, by name.
     """
 
     pipeline: DiffusionPipeline
@@ -133,18 +138,21 @@ class NetworkCall:
     memory: dict[str, object]
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of `make`, which is called in the batch's first evaluation only."""
+        """Return the result of `make`, which is called only in the batch's first evaluation."""
         if name not in self.memory:
             self.memory[name] = make()
         return cast("T", self.memory[name])
 
     def encoded(self, text: str) -> TextStates:
-        """Return a text as the pipeline encodes its prompts. It is encoded once for the batch."""
+        """Encode a text as the pipeline encodes its prompts.
+
+        The text is encoded only once per batch.
+        """
         clip_skip = getattr(self.pipeline, "_clip_skip", None)
         return self._encoded_once(f"text {text}", text, clip_skip)
 
     def encoded_negative(self, text: str) -> TextStates:
-        """Return a text as the pipeline encodes negative prompts, for which it skips no layer."""
+        """Encode a text as the pipeline encodes negative prompts, without skipping layers."""
         return self._encoded_once(f"negative text {text}", text, None)
 
     def _encoded_once(self, name: str, text: str, clip_skip: int | None) -> TextStates:
@@ -154,33 +162,33 @@ class NetworkCall:
 
 
 class Steering(Mitigation):
-    """Mitigation of pipelines with classifier-free guidance.
+    """Mitigation that steers the network of a pipeline with classifier-free guidance.
 
-    A technique overrides some of the four steps of an evaluation: `change_texts`,
-    `further_texts`, `evaluate` and `change_outputs`. It stores values between steps by `call.once`.
-    Each batch starts without stored values, and images of a batch do not affect each other.
+    A technique overrides some of the four steps of an evaluation: `change_texts`, `further_texts`,
+    `evaluate` and `change_outputs`. It keeps values from step to step with `call.once`. Each batch
+    starts without stored values, and the images of a batch do not affect each other.
     """
 
     transformers: ClassVar[bool] = False
-    """True for techniques that also work on the transformer of Stable Diffusion 3."""
+    """True if the technique also works on the transformer of Stable Diffusion 3."""
 
     stage: ClassVar[int] = ADDS
     """Stage at which the technique changes an evaluation."""
 
     encodes_texts: ClassVar[bool] = False
-    """True for techniques that encode texts as the pipeline encodes its prompts."""
+    """True if the technique encodes texts as the pipeline encodes its prompts."""
 
     steers_outputs: ClassVar[bool] = False
-    """True for techniques that change what the network returns for the conditional rows."""
+    """True if the technique changes the network's outputs for the conditional rows."""
 
     def wrap(self, model: Model) -> Model:
-        """Return the model with its network steered.
+        """Return the model with a steered network.
 
         Raises
         ------
         UsageError
-            If the model has no accessible network, a network of another kind, or settings with
-            which the technique does not work.
+            If the model gives no access to its network, the network is of another kind, or the
+            technique does not work with the model's settings.
         """
         pipeline_class = getattr(model, "pipeline_class", None)
         if pipeline_class is None:
@@ -207,7 +215,7 @@ class Steering(Mitigation):
         pipeline_class
             Class of the pipeline.
         owner
-            Words behind the name of the class, such as " of studio".
+            Words that follow the class's name in the error message, such as " of studio".
         """
         names = {kind.__name__ for kind in pipeline_class.__mro__}
         known = UNET_CLASSES | TRANSFORMER_CLASSES if self.transformers else UNET_CLASSES
@@ -219,7 +227,7 @@ class Steering(Mitigation):
             )
 
     def _check_settings(self, pipeline_class: type, settings: Mapping[str, Setting]) -> None:
-        """Raise UsageError for settings of a model with which the technique does not work."""
+        """Raise UsageError if the technique does not work with the settings of a model."""
         defaults = signature(pipeline_class.__call__).parameters
         values: dict[str, Any] = {}
         for name in ("guidance_scale", "guidance_rescale", "clip_skip"):
@@ -231,12 +239,13 @@ class Steering(Mitigation):
         self.check_call(rescale=values["guidance_rescale"], clip_skip=values["clip_skip"])
 
     def check_call(self, rescale: float | None, clip_skip: int | None) -> None:
-        """Raise UsageError for settings of a pipeline's call with which the technique fails.
+        """Raise UsageError if the technique does not work with the settings of a pipeline's call.
 
         Parameters
         ----------
         rescale
-            The setting guidance_rescale, which rescales the guided output to the conditional one.
+            The setting guidance_rescale, which rescales the guided output to the conditional
+            output.
         clip_skip
             The setting clip_skip.
         """
@@ -247,17 +256,20 @@ class Steering(Mitigation):
             )
 
     def fingerprint_on(self, model: Model) -> str:
-        """Digest that differs from the file's where texts were once encoded without clip_skip."""
+        """Digest that differs from `fingerprint` for models with clip_skip.
+
+        Earlier versions of askew encoded texts without clip_skip.
+        """
         if self.encodes_texts and model.settings.get("clip_skip"):
             return digest_of([self.fingerprint, "clip_skip"])[:16]
         return self.fingerprint
 
     def change_texts(self, texts: TextInputs, call: NetworkCall) -> TextInputs:
-        """Return the texts that this evaluation receives."""
+        """Return the encoded texts that the network receives in this evaluation."""
         return texts
 
     def further_texts(self, call: NetworkCall) -> list[str]:
-        """Return further texts for which the network is evaluated, for every image."""
+        """Return additional texts for which the network is evaluated for every image."""
         return []
 
     def evaluate(
@@ -265,20 +277,20 @@ class Steering(Mitigation):
     ) -> Tensor:
         """Return the network's outputs for all rows of `sample`.
 
-        Rows are 2 B unconditional and conditional ones, then those of further texts, which may be
-        texts of other techniques.
+        The first 2 B rows are the unconditional and the conditional rows. Rows for the additional
+        texts of all techniques follow.
         """
         return network(sample)
 
     def change_outputs(self, out: Tensor, others: Tensor, call: NetworkCall) -> Tensor:
-        """Return the outputs that the pipeline receives.
+        """Return the outputs that the pipeline receives from the network.
 
         Parameters
         ----------
         out
-            Outputs (2 B, …) of the unconditional, then of the conditional rows.
+            Outputs (2 B, …) for the unconditional rows, then for the conditional rows.
         others
-            Outputs (texts, B, …) for the further texts.
+            Outputs (texts, B, …) for the technique's additional texts.
         call
             The evaluation.
         """
@@ -291,7 +303,7 @@ class Steering(Mitigation):
         requests: Sequence[Request],
         prompts: Sequence[str] | None = None,
     ) -> Iterator[None]:
-        """Evaluate the pipeline's network under this mitigation while the context is open."""
+        """Let this mitigation change the pipeline's network inside the `with` block."""
         self.check_class(type(pipeline))
         network = getattr(pipeline, "unet", None) or pipeline.transformer
         steered = getattr(network.forward, "__self__", None)
@@ -315,19 +327,19 @@ class Steering(Mitigation):
 
 
 def _parts(pipeline_class: type) -> Mapping[str, object]:
-    """Return the parts of a pipeline by name."""
+    """Return the components of a pipeline class by name."""
     return signature(pipeline_class.__init__).parameters  # type: ignore[misc]
 
 
 def has_pooled_vectors(model: Model) -> bool:
-    """Check whether a model's network receives pooled vectors, as those of SDXL and SD3 do."""
+    """Check whether a model's network receives pooled vectors, as in SDXL and SD3."""
     pipeline_class = getattr(model, "pipeline_class", None)
     return pipeline_class is not None and "text_encoder_2" in _parts(pipeline_class)
 
 
 @dataclass(frozen=True, slots=True)
 class _Steered:
-    """A technique's part of an evaluation.
+    """The part of an evaluation that belongs to one technique.
 
     Attributes
     ----------
@@ -336,9 +348,9 @@ class _Steered:
     call
         The evaluation, with the technique's memory.
     texts
-        Its further texts.
+        The technique's additional texts.
     first
-        Position of its first further text among those of all techniques.
+        Position of its first additional text among the additional texts of all techniques.
     """
 
     steering: Steering
@@ -347,7 +359,7 @@ class _Steered:
     first: int
 
     def evaluate(self, network: Callable[[Tensor], Tensor], sample: Tensor) -> Tensor:
-        """Return the outputs for all rows, of which the first 2 B are changed."""
+        """Return the outputs for all rows, with the technique's changes in the first 2 B rows."""
         import torch
 
         out = self.steering.evaluate(network, sample, self.call)
@@ -363,7 +375,7 @@ class _Steered:
 
 
 class _SteeredNetwork:
-    """A network's `forward` under one or more steerings, for one batch."""
+    """Replacement for a network's `forward` that applies one or more techniques to a batch."""
 
     def __init__(
         self,
@@ -382,7 +394,7 @@ class _SteeredNetwork:
 
     @contextmanager
     def joined_by(self, steering: Steering) -> Iterator[None]:
-        """Let a technique steer the network while the context is open."""
+        """Let a technique steer the network inside the `with` block."""
         entry: tuple[Steering, dict[str, object]] = (steering, {})
         self.steerings.append(entry)
         self.steerings.sort(key=lambda item: item[0].stage)
@@ -392,7 +404,7 @@ class _SteeredNetwork:
             self.steerings = [other for other in self.steerings if other is not entry]
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
-        """Return what the network returns, with changed inputs and outputs."""
+        """Evaluate the network with changed inputs, and return its changed outputs."""
         import torch
         from diffusers.models.unets.unet_2d_condition import UNet2DConditionOutput
 
@@ -420,7 +432,7 @@ class _SteeredNetwork:
         return (result,)
 
     def _check(self, given: Mapping[str, Any], rows: int) -> None:
-        """Raise UsageError for a call with which a technique does not work."""
+        """Raise UsageError if a technique does not work with this call."""
         for steering, _ in self.steerings:
             if given.get("skip_layers"):
                 raise UsageError(
@@ -440,7 +452,7 @@ class _SteeredNetwork:
             )
 
     def _techniques_at(self, timestep: Tensor, tokens: int) -> list[_Steered]:
-        """Describe the evaluation at a timestep for each technique."""
+        """Return each technique's part of the evaluation at a timestep."""
         timesteps = self.pipeline.scheduler.timesteps
         step = int((timesteps - float(timestep)).abs().argmin())
         techniques: list[_Steered] = []
@@ -464,7 +476,7 @@ class _SteeredNetwork:
     def _text_arguments(
         self, given: Mapping[str, Any], techniques: Sequence[_Steered], texts: Sequence[TextStates]
     ) -> dict[str, Any]:
-        """Return the network's arguments that describe texts, with rows for the further texts."""
+        """Return the network's text arguments, extended by rows for the additional texts."""
         # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
         nested = given.get("added_cond_kwargs") or {}
         conditions = nested or {name: given[name] for name in POOLED if name in given}
@@ -482,7 +494,7 @@ class _SteeredNetwork:
         return {"encoder_hidden_states": states, **changed}
 
     def _join(self, rows: Tensor, further: Sequence[Tensor | None]) -> Tensor:
-        """Append rows for each further text: its vector, or None for the conditional half."""
+        """Append rows for each additional text: its vector, or the conditional half for None."""
         import torch
 
         batch = len(self.requests)
@@ -496,14 +508,14 @@ class _SteeredNetwork:
 
 
 class TargetSteering(Steering):
-    """Steering of each image towards one value of every target axis.
+    """Mitigation that steers each image toward one value of every target axis.
 
     Attributes
     ----------
     targets
-        Wanted share of each value, by axis.
+        Target share of each value, by axis.
     rule
-        Rule by which a value is assigned to an image.
+        Rule that assigns a value to each image.
     """
 
     targets: dict[str, dict[str, float]] = Field(min_length=1)
@@ -515,9 +527,10 @@ class TargetSteering(Steering):
         return {*self.targets}
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts.
+        """Return why another mitigation conflicts with this one, or None.
 
-        Two techniques with the same targets request the same value of each image.
+        Two techniques with the same targets do not conflict, since they request the same values for
+        each image.
         """
         is_same_request = (
             isinstance(other, TargetSteering)
@@ -529,7 +542,7 @@ class TargetSteering(Steering):
         return super().conflict_with(other)
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return the value of every target axis that is requested of an image."""
+        """Return the value that is requested for an image on every target axis."""
         requested = {}
         for position, (axis, shares) in enumerate(self.targets.items()):
             index = choose_part(
@@ -546,18 +559,18 @@ class TargetSteering(Steering):
 def encode_text(
     pipeline: DiffusionPipeline, text: str, tokens: int, clip_skip: int | None
 ) -> TextStates:
-    """Encode a text by the pipeline's text encoders, without guidance.
+    """Encode a text with the pipeline's text encoders, without guidance.
 
     Parameters
     ----------
     pipeline
-        The pipeline, whose settings of the current call hold.
+        The pipeline, with the settings of its current call.
     text
         The text.
     tokens
-        Number of states of its prompts, which the states of the text have, too.
+        Number of token states of the pipeline's prompts, and therefore of the text.
     clip_skip
-        Number of last layers of CLIP that are skipped.
+        Number of CLIP's final layers to skip.
     """
     parameters = signature(pipeline.encode_prompt).parameters
     arguments: dict[str, Any] = dict.fromkeys(
