@@ -61,30 +61,34 @@ def make_run(folder: Path, images: int) -> Path:
 
 def fill(folder: Path) -> None:
     """Make folders of synthetic runs, and an index that contains them."""
-    draws = random.Random(0)
     index = RunIndex([folder], folder / ".web" / "web.sqlite")
-    with index.transaction():
-        for number in range(RUNS):
-            run = folder / f"run-{number:03}"
-            run.mkdir(parents=True)
-            (run / "plan.toml").write_text(PLAN, encoding="utf-8")
-            (run / "results.json").write_text("{}", encoding="utf-8")
-            facts = RunFacts(
-                id=run_id(run),
-                folder=run,
-                state="done",
-                method="audit",
-                model=f"studio/planted, bias {number / RUNS:.2f}",
-                prompts="\n".join(f"a photo of a nurse, number {k}" for k in range(10)),
-                headline="22 of 24 images of “a photo of a nurse” are labeled female: 92 %.",
-                fault="",
-                images=IMAGES,
-                size=MEGABYTE,
-                changed=float(number),
-            )
-            images = [draws.randbytes(32).hex() for _ in range(IMAGES)]
-            index.put(facts, stamp_of(run), images)
+    index.write(lambda: add_runs(index, folder))
     index.close()
+
+
+def add_runs(index: RunIndex, folder: Path) -> None:
+    """Make folders of synthetic runs, and add them to an index."""
+    draws = random.Random(0)
+    for number in range(RUNS):
+        run = folder / f"run-{number:03}"
+        run.mkdir(parents=True)
+        (run / "plan.toml").write_text(PLAN, encoding="utf-8")
+        (run / "results.json").write_text("{}", encoding="utf-8")
+        facts = RunFacts(
+            id=run_id(run),
+            folder=run,
+            state="done",
+            method="audit",
+            model=f"studio/planted, bias {number / RUNS:.2f}",
+            prompts="\n".join(f"a photo of a nurse, number {k}" for k in range(10)),
+            headline="22 of 24 images of “a photo of a nurse” are labeled female: 92 %.",
+            fault="",
+            images=IMAGES,
+            size=MEGABYTE,
+            changed=float(number),
+        )
+        images = [draws.randbytes(32).hex() for _ in range(IMAGES)]
+        index.put(facts, stamp_of(run), images)
 
 
 def measure(folders: list[Path], run: Path) -> None:

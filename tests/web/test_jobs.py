@@ -14,11 +14,12 @@ import pytest
 
 import askew
 from askew.cli import run
+from askew.store.journal import Journal
 from askew.web.jobs import Jobs, new_identity, state_of_code
 from askew.web.processes import ProcessIdentity
 from web_app import Browser, served
 
-LONG = 120.0
+LONG = 400.0
 
 
 def wait_for(condition: Callable[[], object], seconds: float = LONG) -> None:
@@ -117,6 +118,9 @@ def test_a_run_is_stopped_killed_and_continued(tmp_path: Path) -> None:
     last = other.add(new_identity(), arguments(run, 400), run)
     wait_for(lambda: other.state(last) == "done")
     other.stop()
+    journal = Journal(run.parent / ".askew" / "journal.jsonl")
+    made = [row[0] for table, rows in journal.rows() if table == "pictures" for row in rows]
+    assert len(made) == len(set(made)) == 400
     check = Jobs(tmp_path / "checks")
     checked = check.add(new_identity(), ["check", str(run)], run)
     check.start()

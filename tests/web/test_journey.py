@@ -24,6 +24,18 @@ pytestmark = [
 LONG = 90_000
 """Milliseconds that a page may take on a slow machine."""
 
+MOST_TABS = 400
+IN_PLACE = ("summary",)
+"""Elements that open nothing but themselves."""
+
+FOCUSED = """selector => {
+    const element = document.activeElement;
+    return element.matches(selector) ? element.innerText.trim() : null;
+}"""
+"""Returns the text of the element that has the focus; null if it is another element."""
+
+OUTLINE = "getComputedStyle(document.activeElement).outlineStyle"
+
 
 @pytest.fixture
 def chromium() -> Iterator[Any]:
@@ -89,6 +101,75 @@ def test_an_owner_starts_looks_corrects_and_compares(
         page.click("text=Compare the selected runs")
         assert "askew compare" in page.locator(".kicker").inner_text()
         assert messages == []
+
+
+def test_an_owner_needs_only_the_keyboard(chromium: Any, runs: Path) -> None:
+    with served([runs]) as browser:
+        page, messages = opened_page(chromium, browser)
+        page.goto(f"{browser.origin}/")
+        press(page, "a", "New run")
+        type_into(page, "textarea[name=prompts]", "a photo of a chef")
+        type_into(page, "input[name=model]", "studio/planted")
+        press(page, "button", "Next: how")
+        type_into(page, "input[name=images]", "12")
+        type_into(page, "input[name=folder]", "chef")
+        for summary in page.locator("details:not([open]) > summary").all_inner_texts():
+            press(page, "summary", summary)
+        type_into(page, "input[name=axes]", "gender")
+        type_into(page, "input[name=embedder]", "none")
+        type_into(page, "input[name=bootstrap_samples]", "100")
+        type_into(page, "select[name=counterfactuals]", "none")
+        press(page, "button", "Next: cost")
+        press(page, "button", "Start")
+        page.wait_for_selector("text=Open the report")  # the page of a job reloads itself
+        press(page, "a", "Open the report")
+        press(page, ".values a", "")
+        press(page, ".gallery a", "")
+        value = page.locator("select[name='label:gender'] option").nth(1).inner_text()
+        type_into(page, "select[name='label:gender']", value)
+        type_into(page, "input[name=flag]", "odd")
+        press(page, "button", "Save")
+        press(page, "a", "Report of the run")
+        page.wait_for_selector(".hand-note")
+        press(page, "a", "Notes")
+        type_into(page, "textarea[name=text]", "Checked by hand.")
+        press(page, "button", "Save")
+        page.wait_for_selector("text=Checked by hand.")
+        press(page, "a", "Runs")
+        for name in ("nurse", "nurse-again"):
+            box = page.locator("tr", has=page.locator(f"bdi:text-is('{name}')")).locator("input")
+            press(page, f"input[value='{box.get_attribute('value')}']", "", key="Space")
+        press(page, "button", "Compare the selected runs")
+        assert "askew compare" in page.locator(".kicker").inner_text()
+        assert messages == []
+
+
+def press(page: Any, selector: str, text: str, key: str = "Enter") -> None:
+    """Move the focus with Tab to an element with a text, and press a key."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(FOCUSED, selector)
+        if focused is not None and focused.startswith(text):
+            outline = page.evaluate(OUTLINE)
+            assert outline != "none", f"nobody sees that {selector} {text} has the focus"
+            if selector in IN_PLACE or key == "Space":
+                page.keyboard.press(key)
+            else:
+                with page.expect_navigation():
+                    page.keyboard.press(key)
+            return
+    raise AssertionError(f"Tab does not reach {selector} {text}")
+
+
+def type_into(page: Any, selector: str, text: str) -> None:
+    """Move the focus with Tab to a field, and type over its content."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED, selector) is not None:
+            page.keyboard.press("Control+A")
+            page.keyboard.type(text)
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def addresses(browser: Browser) -> list[str]:

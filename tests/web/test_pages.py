@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -117,6 +118,17 @@ def test_an_index_is_made_again(runs: Path) -> None:
     index = runs / ".web" / "web.sqlite"
     assert index.exists()
     index.write_bytes(b"not an index")
+    with served([runs]) as browser:
+        assert browser.get("/").text == before
+
+
+def test_a_second_start_reads_no_results_again(runs: Path) -> None:
+    with served([runs]) as browser:
+        before = browser.get("/").text
+    for results in runs.glob("*/results.json"):
+        status = results.stat()
+        results.write_bytes(b"x" * status.st_size)  # whoever reads this finds a damaged run
+        os.utime(results, ns=(status.st_atime_ns, status.st_mtime_ns))
     with served([runs]) as browser:
         assert browser.get("/").text == before
 

@@ -595,15 +595,15 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that does not change the index.
 
-    SQLite may be unable to open an index in a folder that it cannot write to. In this case, the
-    connection is to a copy of the index in memory.
+    SQLite may be unable to open an index in a folder that it cannot write to, or on a full disk. In
+    this case, the connection is to a copy of the index in memory.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return connection
     except sqlite3.OperationalError as error:
-        if "unable to open" not in str(error) and "readonly" not in str(error):
+        if not any(part in str(error) for part in (*UNWRITTEN, "full")):
             raise
     with TemporaryDirectory() as folder:
         for file in path.parent.glob(f"{path.name}*"):

@@ -6,11 +6,11 @@ changed. Whoever deletes the index loses nothing.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from askew.errors import AskewError, UsageError
 from askew.findings import RESULTS_FILE
@@ -23,6 +23,8 @@ from askew.store.files import SUMS_FILE, sha256
 from askew.store.index import write_transaction
 from askew.store.rows import is_image_id
 from askew.studies.labeled_sets import AnyResult
+
+T = TypeVar("T")
 
 SCHEMA = 1
 INDEX_FILE = "web.sqlite"
@@ -117,23 +119,24 @@ class RunIndex:
 
     def scan(self) -> list[Path]:
         """Look for new, changed and removed run folders, and return the folders to read."""
-        with self.transaction():
-            known = dict(self._connection.execute("SELECT folder, stamp FROM runs"))
-            present = {str(folder): stamp_of(folder) for folder in self.folders()}
-            for folder in known.keys() - present.keys():
-                self._remove(run_id(Path(folder)))
-            changed = [folder for folder, stamp in present.items() if known.get(folder) != stamp]
-            for folder in changed:
-                self.put(_unread(Path(folder)), present[folder], ())
-            rows = self._connection.execute("SELECT folder FROM runs WHERE state = 'unread'")
-            return [Path(folder) for (folder,) in rows]
+        return self.write(self._scan)
+
+    def _scan(self) -> list[Path]:
+        known = dict(self._connection.execute("SELECT folder, stamp FROM runs"))
+        present = {str(folder): stamp_of(folder) for folder in self.folders()}
+        for folder in known.keys() - present.keys():
+            self._remove(run_id(Path(folder)))
+        changed = [folder for folder, stamp in present.items() if known.get(folder) != stamp]
+        for folder in changed:
+            self.put(_unread(Path(folder)), present[folder], ())
+        rows = self._connection.execute("SELECT folder FROM runs WHERE state = 'unread'")
+        return [Path(folder) for (folder,) in rows]
 
     def read(self, folder: Path) -> RunFacts:
         """Read the results of a run folder into the index, and return its facts."""
         stamp = stamp_of(folder)
         facts, images = read_run(folder)
-        with self.transaction():
-            self.put(facts, stamp, images)
+        self.write(lambda: self.put(facts, stamp, images))
         return facts
 
     def folders(self) -> Iterator[Path]:
@@ -192,7 +195,7 @@ class RunIndex:
         return int(count)
 
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
-        """Write a run and its images. A transaction must be open."""
+        """Write a run and its images. A call of `write` must be open."""
         self._remove(facts.id)
         values = (
             facts.id,
@@ -217,11 +220,20 @@ class RunIndex:
         self._connection.execute("DELETE FROM runs WHERE id = ?", (identity,))
         self._connection.execute("DELETE FROM images WHERE run = ?", (identity,))
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Open a write transaction. It is carried out completely or not at all."""
-        with self._lock, write_transaction(self._connection):
-            yield
+    def write(self, change: Callable[[], T]) -> T:
+        """Carry out a change of the index completely or not at all, and return its result.
+
+        If the file of the index cannot be written, for example because the disk is full, the index
+        continues in memory.
+        """
+        with self._lock:
+            try:
+                with write_transaction(self._connection):
+                    return change()
+            except sqlite3.OperationalError:
+                self._connection = _copy_in_memory(self._connection)
+                with write_transaction(self._connection):
+                    return change()
 
 
 _COLUMNS = "id, folder, state, method, model, prompts, headline, fault, images, size, changed"
@@ -348,17 +360,27 @@ def _is_run(folder: Path) -> bool:
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
-    """Open an index. An index that cannot be read, or of another version, is made anew."""
+    """Open an index. It is in memory if its file cannot be written, and made anew if damaged."""
     if file is None:
         return _connected(":memory:")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         return _connected(str(file))
+    except (OSError, sqlite3.OperationalError):
+        return _connected(":memory:")
     except sqlite3.DatabaseError:
         file.unlink(missing_ok=True)
         return _connected(str(file))
-    except OSError:
-        return _connected(":memory:")
+
+
+def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Return a copy of an index in memory; an empty index if it cannot be read."""
+    memory = _connected(":memory:")
+    with closing(connection), suppress(sqlite3.OperationalError):
+        connection.backup(memory)
+        return memory
+    memory.close()
+    return _connected(":memory:")
 
 
 def _connected(place: str) -> sqlite3.Connection:

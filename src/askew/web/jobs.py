@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from askew.errors import CheckFailed, Interrupted, UsageError
+from askew.errors import AskewError, CheckFailed, Interrupted, UsageError
 from askew.findings import RESULTS_FILE
 from askew.run.progress import Event
 from askew.store.files import write_file
@@ -180,7 +180,7 @@ class Jobs:
             return state_of_code(end["code"])
         process = self.process(job)
         if process is None:
-            return "queued"
+            return "running" if job.id in self._children else "queued"
         if process.is_alive:
             return "running"
         return "done" if self._has_results(job) else "stopped"
@@ -239,10 +239,11 @@ class Jobs:
         """Start queued jobs and note how jobs end, until the app ends."""
         with self._queue() as is_mine:
             while not self._ended.wait(SECONDS):
-                self._note_ends()
-                if is_mine:
-                    with self._lock:
-                        self._start_next()
+                with suppress(OSError, AskewError):  # a full disk: the next look tries again
+                    self._note_ends()
+                    if is_mine:
+                        with self._lock:
+                            self._start_next()
 
     def _queue(self) -> "_QueueLock":
         return _QueueLock(self.folder / LOCK_FILE)
@@ -252,9 +253,9 @@ class Jobs:
             code = child.poll()
             job = self.find(identity)
             if code is not None:
-                del self._children[identity]
                 if job is not None and code >= 0:
                     self._write_end(job, code)
+                del self._children[identity]
 
     def _start_next(self) -> None:
         """Start the job that waits longest, unless a job is running."""
