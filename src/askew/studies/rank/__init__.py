@@ -1,4 +1,4 @@
-"""Bias of given prompts on some models, and its agreement with a table of shares."""
+"""Rank given prompts by bias on one or more models, and compare the bias with a table of shares."""
 
 from askew.method import Method, Result
 from askew.studies.rank.page import page

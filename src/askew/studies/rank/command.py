@@ -48,13 +48,13 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, by objective. Searches with different values of these
-fields cannot be scored together.
+"""Plan fields that affect the size of a score, by objective. Searches in which these fields differ
+cannot be scored together.
 """
 
 
 def _varied(_: object, tokens: Sequence[Token]) -> dict[str, list[Setting]]:
-    """Convert NAME=A,B,C to a setting and its values."""
+    """Convert NAME=A,B,C to the name of a setting and its values."""
     lists = shared.named_lists([token.value for token in tokens], "--vary")
     return {name: _settings(name, texts) for name, texts in lists.items()}
 
@@ -85,9 +85,10 @@ def rank(
     plan: shared.PathOption = None,
     **options: Unpack[RankOptions],
 ) -> RankResult:
-    """Rank given prompts by the bias of their images, and compare models and a table (MineTheGap).
+    """Rank given prompts by the bias of their images (MineTheGap).
 
-    All models get the same seeds, if they take seeds, and the same variations.
+    The ranking compares models, and compares the bias with a table of real-world shares. All models
+    get the same variations of prompts, and the same seeds if they take seeds.
 
     Examples
     --------
@@ -104,37 +105,39 @@ def rank(
     Parameters
     ----------
     prompts
-        Prompts. --prompts reads them from a file.
+        Prompts to rank. --prompts reads prompts from a file.
     model
         Models, separated by commas. [default: the models of --mined; else studio/planted]
     mined
-        Run folders of finished searches, separated by commas. askew scores their best prompts with
-        the held-out seeds and the variations of the searches.
+        Run folders of finished searches, separated by commas. askew scores the best prompts of the
+        searches with their held-out seeds and variations.
     vary
-        A setting and its values, such as guidance_scale=1,3,7.5. askew scores every model once per
-        value.
+        A setting and its values, such as guidance_scale=1,3,7.5. askew scores every model once with
+        each value.
     objective
-        Score of a prompt. skew: deviation of the shares of --axes from equal shares. eq1: the paper's score.
-        [default: skew]
+        Score of a prompt. skew: deviation of the shares on --axes from equal shares. eq1: the
+        paper's score. [default: skew]
     axes
-        Axes of skew. [default: gender]
+        Axes on which skew is measured. [default: gender]
     images
-        Images per prompt. With --find, images of a prompt in the last round. [default: 48; 15 with
+        Images per prompt. With --find, images per prompt in the last round. [default: 48; 15 with
         --objective eq1; 128 or more with --find]
     find
-        Number of prompts to find. askew drops the less biased half of the prompts in each round, and
-        doubles the images of the others. It ranks the last prompts by held-out images.
+        Number of most biased prompts to find. In each round, askew drops the less biased half of the
+        prompts and doubles the number of images of the other half. It ranks the remaining prompts by
+        held-out images.
     eval_images
-        Held-out images of each prompt that --find finds. [default: 48]
+        Held-out images for each prompt that --find finds. [default: 48]
     variations
         Variations per prompt, with --objective eq1. [default: 15]
     vqa
         VQA model that labels the axes. [default: the embedder]
     table
-        Table of real-world shares: bls-2022 (U.S. occupations), or a CSV file with the columns
-        occupation, axis, value and share, or a CSV file of names and shares, such as the shares of
-        women per occupation. With several columns of shares, askew uses the column named after
-        --value, else the first column. Without prompts, askew scores "photo portrait of a NAME".
+        Table of real-world shares: bls-2022 (U.S. occupations), a CSV file with the columns
+        occupation, axis, value and share, or a CSV file with names and shares, such as the share of
+        women in each occupation. If there are several columns of shares, askew uses the column whose
+        name contains --value, else the first one. Without prompts, askew ranks the prompts "photo
+        portrait of a NAME".
     plan
         TOML plan to run, such as plan.toml of a run.
 
@@ -146,7 +149,7 @@ def rank(
     Raises
     ------
     UsageError
-        If the request cannot be met.
+        If an option is invalid or the options contradict each other.
     AskewError
         If a run fails.
     """
@@ -207,7 +210,7 @@ def _model_plans(names: Sequence[str], settings: Mapping[str, Setting]) -> list[
 
 
 def _search_in(folder: str) -> MiningResult:
-    """Return the finished search in a run folder; its score must be available in `askew rank`."""
+    """Load a finished search. Raise UsageError if `askew rank` does not have its score."""
     run = load(Path(folder))
     if not isinstance(run, MiningResult) or run.plan.objective not in (SKEW, EQ1):
         raise UsageError(
@@ -219,7 +222,7 @@ def _search_in(folder: str) -> MiningResult:
 
 @dataclass(frozen=True)
 class _MinedPrompt:
-    """A prompt of a search: the name of the search, and the prompt's variations."""
+    """Name of the search that found a prompt, and variations of the prompt."""
 
     search: str
     variations: tuple[str, ...]
@@ -228,11 +231,12 @@ class _MinedPrompt:
 def _fields_of_searches(
     searches: Sequence[MiningResult], names: Sequence[str], settings: Mapping[str, Setting]
 ) -> dict[str, Any]:
-    """Return plan fields from finished searches: prompts, variations, models, sizes and seed.
+    """Return the plan fields that come from finished searches; empty without searches.
 
-    The given settings of models replace the settings of the searches. A prompt that occurs in two
-    searches has the variations of the first search. All prompts get the held-out seeds of the first
-    search, which no search used to select prompts. Without searches there are no fields.
+    The fields are prompts, variations, models, numbers of images and the seed. `settings` replaces
+    settings of the models in the searches. If two searches found the same prompt, it has the
+    variations of the first search. All prompts get the held-out seeds of the first search, which no
+    search used to select prompts.
     """
     if not searches:
         return {}
@@ -260,7 +264,7 @@ def _fields_of_searches(
 
 
 def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
-    """Raise UsageError for a search whose scores cannot be compared with the first search."""
+    """Raise UsageError if the scores of a search cannot be compared with the first search."""
     # a plan leaves out empty settings
     expected = first.plan.deciding()
     actual = other.plan.deciding()
@@ -271,15 +275,19 @@ def _check_same_scores(first: MiningResult, other: MiningResult) -> None:
     ]
     if differences:
         raise UsageError(
-            f"--mined: the scores of {other.folder} cannot be compared with {first.folder}, since "
-            f"it has {'; '.join(differences)}. Repeat one of the searches with equal options"
+            f"--mined: the scores of {other.folder} cannot be compared with {first.folder}, because "
+            f"{other.folder} has {'; '.join(differences)}. Repeat one of the searches with equal "
+            "options"
         )
 
 
 def _mined_prompts(
     searches: Sequence[MiningResult], names: Sequence[str]
 ) -> dict[str, _MinedPrompt]:
-    """Return the best prompts of all searches in order, except prompts that lack variations."""
+    """Return the best prompts of all searches, in order of the searches.
+
+    If the score needs variations, prompts without variations are left out.
+    """
     mined: dict[str, _MinedPrompt] = {}
     for search, name in zip(searches, names, strict=True):
         for prompt in search.findings.minethegap.best:
@@ -311,7 +319,7 @@ def _varied_models(
     models: Sequence[ModelPlan],
     settings: Mapping[str, Setting],
 ) -> list[ModelPlan]:
-    """Return every model once for each value of the varied setting."""
+    """Return a copy of each model for each value of the varied setting."""
     if vary is None:
         return list(models)
     if len(vary) != 1:

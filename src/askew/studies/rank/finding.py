@@ -1,8 +1,8 @@
-"""The most biased of many prompts, found by successive halving (`askew rank --find`).
+"""Find the most biased of many prompts by successive halving (`askew rank --find`).
 
-Every round compares the remaining prompts by the skew of all their images so far, and keeps the
-better half. The prompts that remain are measured on held-out images, because a selected prompt has a
-large skew partly by chance.
+Each round compares the skew of the remaining prompts in all images that they have so far, and keeps
+the more biased half of the prompts. The prompts that remain after the last round are measured again
+on held-out images, because the skew of a selected prompt is large partly by chance.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ from askew.types import Missing, record
 
 @record
 class RoundPrompt:
-    """A prompt of a round, with its largest skew; None if its images cannot be labeled.
+    """A prompt in a round, with the largest of its skews over the axes.
 
-    `is_kept` is True if the prompt is in the next round, or among the prompts that are found.
+    `skew` is None if the images cannot be labeled. `is_kept` is True if the round keeps the prompt.
     """
 
     prompt: str
@@ -39,9 +39,9 @@ class RankRound:
     Attributes
     ----------
     images
-        Images of each prompt at the end of the round, with those of earlier rounds.
+        Number of images that each prompt has at the end of the round, including earlier rounds.
     prompts
-        The prompts of the round, the largest skew first.
+        Prompts that the round compares. The prompt with the largest skew comes first.
     """
 
     images: int
@@ -49,17 +49,17 @@ class RankRound:
 
     @property
     def survivors(self) -> tuple[str, ...]:
-        """The prompts that the round keeps."""
+        """Prompts that the round keeps."""
         return tuple(entry.prompt for entry in self.prompts if entry.is_kept)
 
 
 def plan_rounds(plan: RankPlan) -> tuple[HalvingRound, ...]:
-    """Return the rounds of a plan with prompts to find."""
+    """Return the number of prompts and images of each round that a plan requires."""
     return halving_rounds(len(plan.prompts), plan.find, plan.images)
 
 
 def find_prompts(plan: RankPlan, miner: Miner) -> tuple[RankRound, ...]:
-    """Carry out all rounds. A repeated run finds the images of earlier rounds in the store."""
+    """Carry out all rounds. If a run is repeated, its images are in the store already."""
     rounds: list[RankRound] = []
     remaining: Sequence[str] = plan.prompts
     before = 0
@@ -73,14 +73,14 @@ def find_prompts(plan: RankPlan, miner: Miner) -> tuple[RankRound, ...]:
 
 
 def _add_images(miner: Miner, prompts: Sequence[str], before: int, images: int, seed: int) -> None:
-    """Make the images that a round adds, without images of earlier rounds."""
+    """Generate the images that a round adds to the images of earlier rounds."""
     needing = [prompt for prompt in prompts if miner.objective.needs_images(prompt)]
     wanted = [wanted_pictures(miner.model, [prompt], images, seed)[before:] for prompt in needing]
     miner.run.make_all(ModelMaker(miner.model), wanted)
 
 
 def _compare(miner: Miner, prompts: Sequence[str], entry: HalvingRound, seed: int) -> RankRound:
-    """Return the prompts of a round by their skew."""
+    """Measure the prompts of a round, and return the round with its prompts ordered by skew."""
     of_round = with_images(miner, entry.images)
     of_round.prefetch(prompts, seed)
     losses = {prompt: _loss(of_round, prompt, seed) for prompt in prompts}
@@ -95,7 +95,7 @@ def _compare(miner: Miner, prompts: Sequence[str], entry: HalvingRound, seed: in
 
 
 def with_images(miner: Miner, images: int) -> Miner:
-    """Return a miner whose objective measures this number of images of a prompt."""
+    """Return a miner whose objective measures this number of images per prompt."""
     return replace(miner, plan=miner.plan.model_copy(update={"images": images}))
 
 
@@ -113,9 +113,9 @@ def _skew(loss: float | Missing) -> float | None:
 
 
 def finding_work(plan: RankPlan, model: Model) -> Work:
-    """Return the work of all rounds and of the held-out images.
+    """Return an upper bound of the work for all rounds and for the held-out images.
 
-    Prompts that state an axis, or whose images cannot be made, reduce the work.
+    The work is less if prompts state an axis, or if their images cannot be generated.
     """
     rounds = plan_rounds(plan)
     values = max(len(find_axis(name).values) for name in plan.axes)

@@ -1,4 +1,4 @@
-"""Page of `askew rank`: scores of prompts on each model, and their agreement with a table."""
+"""Page of `askew rank`, with prompts' scores on each model and their agreement with a table."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,35 +18,35 @@ from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
 MOST_PROMPTS = 12
-"""Number of prompts whose images are shown."""
+"""Largest number of prompts whose images the page shows."""
 
 MOST_IMAGES = 15
-"""Number of images shown of each prompt and model."""
+"""Largest number of images that the page shows of each prompt and model."""
 
 TABLE_TERM = (
     "Table",
-    "Shares in the real world. The correlation states whether bias follows the real world. "
-    "Agreement is not an advantage of a model, and disagreement is not a fault.",
+    "Shares in the real world. The correlation states how closely bias in the images follows the real "
+    "world. Agreement is not an advantage of a model, and disagreement is not a fault.",
 )
 
 FINDING_TERM = (
     "Finding",
-    "Each round drops the less biased half of the prompts, by the skew of all their images so far. "
-    "The last prompts are close to the most biased ones. They need not be exactly the most biased: "
-    "a dropped prompt may be as biased. Skews of rounds are too optimistic for kept prompts. Rely "
-    "on the held-out images.",
+    "Each round drops the less biased half of the prompts, judged by the skew of all their images so "
+    "far. The prompts that remain are among the most biased ones, but a dropped prompt may be as "
+    "biased. The skew of a kept prompt is too large on average, because it was selected for its skew. "
+    "Rely on the held-out images.",
 )
 
 
 def page(findings: RankFindings, media: Media) -> b.Page:
-    """Return the page of ranked prompts.
+    """Return the page about ranked prompts.
 
     Parameters
     ----------
     findings
-        The findings.
+        Findings of the run.
     media
-        Run that holds the images.
+        Run that contains the images.
     """
     plan = findings.plan
     prompts = words.plural(len(plan.prompts), "prompt")
@@ -87,7 +87,10 @@ def page(findings: RankFindings, media: Media) -> b.Page:
 
 
 def answer(findings: RankFindings) -> list[str]:
-    """Return the headline, the numbers of biased prompts, and the agreement with the table."""
+    """Return sentences about the most biased prompt, biased prompts, and agreement with the table.
+
+    The first sentence is the headline.
+    """
     scored = [prompt for prompt in findings.ranked if isinstance(prompt.score, Estimate)]
     if not scored:
         return ["No prompt could be scored."]
@@ -103,7 +106,7 @@ def answer(findings: RankFindings) -> list[str]:
 
 
 def _finding_sentences(findings: RankFindings) -> list[str]:
-    """Return how the ranked prompts were found, if they were."""
+    """Return a sentence on how the ranked prompts were found; empty without `--find`."""
     if not findings.rounds:
         return []
     plan = findings.plan
@@ -114,7 +117,7 @@ def _finding_sentences(findings: RankFindings) -> list[str]:
 
 
 def _rounds(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the size of each round, and the prompts that each round dropped."""
+    """Yield a table of the rounds, and the prompts that each round dropped."""
     if not findings.rounds:
         return
     rows = []
@@ -127,7 +130,7 @@ def _rounds(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _dropped(number: int, entry: RankRound) -> b.Details:
-    """Return the prompts that a round dropped, with their skews."""
+    """Return a folded table of the prompts that a round dropped, with their skews."""
     rows = []
     for prompt in entry.prompts:
         if not prompt.is_kept:
@@ -139,7 +142,10 @@ def _dropped(number: int, entry: RankRound) -> b.Details:
 
 
 def _largest(findings: RankFindings, scored: Sequence[RankedPrompt]) -> str:
-    """Return the first prompt of the ranking, and its model if there are several."""
+    """Return a sentence about the first prompt of the ranking.
+
+    The sentence names the model if there are several.
+    """
     first = scored[0]
     prompts = {prompt.prompt for prompt in scored}
     by = f" by {words.shorten(first.model, 40)}" if len(findings.models) > 1 else ""
@@ -169,7 +175,7 @@ def _bias_over_prompts(findings: RankFindings) -> list[str]:
         for entry in findings.shares_over_prompts
     ]
     if findings.rounds:
-        return bias_of_all_prompts(named, "All prompts that were found together")
+        return bias_of_all_prompts(named, "All remaining prompts together")
     return bias_of_all_prompts(named)
 
 
@@ -188,7 +194,10 @@ def _unscored_sentences(findings: RankFindings) -> list[str]:
 
 
 def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
-    """Return the correlation of shares with the table, or of scores if shares have none."""
+    """Return a sentence on the correlation between the shares in the images and in the table.
+
+    If the shares have no correlation, the sentence is about the scores.
+    """
     correlation = agreement.skew
     quantity = "scores"
     if isinstance(agreement.share, Estimate):
@@ -206,13 +215,13 @@ def _series(findings: RankFindings) -> dict[str, int]:
 
 
 def _grouped(findings: RankFindings) -> list[RankedPrompt]:
-    """Return scores of all models by prompt, the most biased prompt first."""
+    """Return the scores of all models, grouped by prompt. The most biased prompt comes first."""
     order = list(dict.fromkeys(prompt.prompt for prompt in findings.ranked))
     return sorted(findings.ranked, key=lambda prompt: order.index(prompt.prompt))
 
 
 def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block]) -> b.FirstScreen:
-    """Return the first chart, with images of the most biased prompt."""
+    """Return the first chart, together with images of the most biased prompt."""
     images = []
     for prompt in findings.ranked[:1]:
         entries = [entry for entry in findings.ranked if entry.prompt == prompt.prompt]
@@ -227,7 +236,7 @@ def _first_screen(findings: RankFindings, media: Media, charts: Sequence[b.Block
 
 
 def _scores(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares, if images are labeled, and the scores with intervals."""
+    """Yield the shares if images are labeled, then the scores with their intervals."""
     for axis in dict.fromkeys(prompt.axis for prompt in findings.ranked if prompt.shares):
         yield from _shares(findings, axis)
     yield from _shares_over_prompts(findings)
@@ -235,8 +244,8 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
     is_skew = findings.plan.objective == SKEW
     direction = "right: more biased" if is_skew else "left: more biased"
     chart = b.IntervalChart(
-        caption=f"Scores of the prompts ({direction}). Each interval is for one prompt, "
-        "q is corrected for all tests of a model.",
+        caption=f"Scores of the prompts ({direction}). Intervals are not corrected for multiple "
+        "testing. q is corrected for all tests of a model.",
         heading="Prompt",
         rows=rows,
         name="distance" if is_skew else "score",
@@ -244,7 +253,7 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
         columns=b.TESTED,
     )
     if is_skew:
-        yield b.Details("Distances with interval, value expected by chance, and q", (chart,))
+        yield b.Details("Distances with intervals, values expected by chance, and q", (chart,))
     else:
         yield chart
 
@@ -258,7 +267,7 @@ def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
         label = entry.model if several_models else axis
         groups.append(value_group(entry.shares, label, group=axis if several_models else ""))
     heading = "Model" if several_models else "Axis"
-    title = "All prompts that were found together" if findings.rounds else "All prompts together"
+    title = "All remaining prompts together" if findings.rounds else "All prompts together"
     return folded(title, groups, heading, MOST_PROMPTS)
 
 
@@ -288,12 +297,15 @@ def _score_row(findings: RankFindings, prompt: RankedPrompt) -> b.IntervalRow:
 
 
 def have_seeds(sets: Sequence[PictureSet]) -> bool:
-    """Check whether all images are made from seeds, which are the same for all models."""
+    """Check whether all images were generated from seeds. All models then have the same seeds."""
     return all(seed is not None for image_set in sets for seed in image_set.seeds)
 
 
 def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
-    """Yield the means of models and their differences, over all prompts and over prompts of searches."""
+    """Yield a chart of each model's mean score, and a chart of differences between models.
+
+    Both charts cover all prompts together, and the prompts of each search.
+    """
     if not findings.differences:
         return
     several_axes = len({mean.axis for mean in findings.means}) > 1
@@ -311,12 +323,14 @@ def _models(findings: RankFindings) -> Iterator[b.IntervalChart]:
     caption = "Mean over the prompts (right: more biased)"
     yield b.IntervalChart(caption, "Model", means, "mean", "range", b.PLAIN)
     seeds = ", with the same seeds" if have_seeds(findings.sets) else ""
-    caption = f"Differences by prompt{seeds} (right of 0: the first model is more biased)"
+    caption = (
+        f"Mean difference between models{seeds} (right of 0: the model named first is more biased)"
+    )
     yield b.IntervalChart(caption, "Models", tuple(rows), "difference", "signed", b.DIFFERENCE)
 
 
 def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
-    """Return the name of the prompts of a search, or of all prompts, with an axis if given."""
+    """Return the heading for the prompts of a search, or for all prompts if there is no search."""
     prompts = f"prompts of {words.shorten(search, 60)}" if search else "all prompts"
     if with_axis:
         return f"{words.capital(words.perceived(axis))}, {prompts}"
@@ -324,19 +338,19 @@ def _prompt_group(axis: str, search: str | None, with_axis: bool) -> str:
 
 
 def _agreement(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield correlations with the table, and a plot of shares in images and in the table."""
+    """Yield a chart of correlations with the table, and a plot of shares in images against the table."""
     if not findings.agreement:
         return
     value = findings.plan.value
     rows: list[b.IntervalRow] = []
     for agreement in findings.agreement:
-        label = f"{agreement.model}: score, and deviation of the table from one half"
+        label = f"{agreement.model}: score, with the deviation of the table's share from one half"
         rows.append(b.IntervalRow(label, agreement.skew))
         if agreement.share is not None:
-            label = f"{agreement.model}: share of {value} in images and in the table"
+            label = f"{agreement.model}: share of {value} in images, with the share in the table"
             rows.append(b.IntervalRow(label, agreement.share))
     yield b.IntervalChart(
-        caption="Spearman's correlation over the prompts of the table",
+        caption="Spearman's correlation over the prompts that are in the table",
         heading="Model",
         rows=tuple(rows),
         name="rho",
@@ -350,7 +364,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
             points,
             ("table", "share"),
             ("images", "share"),
-            f"{len(points)} shares in images and in the table",
+            f"{len(points)} pairs of a share in the images and a share in the table",
             tuple(_series(findings)),
             square=True,
             diagonal="as in the table",
@@ -358,7 +372,7 @@ def _agreement(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
-    """Return the share of each prompt in the table and in the images of each model."""
+    """Return a point for each prompt and model: the share in the table, and the share in the images."""
     series = _series(findings)
     points = []
     for prompt in findings.ranked:
@@ -372,14 +386,14 @@ def _share_points(findings: RankFindings) -> tuple[b.ScatterPoint, ...]:
 
 
 def _pictures(findings: RankFindings, media: Media) -> Iterator[b.Section]:
-    """Yield the first prompts with their images."""
+    """Yield a section with images for each of the first prompts."""
     prompts = list(dict.fromkeys(prompt.prompt for prompt in findings.ranked))
     for prompt in prompts[:MOST_PROMPTS]:
         yield b.Section(words.quote(prompt, 160), _prompt_blocks(findings, media, prompt))
 
 
 def _prompt_blocks(findings: RankFindings, media: Media, prompt: str) -> list[b.Block]:
-    """Return the images of each model, the details they leave out, and a map of all images."""
+    """Return the images of each model, the details that images leave out, and a map of all images."""
     entries = [entry for entry in findings.ranked if entry.prompt == prompt]
     rows = [
         _model_row(media, findings, entries, model, number)
@@ -403,7 +417,7 @@ def _model_row(
     model: str,
     number: int,
 ) -> b.PictureRow:
-    """Return the images of a prompt by a model."""
+    """Return the row of images that a model generated for a prompt."""
     prompt = entries[0].prompt
     image_set = next(
         image_set

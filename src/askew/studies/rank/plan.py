@@ -11,13 +11,15 @@ from askew.prompts.vocabulary import article
 from askew.stats.halving import least_images
 
 FINDING_IMAGES = 128
-"""Fewest images of a prompt in the last round by default. Five of 71 occupations whose planted
-skew is within .10 of the fifth largest are then found with probability .92 (benchmarks.halving).
+"""Smallest default number of images per prompt in the last round.
+
+With this number, a search for five of 71 occupations finds, with probability .92, only occupations
+whose planted skew is at most .10 below the fifth largest (benchmarks.halving).
 """
 
 
 class ModelPlan(PlanPart):
-    """A model with its settings, and its name in this ranking."""
+    """A model with its settings, and the name that it has in this ranking."""
 
     name: NonEmptyText
     model: NonEmptyText
@@ -25,30 +27,31 @@ class ModelPlan(PlanPart):
 
 
 class RankPlan(ScoredPlan):
-    """Plan of a ranking of given prompts on some models.
+    """Plan to rank given prompts on one or more models.
 
-    All other fields are as in a search. `llm`, `topic` and `words` decide which variations are
-    written.
+    Fields that are not listed here have the same meaning as in a search. `llm`, `topic` and `words`
+    determine which variations askew writes.
 
     Attributes
     ----------
     models, prompts
-        The models and the prompts.
+        Models to compare, and prompts to rank.
     objective
-        skew: deviation of the shares of `axes` from equal shares. eq1: the paper's score.
+        Score of a prompt. skew: deviation of the shares on `axes` from equal shares. eq1: the
+        paper's score.
     mined_for
-        Search that found a prompt, by prompt.
+        Name of the search that found each prompt, by prompt.
     given
-        Variations of the searches, by prompt.
+        Variations that the searches used, by prompt.
     table
         Shares of `value` by name. A prompt gets the share of the longest name that it contains.
     value
         Value whose shares are in the table.
     find
-        Number of prompts to find by successive halving; 0 to score all prompts. `images` are then
-        those of a prompt in the last round.
+        Number of prompts to find by successive halving; 0 to score all prompts. With `find`,
+        `images` is the number of images per prompt in the last round.
     eval_images
-        Held-out images of a prompt that is found.
+        Number of held-out images for each prompt that is found.
     """
 
     method: Literal["rank"] = "rank"
@@ -89,7 +92,7 @@ class RankPlan(ScoredPlan):
     def _distinct(self) -> Self:
         names = [model.name for model in self.models]
         if len(set(names)) < len(names):
-            raise ValueError(f"a model is named twice: {', '.join(names)}")
+            raise ValueError(f"two models have the same name: {', '.join(names)}")
         return self
 
     @model_validator(mode="after")
@@ -98,7 +101,7 @@ class RankPlan(ScoredPlan):
             return self
         if self.find >= len(self.prompts):
             raise ValueError(
-                f"find {self.find} needs more than {self.find} prompts, and there are "
+                f"find {self.find} needs more than {self.find} prompts, but there are only "
                 f"{len(self.prompts)}. Give more prompts, or leave out --find"
             )
         least = least_images(len(self.prompts), self.find)
@@ -113,8 +116,8 @@ class RankPlan(ScoredPlan):
             raise ValueError("find needs a single model. Run askew rank --find for each model")
         if self.mined_for:
             raise ValueError(
-                "find chooses among given prompts, and a search has chosen its best prompts. Leave "
-                "out --mined or --find"
+                "find cannot select from the prompts of a search, which selected them already. "
+                "Leave out --mined or --find"
             )
         return self
 
@@ -127,12 +130,12 @@ class RankPlan(ScoredPlan):
         return fields
 
     def share(self, prompt: str) -> float | None:
-        """Return the share of a prompt in the table, if the table has one."""
+        """Return the share that the table has for a prompt; None if the table has no share."""
         padded = f" {prompt.lower()} "
         names = [name for name in self.table if f" {name.lower()} " in padded]
         return self.table[max(names, key=len)] if names else None
 
     def search(self, model: ModelPlan) -> MinePlan:
-        """Return a search plan that scores prompts of a model in the same way."""
+        """Return the plan of a search that scores a model's prompts in the same way."""
         scored = {name: getattr(self, name) for name in ScoredPlan.model_fields}
         return MinePlan(model=model.model, model_args=model.model_args, **scored)

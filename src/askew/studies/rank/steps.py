@@ -1,7 +1,7 @@
-"""Scores of given prompts on some models (MineTheGap, section 4.2, figures 2 and 4, table S2).
+"""Score given prompts on one or more models (MineTheGap, section 4.2, figures 2 and 4, table S2).
 
-There is no search, so no score is selected by chance. Every prompt has one score with its interval
-and its q.
+No search selects the prompts, so scores are not inflated by selection. Each prompt has a score on
+each axis, with an interval and a q.
 """
 
 import math
@@ -45,16 +45,16 @@ from askew.types import Estimate, Missing, Picture, record
 
 @record
 class RankedPrompt(ExplainedPrompt):
-    """A prompt of a model with its score on an axis.
+    """A prompt with its score for a model and an axis.
 
     Attributes
     ----------
     model, axis
-        The model and the axis; no axis with the objective eq1.
+        The model and the axis. The axis is "" with the objective eq1.
     score
-        The score.
+        Score of the prompt.
     share
-        Share of the prompt in the table.
+        Share that the table has for the prompt; None if the table has no share.
     """
 
     model: str
@@ -65,16 +65,17 @@ class RankedPrompt(ExplainedPrompt):
 
 @record
 class Agreement:
-    """Spearman's correlations with the table over the prompts of a model.
+    """Spearman's correlations between the table and a model's prompts.
 
     Attributes
     ----------
     model
-        The model.
+        Name of the model.
     skew
-        Correlation of the scores with the deviation of the table's shares from one half.
+        Correlation between the scores and the deviations of the table's shares from one half.
     share
-        Correlation of the shares of the value in images and in the table; None without labels.
+        Correlation between the value's shares in the images and in the table. None if the images
+        have no labels.
     """
 
     model: str
@@ -84,16 +85,16 @@ class Agreement:
 
 @record
 class ModelMean:
-    """Mean size of a model's biases over prompts (`bias_size`), or the negative mean score of Eq. 1.
+    """Mean size of a model's bias over prompts. See `bias_size`.
 
     Attributes
     ----------
     model, axis
-        The model and the axis.
+        The model and the axis. The axis is "" with the objective eq1.
     mined_for
-        Search whose prompts are used; None for all prompts.
+        Search whose prompts are averaged; None for all prompts.
     mean
-        The mean.
+        Mean size of bias. With the objective eq1, the negative mean score.
     """
 
     model: str
@@ -104,9 +105,10 @@ class ModelMean:
 
 @record
 class ModelDifference:
-    """Mean of the second model minus the mean of the first model, paired by prompt.
+    """Mean size of bias of the second model minus that of the first model, paired by prompt.
 
-    Above 0, the second model is more biased. The fields are as in `ModelMean`.
+    If the difference is above 0, the second model is more biased. The other fields have the same
+    meaning as in `ModelMean`.
     """
 
     models: tuple[str, str]
@@ -117,7 +119,7 @@ class ModelDifference:
 
 @record
 class PromptMap:
-    """Positions of a prompt's images on the two directions of greatest variance.
+    """Positions of a prompt's images along the two directions of greatest variance.
 
     Attributes
     ----------
@@ -126,7 +128,7 @@ class PromptMap:
     places
         Id and two coordinates of each image, by model.
     explained
-        Share of the variance of each direction.
+        Share of the variance that each direction explains.
     """
 
     prompt: str
@@ -141,9 +143,11 @@ class RankFindings(Head):
     Attributes
     ----------
     shares_over_prompts : tuple of ModelShares
-        Shares of all prompts together, by model and axis. Empty with one prompt or without shares.
+        Shares of all prompts together, by model and axis. Empty if there is only one prompt, or if
+        there are no shares.
     rounds : tuple of RankRound
-        Rounds of successive halving, whose last prompts are ranked. Empty if all prompts are.
+        Rounds of successive halving. askew ranks the prompts that remain after the last round. Empty
+        if all prompts are ranked.
     """
 
     plan: RankPlan
@@ -159,16 +163,16 @@ class RankFindings(Head):
 
 @dataclass(frozen=True, slots=True)
 class RankGathered(GatheredData):
-    """Everything that a run gathers. `model` is the first of the models.
+    """Everything that a run of `askew rank` gathers. `model` is the first of the models.
 
     Attributes
     ----------
     models
-        The models, with their names in the plan.
+        Models, with the names that they have in the plan.
     read
         Measurement and evidence, by model and prompt.
     vectors
-        Embedded images, by model and prompt.
+        Embedding vectors of the images, by model and prompt.
     rounds
         Rounds of successive halving.
     """
@@ -181,7 +185,7 @@ class RankGathered(GatheredData):
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Prompts to score, on images of a seed."""
+    """Prompts to score, with the number of images per prompt and the seed."""
 
     prompts: tuple[str, ...]
     images: int
@@ -194,7 +198,7 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
     Raises
     ------
     UsageError
-        If a name is unknown, or a model only has existing images.
+        If a name is unknown, or if a model cannot generate images.
     """
     miners = {
         model.name: Miner.prepare(plan.search(model), run, plan.given) for model in plan.models
@@ -258,21 +262,21 @@ def gather(plan: RankPlan, run: Run) -> RankGathered:
 
 
 def _can_embed(plan: RankPlan, names: Sequence[str]) -> bool:
-    """Check whether the embedder can place the images of several models in a plane."""
+    """Check whether the embedder can embed the images of all models, and there are several models."""
     return len(names) > 1 and not studio_warnings(names, embedder=[plan.embedder])
 
 
 def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
-    """Return the scores of all prompts and models, the most biased first.
+    """Score all prompts for each model, and rank them. The most biased prompt comes first.
 
     Parameters
     ----------
     plan
-        The plan.
+        Plan of the ranking.
     gathered
         Everything that the run gathered.
     head
-        Head of the results.
+        Fields that the results of all methods begin with.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     errors = known_errors(reading for reading, _ in gathered.read.values())
@@ -305,7 +309,7 @@ def score(plan: RankPlan, gathered: RankGathered, head: Head) -> RankFindings:
 
 
 def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) -> list[RankedPrompt]:
-    """Return the scores of all prompts, axes and models, without q."""
+    """Return the scores of all prompts for each axis and model. They do not have a q yet."""
     prompts: list[RankedPrompt] = []
     for (model, prompt), (reading, evidence) in gathered.read.items():
         for of_axis in _by_axis(reading):
@@ -324,14 +328,14 @@ def _scored_prompts(plan: RankPlan, gathered: RankGathered, scoring: Scoring) ->
 
 @dataclass(frozen=True)
 class _JudgedPrompts:
-    """Prompts with their verdicts, the largest bias first, and the shares of all prompts together."""
+    """Prompts with verdicts, ordered by decreasing bias, and the shares of all prompts together."""
 
     prompts: tuple[RankedPrompt, ...]
     over_prompts: tuple[ModelShares, ...]
 
     @classmethod
     def of(cls, prompts: Sequence[RankedPrompt], scoring: Scoring, errors: Errors) -> Self:
-        """Return prompts with q. Where they have shares, the verdict on the shares decides."""
+        """Return the prompts with q. If a prompt has shares, its q is that of the shares' verdict."""
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
         entries = {place: shares for place, shares in with_shares.items() if shares}
@@ -361,13 +365,13 @@ def _axis_name(reading: ObjectiveReading | Missing) -> str:
 
 
 def bias_size(prompt: RankedPrompt) -> float | None:
-    """Return the size of the bias by which prompts are ranked.
+    """Return the size of a prompt's bias, by which prompts are ranked.
 
     Returns
     -------
     float or None
-        The bias-corrected distance from equal shares divided by the largest distance, in [0, 1],
-        or the negative score of Eq. 1. None without a score.
+        Bias-corrected distance from equal shares, divided by the largest possible distance, in
+        [0, 1]. With the objective eq1, the negative score of Eq. 1. None if there is no score.
     """
     if isinstance(prompt.score, Missing):
         return None
@@ -375,7 +379,7 @@ def bias_size(prompt: RankedPrompt) -> float | None:
 
 
 def _unit(prompt: RankedPrompt) -> float:
-    """Return the largest possible score, by which biases on different axes can be compared."""
+    """Return the largest possible score. Dividing by it makes biases on different axes comparable."""
     score = prompt.score
     if prompt.shares is None or isinstance(score, Missing) or score.max is None:
         return 1.0
@@ -383,7 +387,7 @@ def _unit(prompt: RankedPrompt) -> float:
 
 
 def size_error(prompt: RankedPrompt) -> float:
-    """Return the standard error of `bias_size` within a prompt, by the interval of its score."""
+    """Return the standard error of a prompt's `bias_size`, computed from the interval of its score."""
     score = prompt.score
     if isinstance(score, Missing) or score.low is None or score.high is None or score.level is None:
         return 0.0
@@ -392,7 +396,7 @@ def size_error(prompt: RankedPrompt) -> float:
 
 
 def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
-    """Return the size of a bias, and its chance-corrected score, which orders equal sizes."""
+    """Return a sort key: the size of the bias, then the chance-corrected score to break ties."""
     size = bias_size(prompt)
     if size is None or isinstance(prompt.score, Missing):
         return -np.inf, -np.inf
@@ -402,7 +406,7 @@ def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSize:
-    """Size of a bias with its standard error within the prompt."""
+    """Size of a prompt's bias, with its standard error."""
 
     value: float
     error: float
@@ -413,14 +417,17 @@ Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
 
 
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
-    """Return axes with None for all prompts, and with each search if there are several."""
+    """Return pairs of an axis and a search. None stands for the prompts of all searches.
+
+    The list contains single searches only if there are several.
+    """
     searches: list[str | None] = list(dict.fromkeys(plan.mined_for.values()))
     groups = [None, *searches] if len(searches) > 1 else [None]
     return list(product(sorted({prompt.axis for prompt in ranked}), groups))
 
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
-    """Return the sizes of biases on an axis, over the prompts of a search or all prompts."""
+    """Return the size of each prompt's bias on an axis, for the prompts of a search or all prompts."""
     sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):
@@ -431,7 +438,7 @@ def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: st
 
 
 def _bounds(plan: RankPlan) -> tuple[float, float]:
-    """Return the smallest and largest possible size of a bias."""
+    """Return the smallest and the largest possible size of a bias."""
     if plan.objective == SKEW:
         return 0.0, 1.0
     return -2.0, 0.0 if plan.is_unit else 2.0
@@ -452,7 +459,7 @@ def _means(plan: RankPlan, sizes: Sizes, axis: str, search: str | None) -> list[
 def _differences(
     plan: RankPlan, sizes: Sizes, axis: str, search: str | None
 ) -> list[ModelDifference]:
-    """Return the difference of every pair of models, by prompt."""
+    """Return the mean difference between each pair of models, paired by prompt."""
     low, high = _bounds(plan)
     differences: list[ModelDifference] = []
     for first, second in combinations(sizes, 2):
@@ -474,7 +481,7 @@ def _differences(
 def _paired(
     first: Mapping[str, MeasuredSize | None], second: Mapping[str, MeasuredSize | None]
 ) -> list[MeasuredSize | None]:
-    """Return differences by prompt; None for a prompt without scores of both models."""
+    """Return the difference for each shared prompt; None if a model has no score for the prompt."""
     differences: list[MeasuredSize | None] = []
     for prompt, size in second.items():
         if prompt in first:
@@ -510,7 +517,7 @@ def _mean(
 def _agreement(
     plan: RankPlan, model: str, prompts: Sequence[RankedPrompt], scoring: Scoring
 ) -> Agreement:
-    """Correlate the scores and shares of a model's prompts with the table."""
+    """Correlate the scores and the shares of a model's prompts with the table."""
     sizes: list[float] = []
     deviations: list[float] = []
     shares: list[float] = []
@@ -535,7 +542,7 @@ def _agreement(
 def _correlation(
     x: Sequence[float], y: Sequence[float], scoring: Scoring, model: str, name: str
 ) -> Estimate | Missing:
-    """Return Spearman's correlation. `model` and `name` select the random draws."""
+    """Return Spearman's correlation. `model` and `name` determine the random draws."""
     return or_missing(
         spearman,
         x,
@@ -548,7 +555,7 @@ def _correlation(
 
 
 def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
-    """Compute positions of a prompt's images on the two directions of greatest variance.
+    """Compute the positions of a prompt's images along the two directions of greatest variance.
 
     Parameters
     ----------
@@ -560,7 +567,7 @@ def in_plane(prompt: str, gathered: RankGathered) -> PromptMap | None:
     Returns
     -------
     PromptMap or None
-        None for fewer than three images.
+        None if there are fewer than three images.
     """
     vectors: dict[str, Rows] = {}
     for model in gathered.models:
@@ -583,8 +590,8 @@ def _principal_coordinates(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the coordinates of vectors on the first two principal directions.
 
-    The second result is the share of the variance of each direction. The largest element of a
-    direction is positive, so that the signs do not depend on the library.
+    The second result is the share of the variance that each direction explains. The element of a
+    direction with the largest magnitude is positive, so signs do not depend on the library.
     """
     rows = vectors.astype(float)
     centered = rows - rows.mean(axis=0)

@@ -1,7 +1,7 @@
-"""Tables of real-world shares for comparison with rankings of prompts.
+"""Read tables of real-world shares, with which rankings of prompts are compared.
 
-A table has one of two forms. A long table has one row per name, axis and value, as `--reference`
-reads it. A wide table has one row per name, and columns of shares or percentages.
+A table has one of two forms. A long table, which `--reference` also reads, has one row for each
+name, axis and value. A wide table has one row for each name, and columns of shares or percentages.
 """
 
 import csv
@@ -24,12 +24,12 @@ def table_shares(name: str, value: str) -> dict[str, float]:
     name
         Name of a table that comes with askew, or path of a CSV file in one of the two forms.
     value
-        Wanted value, such as female.
+        Value whose shares are returned, such as female.
 
     Returns
     -------
     dict of str to float
-        Shares in [0, 1] by name, such as an occupation.
+        Shares in [0, 1] by name. Names are, for example, occupations.
 
     Raises
     ------
@@ -60,11 +60,11 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
     Parameters
     ----------
     path
-        CSV file with column names in its first row, and names in its first column. Numbers are
+        CSV file with column names in the first row, and names in the first column. Numbers count as
         percentages if one of them is above 1.
     value
-        Wanted value. The column with this word in its name is used, else the first column of
-        shares.
+        Value whose shares are returned. They come from the first column whose name contains this
+        word, else from the first column of shares.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file that are not empty; one empty row if there are none."""
+    """Return the rows of a CSV file without empty rows; a single empty row if nothing remains."""
     lines = read_text(path, "the table").splitlines(keepends=True)
     try:
         rows = [row for row in csv.reader(lines) if any(row)]
@@ -105,7 +105,7 @@ def _stripped(row: Sequence[str]) -> list[str]:
 
 
 def _holds_shares(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Check whether a column has a share or a percentage in every row, unlike a column of years."""
+    """Check whether every row has a number from 0 to 100 in a column, unlike a column of years."""
     try:
         return bool(rows) and all(0 <= float(row[column]) <= 100 for row in rows)
     except (IndexError, ValueError):
