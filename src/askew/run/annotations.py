@@ -1,7 +1,7 @@
 """Marks that people add to a run folder: corrected labels, flags and notes.
 
 The file has one JSON object per line, and lines are only added. For each image and axis, flag, or
-note, only the latest line counts. A line that askew would not have written is skipped.
+note, only the latest line counts. askew skips a line that it would not have written.
 """
 
 import json
@@ -118,7 +118,10 @@ def flag(image: str, text: str) -> Annotation:
 
 
 def note(about: str, text: str, identity: str = "") -> Annotation:
-    """Return a note. A known identity replaces that note, and an empty text withdraws it."""
+    """Return a note.
+
+    A note replaces an earlier note with the same identity. An empty text withdraws that note.
+    """
     name = identity or secrets.token_hex(8)
     return Annotation(kind="note", time=_now(), id=name, about=about, text=text[:MOST_TEXT])
 
@@ -158,7 +161,7 @@ def _entry(line: bytes) -> Annotation | None:
 
 
 def add_annotations(folder: Path, entries: Iterable[Annotation]) -> None:
-    """Add marks to a run folder. They are on the disk when this function returns.
+    """Add marks to a run folder. The marks are on disk when this function returns.
 
     Raises
     ------

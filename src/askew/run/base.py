@@ -72,9 +72,9 @@ class Maker(Protocol[W_contra]):
     single image are part of the request, a subclass of `PictureRequest`.
 
     A maker may have a method `check`, which is called before anything is generated or written, and
-    which may raise UsageError. It may have an attribute `seeded`, as in `askew.models.base.Model`.
-    It may have an attribute `concurrency`: the number of batches that it can make in threads at
-    once.
+    which may raise UsageError. A maker may also have an attribute `seeded`, as in
+    `askew.models.base.Model`, and an attribute `concurrency`. The latter is the number of batches
+    that the maker can generate at once, in threads.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Maker(Protocol[W_contra]):
     batch_size
         Number of images per batch.
     sees
-        Fingerprints of the measurements that it returns with its images.
+        Fingerprints of the measurements that the maker returns with its images.
     """
 
     @property
@@ -96,7 +96,7 @@ class Maker(Protocol[W_contra]):
 
     @property
     def sees(self) -> frozenset[str]:
-        """Fingerprints of the measurements that it returns with its images."""
+        """Fingerprints of the measurements that the maker returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
         """Return one output for each request of a batch, in order."""
@@ -318,8 +318,8 @@ class Run(Protocol):
     ) -> T:
         """Return the result of `flow`, whose work depends on earlier answers.
 
-        A run that only counts does not call `flow`. It adds `at_most` as an upper bound for the
-        work of `task`, and returns `otherwise`.
+        A run that only counts does not call `flow`, but adds `at_most` as an upper bound for the
+        work of `task` and returns `otherwise`.
 
         Parameters
         ----------
@@ -340,11 +340,11 @@ class Run(Protocol):
         """Report the steps of a longer computation instead of the progress of its parts."""
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings. A run that only counts ignores them."""
+        """Add warnings to the findings. A run that only counts ignores warnings."""
         return
 
     def explain(self, *lines: str) -> None:
-        """Add lines to the preview of a run that only counts. Other runs ignore them."""
+        """Add lines to the preview of a run that only counts. Other runs ignore these lines."""
         return
 
     @property

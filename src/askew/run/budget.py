@@ -136,7 +136,7 @@ class Budget:
         self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
-        """Check whether another part, if it takes as long as the longest part, exceeds the time."""
+        """Check whether another part, as long as the longest part so far, may exceed the time."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 

@@ -41,7 +41,7 @@ class Job(Generic[Content]):
     Attributes
     ----------
     number
-        Number of the item in its call, counted from 0. It identifies the result.
+        Number of the item in its call, counted from 0, which identifies the result.
     content
         Argument of the task.
     label
@@ -67,7 +67,7 @@ class Parts(Protocol[Part]):
 
     @property
     def task(self) -> Callable[[Any], Any]:
-        """Function that turns an item into a result. It can be sent to another process."""
+        """Function that turns an item into a result, and that can be sent to another process."""
 
     def lock_names(self, part: Part) -> tuple[str, ...]:
         """Return names that identify the part in all processes that use the store."""
@@ -76,7 +76,7 @@ class Parts(Protocol[Part]):
         """Return the number of images that the part completes."""
 
     def is_complete(self, part: Part) -> bool:
-        """Check whether another process has stored the part; if so, use its results."""
+        """Check whether another process has stored the part. If so, use the stored results."""
 
     def item(self, part: Part) -> Any:
         """Return the argument of the task."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 BATCHES = 4
-"""Number of batches of stored images to measure, if they contain at least `LATEST` images."""
+"""Number of batches of stored images to measure, if these contain at least `LATEST` images."""
 
 LATEST = 64
 """Number of stored images to measure, if `BATCHES` batches contain fewer images."""
@@ -59,7 +59,7 @@ class ImageMeasure:
 
     @classmethod
     def of(cls, files: Sequence[StoredFile], batch_size: int = 1) -> "ImageMeasure | None":
-        """Measure stored images. Return None if there are too few.
+        """Measure stored images. Return None if there are too few images.
 
         The images of a batch are stored together, so the time of a batch is the time since the
         previous batch. The time is unknown if there are fewer than two batches.

@@ -17,13 +17,13 @@ OPENED_FILE = "opened.json"
 """Facts about the models of a run, which are stored so that the models need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
-"""Corrected labels, flags and notes by people. No checksum covers them, since people add to them."""
+"""Corrected labels, flags and notes from people, who add to this file. No checksum covers it."""
 
 FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
 """Files of every run. `SHA256SUMS` lists them."""
 
 MITIGATION_PREFIX = "mitigation-"
-"""Prefix of the files of mitigations. They belong to a run if `SHA256SUMS` lists them."""
+"""Prefix of mitigation files, which belong to a run if `SHA256SUMS` lists them."""
 
 DAMAGED = ".damaged"
 """Suffix that is added to the names of damaged files."""

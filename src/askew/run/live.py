@@ -169,7 +169,7 @@ class LiveRun(Run):
         Interrupted
             If a person or a program stops the run.
         RunError
-            If the budget is used up. Finished images are stored in each case.
+            If the budget is used up. Finished images are stored even if an error is raised.
         """
         requests = [request for of_list in wanted for request in of_list]
         stored = self.store.pictures(request.key for request in requests)
@@ -274,7 +274,7 @@ class LiveRun(Run):
         return known
 
     def _ask_here(self, vqa: VQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add the answers of an instrument that is not on a server to `known`."""
+        """Add answers to `known`, from an instrument that is not on a server."""
         by_inquiry = unanswered(inquiries, known)
         to_ask = [
             inquiry.present for inquiry, groups in zip(inquiries, by_inquiry, strict=True) if groups
@@ -287,7 +287,7 @@ class LiveRun(Run):
             self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
 
     def _ask_server(self, vqa: CalledVQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add the answers of an instrument on a server to `known`, as far as the budget allows."""
+        """Add answers to `known`, from an instrument on a server, as far as the budget allows."""
         check_price(
             self.budget, self.budget.call_price, vqa.name, unit="call", option="--vqa-price"
         )
@@ -481,7 +481,7 @@ class LiveRun(Run):
             self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
-        """Carry out parts in the engine. With several workers, the first Ctrl-C waits for them."""
+        """Carry out parts in the engine. The first Ctrl-C waits if there are several workers."""
         if getattr(self._engine, "workers", 1) > 1:
             with patient_interrupt(self._stop, self.tell, PARTS):
                 self._dispatch(work, current, self._engine)
@@ -583,7 +583,7 @@ def opened_run(
 def opened_live(
     plan: RunPlan, folder: Path, store: Store, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run for a plan's remaining work on an open store, with the same options."""
+    """Open a run for a plan's remaining work on an open store, with the options of `opened_run`."""
     place = opened_engine(
         options.get("engine"), options.get("workers"), options.get("gpus_per_worker")
     )

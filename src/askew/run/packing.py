@@ -79,7 +79,7 @@ class PackingStore(Store):
         return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
 
     def _written(self, path: str, pack: ImagePack) -> ImagePack:
-        """Write a pack and return it. If the pack exists, return the existing pack."""
+        """Write a pack and return it. If a pack exists at the path, return the existing pack."""
         while not self._packs.put(path, packed_images(pack)):
             existing = self.existing_images(path)
             if existing is not None:
@@ -87,7 +87,7 @@ class PackingStore(Store):
         return pack
 
     def existing_images(self, path: str) -> ImagePack | None:
-        """Return an existing pack of images; None if there is none. Move a damaged pack away."""
+        """Return an existing pack of images; None if there is no pack. Move a damaged pack away."""
         pack = read_pack(self._packs, path)
         if isinstance(pack, DamagedPack):
             self._packs.set_aside(path)

@@ -111,7 +111,7 @@ class ImageParts(Generic[W]):
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images are stored by now; if so, use them."""
+        """Check whether all images are stored by now. If so, use these images."""
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -150,7 +150,7 @@ def provider_fact(maker: object, name: str) -> str | None:
 
 
 class QuestionParts:
-    """Groups of questions about images that the store has no answers to.
+    """Groups of images and questions to which the store has no answers.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers are stored by now; if so, use them."""
+        """Check whether all answers are stored by now. If so, use these answers."""
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)
@@ -252,7 +252,7 @@ def _check_answers(rows: Sequence[Sequence[Answer]], questions: Sequence[Questio
 
 
 class CalledParts:
-    """Images about which a server is asked, one image per part.
+    """Images about which askew asks a server, one image per part.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def embed_slice(part: Reading) -> Rows:
 class EmbeddingReader:
     """A reader that computes vectors with an instrument's embedder.
 
-    It can be sent to other processes in the same way as the instrument.
+    The reader can be sent to other processes in the same way as the instrument.
     """
 
     def __init__(self, vqa: VectorVQA) -> None:

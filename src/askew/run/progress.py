@@ -82,7 +82,7 @@ class Event:
 
 
 Progress = Callable[[Event], None]
-"""A receiver of events. It is called in the thread of the run, and should return quickly."""
+"""A receiver of events, which is called in the thread of the run and should return quickly."""
 
 
 def silent(event: Event) -> None:
@@ -93,7 +93,7 @@ def silent(event: Event) -> None:
 class JsonLines:
     """A receiver that writes one JSON object per line.
 
-    It drops the lines if there is no stream, or if the stream is closed.
+    If there is no stream, or if the stream is closed, the lines are dropped.
     """
 
     stream: TextIO | None
@@ -121,7 +121,7 @@ class JsonLines:
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Open a log file to append lines; without a path, drop the lines.
+    """Open a log file to which lines are appended. Without a path, the lines are dropped.
 
     Raises
     ------

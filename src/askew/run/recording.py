@@ -29,7 +29,7 @@ from askew.types import Missing, Picture, Question, slices
 
 @dataclass(frozen=True, slots=True)
 class QuestionTask:
-    """Questions that an instrument is asked about some images."""
+    """Questions about some images, and the instrument that answers the questions."""
 
     vqa: VQA
     questions: Sequence[Question]

@@ -1,4 +1,4 @@
-"""Tests of whether a model refuses the prompts of one group more often than of the other groups.
+"""Tests of whether a model refuses prompts of one group more often than prompts of other groups.
 
 Fisher's exact test compares each group of an axis with the other groups of the same prompt and
 axis. All tests of a run are one family, corrected with the Benjamini-Hochberg procedure. If no
@@ -80,7 +80,7 @@ def _tests_of(groups: Sequence[PictureSet]) -> Iterator[RefusalTest]:
 
 
 def refusal_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return sentences about the groups whose prompts a model refuses significantly more often.
+    """Return sentences about groups whose prompts are refused significantly more often than others.
 
     Parameters
     ----------

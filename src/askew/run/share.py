@@ -152,7 +152,7 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Write the packs of one job that do not exist yet.
+    """Write the packs of one job, except packs that already exist.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
     UsageError
         If an option is missing or cannot be read.
     AskewError
-        If the work fails. Packs that were made are kept.
+        If the work fails. Finished packs are kept.
     """
     share = Share.parse(str(options.get("shard")))
     address = options.get("packs")

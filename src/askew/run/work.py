@@ -73,7 +73,7 @@ class Work:
         )
 
     def lines(self, at_most: bool = False) -> list[str]:
-        """Return the numbers in words. Use `at_most` if they are upper bounds."""
+        """Return the numbers in words, as upper bounds if `at_most` is True."""
         most = "at most " if at_most else ""
         stored = f"{self.pictures_stored} stored, {self.pictures_left} left"
         calls = self.model_calls + self.vqa_calls + self.embedder_calls

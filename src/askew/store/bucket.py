@@ -1,4 +1,4 @@
-"""Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, Azure.
+"""Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, or Azure.
 
 The address names the bucket and a prefix. Credentials come from the environment or the machine, as
 with the provider's other tools, and are never part of the address. A `Bucket` that is sent to
@@ -44,7 +44,7 @@ OVERWRITES = (
 )
 
 _MEMORIES: dict[str, Any] = {}
-"""In-memory stores, by address. They exist until the process ends."""
+"""In-memory stores, by address. Each store exists until the process ends."""
 
 
 class Bucket:
@@ -174,7 +174,7 @@ class Bucket:
         Raises
         ------
         StoreError
-            If the server refuses the request, or keeps failing until the patience ends.
+            If the server refuses the request, or keeps failing for `patience` seconds.
         """
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 

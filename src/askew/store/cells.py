@@ -38,7 +38,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_BYTES = 32
 
 MOST_REMEMBERED = 100_000
-"""Largest number of remembered names. Above it, all of them are forgotten."""
+"""Number of remembered names above which askew forgets the names."""
 
 NAMES_AT_ONCE = 500
 

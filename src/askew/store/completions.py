@@ -34,7 +34,7 @@ class Completions:
         self.put_completions({key: record})
 
     def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Store several records, given by key. This is faster than storing them one by one.
+        """Store several records, given by key, which is faster than storing them one by one.
 
         Raises
         ------

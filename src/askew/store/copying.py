@@ -60,12 +60,12 @@ def copy_store(source: Path, target: Path) -> CopyReport:
     """Copy everything that a target lacks from a store, and keep the times of the files.
 
     Images are copied before the rows about them. An interrupted copy is therefore a valid store,
-    and the same call continues it.
+    and repeating the call continues the copy.
 
     Parameters
     ----------
     source
-        The store to copy. No other process may write to it during the copy.
+        The store to copy. No other process may write to this store during the copy.
     target
         The folder of the copy. Content that the folder already has is not changed.
 

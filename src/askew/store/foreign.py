@@ -18,7 +18,7 @@ MOST_TOML = 2**26
 """Largest number of characters of a TOML document."""
 
 MOST_HEAD = 2**18
-"""Largest number of characters before the first table of a TOML document in `toml_head`."""
+"""Largest number of characters before the first table of a TOML document, for `toml_head`."""
 
 MOST_LEVELS = 100
 """Largest number of lists and objects that may be nested around a value."""
@@ -27,7 +27,7 @@ MOST_DIGITS = 20
 """Largest number of digits of an integer. Every 64-bit integer fits."""
 
 MOST_KEY_PARTS = 16
-"""Largest number of parts of a TOML key. Python's parser takes quadratic time in this number."""
+"""Largest number of parts of a TOML key. Python's parser takes time quadratic in this number."""
 
 _FIRST_LONG_INTEGER = 10**MOST_DIGITS
 
@@ -66,7 +66,7 @@ def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | N
     Raises
     ------
     ValueError
-        If the document is not JSON, or, as a LimitError, if it exceeds a limit.
+        If the document is not JSON, or exceeds a limit (a LimitError).
     """
     if len(content) > MOST_BYTES:
         raise LimitError(f"it is larger than {MOST_BYTES // 2**20} MB")
@@ -83,7 +83,7 @@ def toml_table(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the document is not TOML, or, as a LimitError, if it exceeds a limit.
+        If the document is not TOML, or exceeds a limit (a LimitError).
     """
     if len(text) > MOST_TOML:
         raise LimitError(f"it is longer than {MOST_TOML // 2**20} million characters")
@@ -99,7 +99,7 @@ def toml_head(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If these keys are not TOML, or, as a LimitError, if they exceed a limit.
+        If these keys are not TOML, or exceed a limit (a LimitError).
     """
     head = text[:MOST_HEAD]
     end = _start_of_tables(head)

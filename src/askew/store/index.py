@@ -34,14 +34,14 @@ from askew.types import slices
 
 SCHEMA = 3
 OLDER_SCHEMA = 2
-"""Older schema, which askew reads and rewrites. Its cells are texts, and it includes vectors."""
+"""Older schema, which askew reads and rewrites. Its index has only texts and includes vectors."""
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
 VECTOR_TABLES = ("vectors",)
 """Tables in each of the two files of an index. Vectors take most of the space."""
 
 PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
-"""Page sizes in bytes. Five vectors of 768 numbers fit into 16,384 bytes, but one into 4,096."""
+"""Page sizes in bytes. Five vectors of 768 numbers fit into 16,384 bytes, one into 4,096 bytes."""
 
 CHUNK = 500
 """Largest number of keys in a query."""
@@ -159,7 +159,7 @@ class Index:
     def _include_journal(self, is_writable: bool) -> None:
         """Add the journal rows that the index lacks.
 
-        If nothing on disk may be changed, they are added to a copy of the index in memory.
+        If nothing on disk may be changed, the rows are added to a copy of the index in memory.
         """
         if self._journal is None or self._is_up_to_date(self._journal):
             return
@@ -410,7 +410,7 @@ class Index:
             self._delete((table, column, key) for key in keys)
 
     def faults(self) -> list[str]:
-        """Describe the faults that SQLite reports, and the damaged rows."""
+        """Return descriptions of the faults that SQLite reports, and of damaged rows."""
         lines = self._integrity_errors()
         descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
         for table in self._tables:
@@ -476,9 +476,9 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote it, and its rows can be read.
+        If an earlier version of askew wrote the index, and its rows can be read.
     StoreError
-        If another version of askew wrote it.
+        If another version of askew wrote the index, and its rows cannot be read.
     sqlite3.DatabaseError
         If the index contains no version, or contains tables that askew does not create.
     """
@@ -574,7 +574,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids from rows that have a single cell: the id as bytes or as text."""
+    """Return the ids from rows that have a single cell, which is the id as bytes or as text."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
@@ -595,8 +595,8 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that does not change the index.
 
-    SQLite may be unable to open an index in a folder that it cannot write to, or on a full disk. In
-    this case, the connection is to a copy of the index in memory.
+    SQLite may be unable to open an index in a folder that is not writable, or on a full disk. In
+    this case, askew connects to a copy of the index in memory.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
@@ -617,7 +617,7 @@ def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
 
 @contextmanager
 def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Open a write transaction. Either all of its changes are written or none."""
+    """Open a write transaction. Either all changes are written or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""The journal of a store: every change to the index except to vectors, with one line per batch.
+"""The journal of a store: all changes to the index, except changes to vectors, line by line.
 
 A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
 texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. Lines
@@ -35,7 +35,7 @@ _PLACES = {table: column_places(table, names) for table, names in REPEATED.items
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Size in bytes that no line reaches. From a longer line on, the journal counts as damaged."""
+"""Size in bytes that no valid line reaches. From such a line on, the journal counts as damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class JournalLine:
     is_intact
         False if the checksum is wrong, or the line has content that askew does not write.
     is_complete
-        False for a damaged line of which only the beginning was written.
+        False if only the beginning of the line was written.
     """
 
     start: int

@@ -46,7 +46,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the identity of an image in a run's plan. It does not depend on the weights of the model."""
+    """Return the identity of an image in a run's plan, independent of the model's weights."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 

@@ -1,4 +1,4 @@
-"""Locks of a store. Commands that write share a lock, and housekeeping takes it exclusively."""
+"""Locks of a store. Commands that write share one lock, which housekeeping takes exclusively."""
 
 import errno
 import os
@@ -57,7 +57,7 @@ def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
     """Return the ids of the other processes that have locked a file.
 
     The ids come from the system's list of locks, because opening and closing the file would release
-    the locks that SQLite has on it. On systems other than Linux, the result is empty.
+    the locks that SQLite has on this file. On systems other than Linux, the result is empty.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def remedy(process: int, effect: str) -> str:
     process
         Id of the process.
     effect
-        What follows after the process is continued or ended, as the last clause of the sentence.
+        What happens, or what to do, after the remedy. This text ends the sentence.
     """
     if is_stopped(process):
         return (
@@ -136,9 +136,10 @@ _GUARD = threading.Lock()
 class PartLocks:
     """Locks for parts of the work on a store. Each part locks a single byte of one lock file.
 
-    The operating system assigns these locks to processes. It releases all of them when the process
-    closes any descriptor of the file, and it grants a process the same lock twice. All `PartLocks`
-    objects of a process therefore share one open file and the list of its locked bytes.
+    The operating system assigns these locks to processes. The system releases all locks of a
+    process when the process closes any descriptor of the file, and grants a process the same lock
+    twice. All `PartLocks` objects of a process therefore share one open file and the list of its
+    locked bytes.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ class PartLocks:
             self._file.users += 1
 
     def take(self, place: int) -> bool:
-        """Try to lock a byte. Return False if another object or process has locked it."""
+        """Try to lock a byte. Return False if another object or process has locked the byte."""
         with _GUARD:
             if place in self._file.taken:
                 return False
@@ -208,13 +209,13 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _shared(number: int) -> SharedFile:
-    """Register an open lock file, which all its users in this process then share."""
+    """Register an open lock file, so that all `PartLocks` objects for the file share it."""
     state = os.fstat(number)
     return _SHARED.setdefault((state.st_dev, state.st_ino), SharedFile(number))
 
 
 def _lock(number: int, place: int) -> bool:
-    """Try to lock a byte of an open file. Return False if another process has locked it."""
+    """Try to lock a byte of an open file. Return False if another process has locked the byte."""
     if not fcntl:
         return True
     try:
@@ -271,7 +272,7 @@ class StoreLock:
         self.close()
 
     def _try(self, exclusive: bool) -> bool:
-        """Try to take the lock. Return False if another process has it."""
+        """Try to take the lock. Return False if another process has an incompatible lock."""
         if not fcntl:
             return True
         kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH

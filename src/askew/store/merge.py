@@ -84,7 +84,7 @@ def merge_all(packs: PackStorage, store: Store) -> MergeReport:
 
 
 def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | DamagedPack | None:
-    """Return the pack at a path, the fault of a damaged pack, or None if there is no pack."""
+    """Read the pack at a path. Return the fault of a damaged pack, and None if there is no pack."""
     fault = None
     for _ in range(ATTEMPTS):
         data = packs.get(path)
@@ -121,7 +121,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store the images of a pack that the store lacks."""
+    """Store the images of a pack, except images that are already stored."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -130,7 +130,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors of a pack that the store lacks."""
+    """Store the answers and vectors of a pack, except those that are already stored."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

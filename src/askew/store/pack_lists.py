@@ -8,7 +8,7 @@ from askew.store.foreign import json_value
 from askew.store.pack_storage import PLANS, PackStorage
 
 ATTEMPTS = 4
-"""Number of attempts to read a file that seems damaged. The transfer may have damaged it."""
+"""Number of attempts to read a file that seems damaged, since a transfer can damage data."""
 
 
 def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:

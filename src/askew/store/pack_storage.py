@@ -13,7 +13,7 @@ ASIDE = "damaged"
 
 
 class PackStorage(Protocol):
-    """A place for files that never change. Several machines can write to it at once.
+    """A place for files that never change, to which several machines can write at once.
 
     Attributes
     ----------

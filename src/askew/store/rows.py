@@ -1,7 +1,7 @@
 """Rows of a store's index: their columns, their checksums and their allowed values.
 
 A row may come from another person's store. A row that askew would not have written counts as
-damaged, even if its checksum is right. For example, this keeps file names from containing paths.
+damaged, even if its checksum is right. This rule keeps paths out of file names, for example.
 """
 
 import re
@@ -101,7 +101,7 @@ def is_image_id(value: object) -> bool:
 
 
 def is_intact(table: str, row: IndexRow) -> bool:
-    """Check a stored row. Its last value must be the checksum of the other values."""
+    """Check a stored row, whose last value must be the checksum of the other values."""
     *content, row_sum = row
     return row_sum == checksum(table, content) and is_valid(table, content)
 

@@ -1,4 +1,4 @@
-"""The store of images, answers and vectors on disk, which runs in the same folder share.
+"""The store on disk for images, answers and vectors, which neighboring runs share.
 
 A store is a folder with this layout:
     index.sqlite            facts about every image
@@ -236,7 +236,7 @@ class Store:
                         part.unlink()
 
     def _is_usable(self, table: str, row: IndexRow) -> bool:
-        """Check that an image's file exists. Earlier versions deleted files but not their rows."""
+        """Check that an image's file exists. Earlier versions deleted files without their rows."""
         if table != "pictures" or row[1] is None:
             return True
         return self._file(row[1], row[2]).exists()
@@ -432,8 +432,8 @@ class Store:
     def turn(self, *names: str) -> Iterator[bool]:
         """Try to lock the work with these names, and yield whether this object has the lock.
 
-        A `Store` may have several locks at once. No other `Store` of the same folder, in this
-        process or another, can take them meanwhile. The operating system releases the locks of a
+        A `Store` may have several locks at once. Meanwhile, no other `Store` of the same folder can
+        take these locks, in this process or another. The operating system releases the locks of a
         process that ends. On a system without locks, processes do not coordinate.
         """
         place = _place_of(names)
