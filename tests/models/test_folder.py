@@ -115,7 +115,7 @@ def test_several_csv_files_need_a_name(folder: Path) -> None:
         ("file,prompt\na.png,p\n", {"label": "gender=sex"}, "unknown column 'sex'.*--label"),
         ("file,prompt\na.png,p\n", {"label": "gender"}, "'gender' must have the form KEY=VALUE"),
         ("file,prompt,m\na.png,p,flux\n", {"where": "m=flix"}, "column 'm'.*Did you mean 'flux'"),
-        ("file,prompt,m\na.png,p,x\nb.png,q,y\n", {"where": "m=x,prompt=q"}, "no row fits"),
+        ("file,prompt,m\na.png,p,x\nb.png,q,y\n", {"where": "m=x,prompt=q"}, "no row matches"),
         ("file,prompt\na.png,p\n,p\n", {}, "line 3: no file"),
         ("file,prompt\na.png,p\nb.png,\n", {}, "no prompt in column 'prompt' on line 3"),
         (

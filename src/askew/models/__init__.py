@@ -1,1 +1,1 @@
-"""Text-to-image models, by provider, and collections of existing images."""
+"""Text-to-image models of several providers, and collections of existing images."""

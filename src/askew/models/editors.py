@@ -1,4 +1,4 @@
-"""Editors of models, or the reason why a model cannot edit."""
+"""Choice of the editor that belongs to a model, and errors for models that cannot edit."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from askew.models.base import (
 
 
 def editor_of(model: Model | Collection, settings: Mapping[str, Setting]) -> Editor:
-    """Return a model as an editor.
+    """Return an editor that uses a model.
 
     Parameters
     ----------

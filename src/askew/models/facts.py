@@ -1,4 +1,4 @@
-"""Facts about models that a run stores, so that showing the run again opens no network."""
+"""Facts about models that a run stores, so that the run can be shown without loading a network."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _FACTS: ContextVar[dict[str, Any]] = ContextVar("facts")
 
 @contextmanager
 def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Keep facts about models in `facts` within this context, and use the facts that it holds."""
+    """Use the facts about models in `facts` within this context, and add new facts to it."""
     token = _FACTS.set(facts)
     try:
         yield facts
@@ -19,5 +19,8 @@ def remember_facts(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def remembered_facts() -> dict[str, Any]:
-    """Return the facts of this context, to read and to add to; a new dictionary outside of one."""
+    """Return the facts of the current context, which callers may extend.
+
+    Outside such a context, return a new dictionary.
+    """
     return _FACTS.get({})

@@ -1,8 +1,9 @@
 """Digests of image files that a store remembers, and collections that a command has opened.
 
-Reading 100,000 files takes much longer than asking for their state. A file whose size, times and
-inode are unchanged has the remembered digest. A file that was changed in the last seconds before it
-was read is not remembered: a second change could leave its state as it is. Git uses the same rule.
+Reading 100,000 files takes much longer than asking for their state. If size, times and inode of a
+file are unchanged, askew uses the remembered digest. askew does not remember the digest of a file
+that was changed in the seconds before it was read, because a second change could leave its state
+unchanged. Git uses the same rule.
 """
 
 import gc
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FRESH = 3 * 10**9
-"""Nanoseconds after a change in which the state of a file is not trusted. FAT counts in 2 s."""
+"""Nanoseconds after a change during which a file's state is not trusted. FAT counts in 2 s."""
 
 MOST_INODE = 2**63 - 1
 
 
 class FileDigest(NamedTuple):
-    """SHA-256 of a file in a certain state.
+    """SHA-256 of a file, and the state of the file in which it was computed.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class FileDigest(NamedTuple):
     modified
         Time of the last change of the content, in nanoseconds.
     changed
-        Time of the last change of content or properties, in nanoseconds.
+        Time of the last change of content or metadata, in nanoseconds.
     inode
         Number of the file in its file system.
     digest
@@ -56,21 +57,21 @@ class FileDigest(NamedTuple):
 
 
 Lookup = Callable[[Sequence[str]], Mapping[str, FileDigest]]
-"""Function that returns the remembered digests of files, by path."""
+"""Function that takes paths of files and returns the remembered digests, by path."""
 
 
 class FileMemory:
-    """Digests of the files that a command reads.
+    """Digests of the files that a command reads, and collections that it has opened.
 
     Parameters
     ----------
     lookup
-        Function that returns digests that earlier commands have read.
+        Function that returns digests that earlier commands have computed.
 
     Attributes
     ----------
     new
-        Digests that this command has read and that can be remembered, by path.
+        Digests that this command has computed and that may be remembered, by path.
     collections
         Collections that this command has opened, by their options.
     """
@@ -81,7 +82,7 @@ class FileMemory:
         self.collections: dict[object, Any] = {}
 
     def digests(self, paths: Iterable[Path]) -> dict[Path, str]:
-        """Return the SHA-256 of every regular file that can be read."""
+        """Return the SHA-256 of every regular file that can be read, by path."""
         by_name = {str(path): path for path in paths}
         known = self._lookup(list(by_name))
         digests = {}
@@ -98,7 +99,7 @@ class FileMemory:
         return digests
 
     def _read(self, path: Path) -> str:
-        """Return the SHA-256 of a file, and keep it if the file has been unchanged for a while."""
+        """Return the SHA-256 of a file; add it to `new` unless the file has changed recently."""
         start = time.time_ns()
         with path.open("rb") as stream:
             before = os.fstat(stream.fileno())
@@ -114,16 +115,17 @@ class FileMemory:
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int, int]:
-    """Return size, times and inode. Inodes of some systems exceed the numbers of SQLite."""
+    """Return size, times and inode of a file. Some systems have inodes too large for SQLite."""
     inode = status.st_ino & MOST_INODE
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
 
 
 @contextmanager
 def without_cycle_search() -> Iterator[None]:
-    """Pause Python's search for cycles, because 100,000 new records start it again and again.
+    """Pause Python's cyclic garbage collector, which 100,000 new records start again and again.
 
-    The records of a folder contain no cycles, and the search takes a seventh of the time to open it.
+    The records of a folder contain no cycles. The collector takes a seventh of the time that it
+    takes to open a folder.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -139,7 +141,7 @@ _MEMORY: ContextVar[FileMemory] = ContextVar("file_memory")
 
 @contextmanager
 def remember_files(lookup: Lookup) -> Iterator[FileMemory]:
-    """Use remembered digests within this context. A context inside another has no effect."""
+    """Use remembered digests within this context. A nested context has no effect."""
     if _MEMORY.get(None) is not None:
         yield _MEMORY.get()
         return
@@ -151,5 +153,5 @@ def remember_files(lookup: Lookup) -> Iterator[FileMemory]:
 
 
 def file_memory() -> FileMemory:
-    """Return the memory of this context; an empty memory outside of a context."""
+    """Return the memory of the current context; an empty memory outside such a context."""
     return _MEMORY.get(None) or FileMemory()

@@ -1,8 +1,8 @@
-"""Collections of existing images: a folder with a manifest, or without.
+"""Collections of existing images, read from a folder with or without a manifest.
 
-A manifest has a row for each image. Without a manifest, the first level of sub-folders names the
-prompts and the second the conditions. Images directly in the folder belong to one prompt, which is
-named after the folder.
+A manifest has one row for each image. Without a manifest, the first level of sub-folders names the
+prompts and the second level names the conditions. Images directly in the folder belong to one
+prompt, which is the name of the folder.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -50,17 +50,17 @@ from askew.prompts.axes import AXES
 from askew.store.files import digest_of
 
 METADATA = "metadata.jsonl"
-"""Manifest of Hugging Face's image folders."""
+"""Name of the manifest in image folders of Hugging Face."""
 
 NO_MANIFEST = "none"
 JOINT = ": "
-"""Text between the columns of which a prompt consists."""
+"""Text that joins the columns of a prompt."""
 
 
 class FolderCollection:
-    """Images of a folder, with their prompts and with people's labels.
+    """Images in a folder, with their prompts and with labels from people.
 
-    Files that the manifest lists but that are absent are among the images. They count as missing
+    The images include files that the manifest lists but that do not exist. These count as missing
     when the collection is imported.
 
     Attributes
@@ -70,7 +70,7 @@ class FolderCollection:
     warnings
         Sentences about the collection that users should read.
     raters
-        Columns of the labels by axis: a column per rater.
+        Columns that contain labels, by axis, with one column per rater.
     """
 
     def __init__(
@@ -86,18 +86,18 @@ class FolderCollection:
         self._pictures = tuple(pictures)
 
     def pictures(self) -> tuple[FiledPicture, ...]:
-        """Return all images, in the order of the manifest, or of their paths."""
+        """Return all images in the order of the manifest, or sorted by path if there is none."""
         return self._pictures
 
     @cached_property
     def digests(self) -> Mapping[Path, str]:
-        """SHA-256 of every readable image file, which is the `id` of its `askew.types.Picture`."""
+        """SHA-256 of every readable image file, by path; also the `id` of the `Picture`."""
         with without_cycle_search():
             return file_memory().digests(picture.path for picture in self._pictures)
 
     @cached_property
     def revision(self) -> str:
-        """SHA-256 over files, prompts and conditions, in order, without paths and labels."""
+        """SHA-256 of the images' contents, prompts and conditions, without paths and labels."""
         digests = self.digests
         with without_cycle_search():
             return digest_of(
@@ -119,42 +119,45 @@ def create(
     allow_outside: bool = False,
     match_names: bool = False,
 ) -> FolderCollection:
-    """Create the collection of the images in a folder, as the provider's entry point.
+    """Create a collection from the images in a folder, as the provider's entry point.
 
     Parameters
     ----------
     name
-        A folder, or a CSV or JSON Lines file, whose folder is then meant.
+        A folder, or a CSV or JSON Lines file in the folder.
     manifest
         CSV or JSON Lines file. If empty, `manifest.csv`, the only CSV file directly in the folder,
-        or `metadata.jsonl`. With "none", sub-folders are read instead.
+        or `metadata.jsonl`. If "none", askew reads prompts and conditions from the sub-folders.
     file
-        Column of the image's path, relative to the folder or to the manifest. By default `file`,
-        or `file_name`.
+        Column that contains the image's path, relative to the folder or to the manifest. By default
+        `file` or `file_name`.
     prompt_column
-        Column of the prompt, or several columns, which are joined by ": ". By default `prompt`.
+        Column that contains the prompt, or several columns, which askew joins with ": ". By default
+        `prompt`.
     condition
-        Column of the condition. By default `axis` and `value` if both exist, else `condition` if it
-        exists.
+        Column that contains the condition. By default `axis` and `value` if both exist, or
+        `condition` if it exists.
     baseline_condition
-        Condition of the baseline images. By default an empty cell, "initial", or the only one.
+        Condition of the baseline images. By default an empty cell, "initial", or the only
+        condition.
     label
-        AXIS=COLUMN, … of people's labels. By default the columns named like an axis of the
-        catalogue. AXIS=COLUMN,COLUMN names a column per rater.
+        Columns that contain labels from people, as AXIS=COLUMN, …. By default the columns that are
+        named like an axis of the catalog. AXIS=COLUMN,COLUMN names one column per rater.
     where
-        COLUMN=VALUE, … of the rows to use. Several values of a column are alternatives.
+        Filter for the rows to use, as COLUMN=VALUE, …. Several values of a column are alternatives.
     strict
-        If true, absent files are an error. If false, they count as missing, with a warning.
+        If true, missing files are an error. If false, they count as missing, with a warning.
     allow_outside
-        If true, files outside the folder and the manifest's folder are read, also through links.
+        If true, askew also reads files outside the folder and the manifest's folder, directly or
+        through links.
     match_names
-        If true, a path of the manifest without a file means the file of the same name in the
-        folder.
+        If true and no file exists at a path in the manifest, askew uses the file of the same name
+        in the folder.
 
     Raises
     ------
     ManifestError
-        If the manifest or folder cannot be used as it is.
+        If askew cannot use the manifest or the folder.
     """
     options = _FolderOptions(
         manifest=manifest,
@@ -179,7 +182,7 @@ def create(
 
 @dataclass(frozen=True, slots=True)
 class _FolderOptions:
-    """Options of a collection, as `create` describes them."""
+    """Options of a collection. `create` describes them."""
 
     manifest: str
     file: str
@@ -194,7 +197,7 @@ class _FolderOptions:
 
 
 def _opened(name: str, options: _FolderOptions) -> FolderCollection:
-    """Open a collection."""
+    """Read the folder, and the manifest if there is one, and return the collection."""
     folder, table = _locate(Path(name), options.manifest)
     contents = contents_of(folder)
     if table is None:
@@ -213,7 +216,7 @@ def _opened(name: str, options: _FolderOptions) -> FolderCollection:
 def _from_manifest(
     contents: FolderContents, table: Manifest, columns: "_Columns", options: _FolderOptions
 ) -> tuple[list[FiledPicture], list[str]]:
-    """Return the images of a manifest, and warnings about its rows and about other files."""
+    """Return the images that a manifest lists, and warnings about its rows and other files."""
     home = home_of(table.path)
     places = Places(contents.folder, home, options.allow_outside, contents.pictures)
     rows = table.where(parse_pairs(options.where))
@@ -231,18 +234,18 @@ def _from_manifest(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Columns of a manifest by their content.
+    """Columns of a manifest, by what they contain.
 
     Attributes
     ----------
     file
-        Path of the image.
+        Column that contains the path of the image.
     prompts
-        Parts of the prompt.
+        Columns that contain the parts of the prompt.
     labels
-        Columns of people's labels, by axis: a column per rater.
+        Columns that contain labels from people, by axis, with one column per rater.
     used
-        These columns, and the columns of the condition.
+        All columns above, and the columns that contain the condition.
     """
 
     file: str
@@ -252,7 +255,7 @@ class _Columns:
 
 
 def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
-    """Return the columns that the options name, or the columns of these names by default."""
+    """Return the columns that the options name; for unset options, the columns used by default."""
     usual = next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
     file = options.file or usual
     prompts = tuple(options.prompt_columns) or ("prompt",)
@@ -276,7 +279,7 @@ def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
 def _filed_pictures(
     rows: Manifest, columns: _Columns, files: Mapping[int, Path], sets: Sequence[Condition]
 ) -> dict[int, FiledPicture]:
-    """Return the image of every row, by line."""
+    """Return the image in each row of the manifest, by line."""
     pictures = {}
     for (line, row), (axis, value) in zip(rows.rows.items(), sets, strict=True):
         single, several = _labels_of_row(row, columns.labels)
@@ -294,7 +297,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return the labels of a row by axis: those of single raters, and those of several raters."""
+    """Return two mappings from axis to labels, for axes with one rater and with several raters."""
     single = {}
     several = {}
     for axis, names in columns.items():
@@ -306,7 +309,7 @@ def _labels_of_row(
 
 
 def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places) -> list[Path]:
-    """Return the files of the rows that the filter leaves out, as far as they can be found."""
+    """Return the files in the rows that the filter leaves out, except files that are not found."""
     files = []
     for line, row in table.rows.items():
         cell = row[column].replace("\\", "/")
@@ -316,14 +319,14 @@ def _files_left_out(table: Manifest, rows: Manifest, column: str, places: Places
 
 
 def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> list[str]:
-    """Return sentences about files of a folder that a collection without a manifest ignores.
+    """Return warnings about files in a folder that a collection without a manifest ignores.
 
     Parameters
     ----------
     contents
         Files of the folder.
     is_chosen
-        If true, the user declined the folder's manifest.
+        True if the user chose to use no manifest.
     """
     pooled = [path for path in contents.pictures if not folders_of(path, contents.folder)]
     tables = [] if is_chosen else unused_tables(contents, None)
@@ -338,7 +341,7 @@ def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> li
 def _unused_beside_manifest(
     contents: FolderContents, table: Manifest, listed: Collection[Path], *, is_chosen: bool
 ) -> list[str]:
-    """Return sentences about files of a folder that a collection with a manifest ignores.
+    """Return warnings about files in a folder that a collection with a manifest ignores.
 
     Parameters
     ----------
@@ -347,9 +350,9 @@ def _unused_beside_manifest(
     table
         The manifest.
     listed
-        Files in the manifest.
+        Files that the manifest lists.
     is_chosen
-        If true, the user named the manifest.
+        True if the user named the manifest.
     """
     sentences = [] if is_chosen else unused_tables(contents, table.path)
     unlisted = [path for path in contents.pictures if path not in listed]
@@ -362,7 +365,7 @@ def _unused_beside_manifest(
 
 
 def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[str, tuple[str, ...]]:
-    """Return the columns of people's labels for every labeled axis."""
+    """Return the columns that contain labels from people, by axis."""
     labels = label_columns(label)
     if not labels:
         free = set(table.columns) - reserved
@@ -374,7 +377,7 @@ def _label_columns(table: Manifest, label: Pairs, reserved: set[str]) -> dict[st
 
 
 def _check_prompts(manifest: Manifest, columns: Sequence[str]) -> None:
-    """Raise ManifestError for rows without a prompt."""
+    """Raise ManifestError if a row has no prompt."""
     for column in columns:
         empty = [str(line) for line, row in manifest.rows.items() if not row[column]]
         if empty:
@@ -403,7 +406,7 @@ def _locate(path: Path, manifest: str) -> tuple[Path, Manifest | None]:
 
 
 def _choose_table(path: Path, manifest: str) -> Path | None:
-    """Return the file of a folder that is its manifest, or None if it has none."""
+    """Return the file that is the manifest of a folder; None if there is no manifest."""
     folder = path.resolve()
     if manifest == NO_MANIFEST:
         return None
@@ -428,7 +431,7 @@ def _choose_table(path: Path, manifest: str) -> Path | None:
 def _from_folders(
     contents: FolderContents, baseline_condition: str, outside: bool
 ) -> list[FiledPicture]:
-    """Return the images of a folder whose sub-folders name prompts and conditions."""
+    """Return the images in a folder whose sub-folders name prompts and conditions."""
     folder = contents.folder
     files = contents.pictures
     _check_links(contents.links, Places(folder, folder, outside))
@@ -452,14 +455,14 @@ def _from_folders(
 
 
 def _check_depth(contents: FolderContents, parts: Sequence[tuple[str, ...]]) -> None:
-    """Raise ManifestError for images deeper than prompt and condition.
+    """Raise ManifestError if an image is in a sub-folder below the folder of its condition.
 
     Parameters
     ----------
     contents
         Files of the folder.
     parts
-        Folders from the collection's folder to each image.
+        Names of the folders on the way from the collection's folder to each image.
     """
     folder = contents.folder
     files = zip(contents.pictures, parts, strict=True)
@@ -467,13 +470,13 @@ def _check_depth(contents: FolderContents, parts: Sequence[tuple[str, ...]]) -> 
     if deep:
         tables = "".join(f". {sentence}" for sentence in unused_tables(contents, None))
         raise ManifestError(
-            f"{folder} is deeper than PROMPT/CONDITION/image, so that a manifest is needed: "
+            f"{folder} is deeper than PROMPT/CONDITION/image, so a manifest is needed: "
             f"{shorten(deep)}{tables}"
         )
 
 
 def _check_links(links: Sequence[Path], places: Places) -> None:
-    """Raise ManifestError for links that lead out of the folder, unless that is allowed."""
+    """Raise ManifestError for links that lead out of the folder, unless the user allows them."""
     leading_out = [str(link) for link in links if places.permitted(link) is None]
     if leading_out:
         raise ManifestError(

@@ -1,9 +1,9 @@
-"""Files of a folder of images, and sentences about the files that a collection does not use.
+"""Files in a folder of images, and warnings about files that a collection does not use.
 
-A folder may describe its images in ways that a collection does not read: in a table of a
+A folder may describe its images in places that a collection does not read: in a table in a
 sub-folder, in a text file beside each image, or in the image file itself. Images may have a format
-that askew does not read. Users learn of all of them by name, because images whose prompts are
-unknown would be counted as images of one prompt.
+that askew does not read. The warnings name such files, because askew would count images whose
+prompts are unknown as images of a single prompt.
 """
 
 import os
@@ -22,7 +22,7 @@ from askew.store.files import SUMS_FILE, shown
 from askew.types import grouped
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
-"""Suffixes of the image files that are read."""
+"""Suffixes of the image files that askew reads."""
 
 OTHER_FORMATS = {
     ".avif": "AVIF",
@@ -50,48 +50,48 @@ OTHER_FORMATS = {
     ".tar": "TAR",
     ".zip": "ZIP",
 }
-"""Formats that contain images and that are not read, by suffix."""
+"""Names of formats that contain images but that askew does not read, by suffix."""
 
 READ_TABLES = (".csv", JSON_LINES)
 OTHER_TABLES = (".tsv", ".xlsx", ".xls", ".ods")
 SIDE_CARS = (".txt", ".json", ".caption", ".captions", ".yaml", ".yml", ".xmp")
-"""Suffixes of files that describe the image of the same name."""
+"""Suffixes of text files that describe the image of the same name."""
 
 DESCRIBING_KEYS = frozenset(
     ("parameters", "prompt", "dream", "description", "invokeai_metadata", "sd-metadata")
 )
-"""Keys, in lower case, of texts in an image file that contain its prompt."""
+"""Lower-case keys under which an image file may contain its prompt."""
 
 IMAGE_DESCRIPTION = 0x010E
 USER_COMMENT = 0x9286
 EXIF_TABLE = 0x8769
-"""Numbers of EXIF fields that may contain a prompt, and of the table of the second field."""
+"""Numbers of the two EXIF fields that may contain a prompt, and of the second field's table."""
 
 OPENED = 8
-"""Number of images, spread over the folder, whose files are searched for prompts."""
+"""Number of image files that askew searches for prompts. They are spread over the folder."""
 
 SHORTEST_NAME = 3
-"""Letters of the shortest beginning of file names that can be the name of a prompt."""
+"""Minimum number of letters that a common beginning of file names needs to name a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """Files of a folder at any depth that are not hidden.
+    """Visible files in a folder and its sub-folders, by kind.
 
     Attributes
     ----------
     folder
         The folder.
     pictures
-        Image files that are read, sorted by their path.
+        Image files in formats that askew reads, sorted by path.
     links
         Image files among `pictures` that are links.
     others
-        Files of images in formats that are not read.
+        Image files in formats that askew does not read.
     tables
         Tables that may describe images.
     side_cars
-        Files beside an image that have the image's name and another suffix.
+        Text files beside an image that have the image's name and another suffix.
     """
 
     folder: Path
@@ -102,13 +102,13 @@ class FolderContents:
     side_cars: tuple[Path, ...]
 
     def relative(self, path: Path) -> str:
-        """Return a path for messages, relative to the folder where possible."""
+        """Return a path for messages, relative to the folder if the file is inside it."""
         inside = path.is_relative_to(self.folder)
         return shown(path.relative_to(self.folder) if inside else path)
 
 
 def contents_of(folder: Path) -> FolderContents:
-    """List the files of a folder by kind. Folders that askew wrote are left out."""
+    """List the files of a folder by kind, without the folders that askew wrote."""
     files, links = _visible_files(folder)
     by_suffix = grouped(files, _suffix)
     pictures = _of_suffixes(by_suffix, SUFFIXES)
@@ -133,7 +133,7 @@ def _suffix(path: Path) -> str:
 
 
 def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files that are not hidden, and the links among them, by their path's parts."""
+    """Return all visible files, and the links among them, both sorted by the parts of the path."""
     files: dict[tuple[str, ...], Path] = {}
     links: list[tuple[str, ...]] = []
     left: list[tuple[str, ...]] = [()]
@@ -155,10 +155,10 @@ def _visible_files(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[os.DirEntry[str], Path]]:
-    """Yield the entries of a folder and their paths; none if it cannot be read.
+    """Yield each entry of a folder with its path, or nothing if the folder cannot be read.
 
-    A path of `Path.iterdir` costs a tenth of a path that is parsed, and `os.scandir` knows the kind
-    of an entry without asking for its state.
+    Paths from `Path.iterdir` take a tenth of the time of paths that are parsed. `os.scandir` knows
+    whether an entry is a file without asking for its state.
     """
     with suppress(OSError):
         paths = {path.name: path for path in folder.iterdir()}
@@ -174,20 +174,20 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 
 def folders_of(path: Path, folder: Path) -> tuple[str, ...]:
-    """Return the names of the folders between a folder and a file below it."""
+    """Return the names of the folders on the way from `folder` to the file at `path`."""
     return _parts_below(str(path).rpartition(os.sep)[0], str(folder))
 
 
 @lru_cache(maxsize=10_000)
 def _parts_below(path: str, folder: str) -> tuple[str, ...]:
-    """Return the names of the folders from a folder to a folder below it."""
+    """Return the names of the folders on the way from `folder` to the folder at `path`."""
     return Path(path).relative_to(folder).parts
 
 
 def _of_suffixes(
     by_suffix: Mapping[str, Sequence[Path]], suffixes: Iterable[str]
 ) -> tuple[Path, ...]:
-    """Return the files with these suffixes, in the order of their path's parts."""
+    """Return the files that have one of the suffixes, sorted by the parts of their paths."""
     groups = [by_suffix[suffix] for suffix in suffixes if suffix in by_suffix]
     if len(groups) == 1:
         return tuple(groups[0])
@@ -195,20 +195,20 @@ def _of_suffixes(
 
 
 def _describes(path: Path, images: set[Path]) -> bool:
-    """Check whether a file belongs to an image: 0.txt or 0.png.txt to 0.png."""
+    """Check whether a file belongs to an image, as 0.txt and 0.png.txt belong to 0.png."""
     stem = path.with_suffix("")
     return stem in images or (stem.suffix.lower() in SUFFIXES and stem.with_suffix("") in images)
 
 
 def unused_tables(contents: FolderContents, used: Path | None) -> list[str]:
-    """Return a sentence about the tables that a collection does not use, if there are any.
+    """Return sentences about the tables that a collection does not use.
 
     Parameters
     ----------
     contents
         Files of the folder.
     used
-        The manifest, or None.
+        The manifest of the collection, or None.
     """
     unused = [path for path in contents.tables if path != used]
     readable = [path for path in unused if path.suffix.lower() in READ_TABLES]
@@ -222,7 +222,7 @@ def unused_tables(contents: FolderContents, used: Path | None) -> list[str]:
     others = [contents.relative(path) for path in unused if path not in readable]
     if others:
         sentences.append(
-            f"{_verb(others, 'is', 'are')} not used; save a table as CSV, and name it with "
+            f"{_verb(others, 'is', 'are')} not used; save a table as CSV, and name the file with "
             "--manifest FILE"
         )
     return sentences
@@ -233,7 +233,7 @@ def _verb(names: Sequence[str], singular: str, plural: str) -> str:
 
 
 def other_formats(contents: FolderContents) -> list[str]:
-    """Return a sentence about the images in formats that are not read, if there are any."""
+    """Return a sentence about images in formats that askew does not read, if there are any."""
     if not contents.others:
         return []
     by_format = grouped(contents.others, lambda path: OTHER_FORMATS[path.suffix.lower()])
@@ -242,13 +242,13 @@ def other_formats(contents: FolderContents) -> list[str]:
         listed = shorten([contents.relative(path) for path in paths])
         counts.append(f"{len(paths)} {name} ({listed})")
     return [
-        f"askew reads PNG, JPEG and WebP, so that these files are left out: {', '.join(counts)}; "
+        f"askew reads only PNG, JPEG and WebP and leaves these files out: {', '.join(counts)}; "
         "convert their images to PNG"
     ]
 
 
 def unused_descriptions(contents: FolderContents) -> list[str]:
-    """Return sentences about files and texts that describe single images, if there are any."""
+    """Return sentences about unused files and texts that describe single images, if any exist."""
     sentences = []
     if contents.side_cars:
         names = [contents.relative(path) for path in contents.side_cars]
@@ -268,16 +268,16 @@ def unused_descriptions(contents: FolderContents) -> list[str]:
 
 
 def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str) -> list[str]:
-    """Return a sentence if images that lie directly in a folder seem to have several prompts.
+    """Return a warning if the images directly in a folder seem to have several prompts.
 
     Parameters
     ----------
     contents
         Files of the folder.
     pooled
-        Images that lie directly in the folder.
+        Images directly in the folder.
     prompt
-        The prompt under which they are counted.
+        The prompt for which these images count.
     """
     evidence = _several_prompts(contents, pooled)
     if not evidence:
@@ -290,7 +290,7 @@ def pooled_prompts(contents: FolderContents, pooled: Sequence[Path], prompt: str
 
 
 def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
-    """Return the evidence that images have several prompts; empty if there is none."""
+    """Return a phrase with evidence that images have several prompts; empty without evidence."""
     side_cars = [path for path in contents.side_cars if path.parent == contents.folder]
     texts = {_sentence(_file_text(path)) for path in side_cars[:OPENED]} - {""}
     if len(texts) > 1:
@@ -303,7 +303,10 @@ def _several_prompts(contents: FolderContents, pooled: Sequence[Path]) -> str:
 
 
 def _names_of_groups(pictures: Sequence[Path]) -> list[str]:
-    """Return beginnings of file names, before the first digit, that each name several images."""
+    """Return the beginnings of file names, before the first digit, if they may name prompts.
+
+    Empty unless there are several beginnings, each long enough and common to several images.
+    """
     beginnings = [re.split(r"\d", path.stem, maxsplit=1)[0].strip(" _-.()") for path in pictures]
     names = grouped(beginnings, str.casefold)
     is_name = [len(key) >= SHORTEST_NAME and len(files) > 1 for key, files in names.items()]
@@ -325,14 +328,14 @@ def _sentence(text: str) -> str:
 
 
 def _file_text(path: Path) -> str:
-    """Return the beginning of a text file; empty if it cannot be read."""
+    """Return the first 1,000 characters of a text file; empty if the file cannot be read."""
     with suppress(OSError), path.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(1000)
     return ""
 
 
 def _texts_of(contents: FolderContents) -> dict[Path, str]:
-    """Return the prompts in the files of some images, spread over the folder."""
+    """Return the prompts that some image files contain. The files are spread over the folder."""
     step = max(1, len(contents.pictures) // OPENED)
     texts = {path: embedded_text(path) for path in contents.pictures[::step][:OPENED]}
     return {path: text for path, text in texts.items() if text}
@@ -341,7 +344,7 @@ def _texts_of(contents: FolderContents) -> dict[Path, str]:
 def embedded_text(path: Path) -> str:
     """Return the text in an image file that describes the image; empty if there is none.
 
-    Programs write it as a text chunk of PNG, such as "parameters", or as an EXIF field.
+    Programs write this text as a PNG text chunk, such as "parameters", or as an EXIF field.
     """
     try:
         with Image.open(path, formats=("PNG", "JPEG", "WEBP")) as image:

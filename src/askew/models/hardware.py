@@ -1,4 +1,4 @@
-"""The devices of the machines that work on a run, on which automatic settings depend."""
+"""The devices of the machines that work on a run. Automatic settings depend on these devices."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from askew.models.facts import remembered_facts
 
 KEY = "hardware of workers"
-"""Key of the stored facts."""
+"""Key under which a run stores these devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Hardware:
     Attributes
     ----------
     kinds
-        Kinds of devices, the fastest first.
+        Kinds of devices, such as cuda, from fast to slow.
     gpus
         Number of CUDA devices.
     has_bfloat16
-        True if the CUDA devices compute in bfloat16.
+        True if the CUDA devices support bfloat16.
     """
 
     kinds: tuple[str, ...]
@@ -52,7 +52,7 @@ _WORKERS: ContextVar[Callable[[], Hardware] | None] = ContextVar("workers", defa
 
 @contextmanager
 def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]:
-    """Take the devices of other machines from a function; those of this machine for None."""
+    """Let `hardware` return the result of `source` in this context; None means this machine."""
     token = _WORKERS.set(source)
     try:
         yield
@@ -63,7 +63,7 @@ def hardware_of_workers(source: Callable[[], Hardware] | None) -> Iterator[None]
 def hardware() -> Hardware:
     """Return the devices of the machines that work on the run.
 
-    Devices of other machines are facts of the run, which are stored with it.
+    The devices of other machines are facts that are stored with the run.
     """
     facts = remembered_facts()
     if KEY in facts:

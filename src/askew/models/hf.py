@@ -1,8 +1,8 @@
-"""An image model of an inference provider of Hugging Face: fal, Replicate, Together and others.
+"""Image models of Hugging Face's inference providers, such as fal, Replicate and Together.
 
-The client of Hugging Face returns only the image. So askew cannot learn whether a provider used the
-seed, rewrote the prompt, or blurred the image for safety. The client downloads an image from the
-address that a provider answers.
+Hugging Face's client returns only the image. Therefore askew cannot know whether a provider used
+the seed, rewrote the prompt, or blurred the image for safety. If a provider answers with the
+address of an image, the client downloads the image.
 """
 
 import os
@@ -31,22 +31,22 @@ from askew.store.imagefile import SUFFIXES, as_rgb, check_size
 from askew.types import Missing
 
 TOKEN_VARIABLE = "HF_TOKEN"
-"""Environment variable with the token of Hugging Face, which no other address gets."""
+"""Environment variable with the token for Hugging Face. askew sends it to no other address."""
 
 CONCURRENCY = 4
 TIMEOUT = 300.0
 
 FIELDS = ("negative_prompt", "width", "height", "num_inference_steps", "guidance_scale")
-"""Settings that become fields of a request."""
+"""Settings that askew sends as fields of a request."""
 
 FIELD_PREFIX = "field_"
-"""Beginning of settings for all other fields, which only some providers know."""
+"""Prefix of settings for any other field, which only some providers know."""
 
 SETTINGS = ("concurrency", "revision", "seeded", "timeout", "url")
-"""Settings that are not sent as fields of a request."""
+"""Settings that askew does not send as fields of a request."""
 
 REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re.IGNORECASE)
-"""Words in the errors of providers that refuse a prompt."""
+"""Pattern of words in a provider's error that mean that the provider refuses the prompt."""
 
 
 class InferenceModel:
@@ -57,18 +57,18 @@ class InferenceModel:
     provider, model
         Names of the provider and of the model.
     url
-        Address of a dedicated endpoint, in place of the provider; "" for none.
+        Address of a dedicated endpoint that replaces the provider; "" for none.
     revision
         Revision of the model, in the user's words.
     seeded
-        Send the seed of each image.
+        If true, the seed of each image is sent.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     timeout
         Seconds without any data from the provider after which a request fails. A complete answer
         may take `DEADLINE` times as long.
     fields
-        Further fields of each request.
+        Additional fields of each request.
     """
 
     batch_size = 1
@@ -113,8 +113,8 @@ class InferenceModel:
 
         if not (self._token or self._url):
             raise UsageError(
-                f"{self.name} needs a token of Hugging Face; put it into the environment variable "
-                f"{TOKEN_VARIABLE}"
+                f"{self.name} needs a Hugging Face token; set the environment variable "
+                f"{TOKEN_VARIABLE} to your token"
             )
         provider: Any = "hf-inference" if self._url else self._provider
         return InferenceClient(
@@ -125,12 +125,12 @@ class InferenceModel:
         )
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return one image per request, or `Missing` where the provider refuses the prompt.
+        """Return an image for each request, or `Missing` if the provider refuses the prompt.
 
         Raises
         ------
         ServerError
-            If the provider gives no image.
+            If the provider returns no image for any other reason.
         """
         return [self._image(request) for request in requests]
 
@@ -154,10 +154,10 @@ class InferenceModel:
             wait_for_attempt(attempt, ATTEMPTS, self.name, status, pause)
 
     def _answer(self, prompt: str, fields: Mapping[str, Any]) -> Image.Image:
-        """Return the image that the provider sends in time.
+        """Return the image that the provider sends; raise ServerError if it is too late.
 
-        The client of Hugging Face opens all formats. askew decodes only images that it reads, since
-        PostScript would start a process.
+        Hugging Face's client opens files of all formats. askew decodes only the formats that it
+        supports, since decoding PostScript would start a process.
         """
         deadline = DEADLINE * self._timeout
         answer = finished_within(deadline, lambda: self._client.text_to_image(prompt, **fields))
@@ -171,18 +171,18 @@ class InferenceModel:
         return as_rgb(image)
 
     def _message(self, error: Exception) -> str:
-        """Return a provider's message in one line, without the token that it may repeat."""
+        """Return a provider's message in one line, with the token removed."""
         server_message = getattr(error, "server_message", None)
         text = f"{error} {server_message or ''}"
         return quoted(text, [self._token]) or type(error).__name__
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return no words, since the words that a hosted model ignores are unknown."""
+        """Return an empty list, because the words that a hosted model ignores are unknown."""
         return []
 
 
 def _pause(error: Exception, status: int | None, attempt: int) -> float | None:
-    """Return the seconds before another attempt; None if there is no further attempt."""
+    """Return how many seconds to wait before the next attempt; None if askew gives up."""
     if status is None or attempt >= ATTEMPTS:
         return None
     return pause_after(status, error.response.headers, attempt)  # type: ignore[attr-defined]
@@ -198,31 +198,31 @@ def create(
     timeout: float = TIMEOUT,
     **fields: Setting,
 ) -> InferenceModel:
-    """Return the model of `--model hf/PROVIDER/MODEL`.
+    """Create the model for `--model hf/PROVIDER/MODEL`.
 
     Parameters
     ----------
     name
         Names of the provider and of the model, with a slash between them.
     url
-        Address of a dedicated endpoint, in place of the provider.
+        Address of a dedicated endpoint that replaces the provider.
     revision
-        Revision of the model, by default the present month, such as 2026-11.
+        Revision of the model; by default the current month, such as 2026-11.
     seeded
-        Send the seed of each image.
+        If true, send the seed of each image.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     timeout
         Seconds to wait for the provider.
     **fields
-        Further fields of each request, such as width=1024. `field_NAME` sets any field NAME.
+        Additional fields of each request, such as width=1024. `field_NAME` sets any field NAME.
 
     Raises
     ------
     MissingPackage
-        If the client of Hugging Face is not installed.
+        If Hugging Face's client is not installed.
     UsageError
-        For a name without provider, and impossible settings.
+        If the name contains no provider or no model, or if a setting is invalid.
     """
     provider, _, model = name.partition("/")
     if not (provider and model):

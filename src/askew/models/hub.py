@@ -1,6 +1,6 @@
-"""Pretrained networks, in a folder or a repository on the Hugging Face Hub, and their errors.
+"""Pretrained networks in a folder or a Hugging Face Hub repository, and explanations of errors.
 
-Only safetensors are loaded, and no code of a repository is run.
+askew loads only safetensors files, and runs no code from a repository.
 """
 
 import errno
@@ -17,7 +17,7 @@ from askew.errors import AskewError, ModelError, UsageError
 
 WEIGHTS = ".safetensors"
 SMALL = (".json", ".txt", ".jinja", ".model")
-"""Suffixes of the small files that affect a network: configurations, tokenizers, chat templates."""
+"""Suffixes of small files that affect a network: configurations, tokenizers, chat templates."""
 
 CARD = "README.md"
 
@@ -33,36 +33,36 @@ NO_MEMORY = re.compile(
     r"|CUBLAS_STATUS_ALLOC_FAILED",
     re.I,
 )
-"""Messages of PyTorch on a CPU, on cuda and on mps."""
+"""Pattern of PyTorch's messages about missing memory on a CPU, on cuda and on mps."""
 
 REQUIRED_PACKAGE = re.compile(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)")
-"""Messages of libraries that name a package to install."""
+"""Pattern of messages in which a library names a package to install."""
 
 USER_ERRORS = {
-    "code": "{name!r} runs only with code of its repository, and askew runs no such code; choose a "
-    "model that the installed transformers or diffusers supports",
-    "nowhere": "there is no {name!r}, neither a folder on this machine nor a public repository on "
-    "the Hugging Face Hub; check the spelling at https://huggingface.co/models, or log in with "
-    "`hf auth login` if it is private",
+    "code": "{name!r} runs only with code from its repository, and askew runs no such code; choose "
+    "a model that the installed transformers or diffusers supports",
+    "nowhere": "there is no {name!r}: it is neither a folder on this machine nor a public "
+    "repository on the Hugging Face Hub; check the spelling at https://huggingface.co/models, or "
+    "log in with `hf auth login` if it is private",
     "gated": "{name!r} is gated; accept its terms at https://huggingface.co/{name} and log in with "
     "`hf auth login`",
     "revision": "{name!r} has no such revision; see https://huggingface.co/{name}/tree/main for "
     "its revisions",
     "package": "{name!r} needs a package that is not installed: {error}",
 }
-"""Messages of errors that a user can correct (UsageError)."""
+"""Messages for errors that a user can correct (UsageError), by key."""
 
 MACHINE_ERRORS = {
     "memory": "there is not enough memory for {name!r}; close other programs, or choose a smaller "
     "model or batch",
-    "disk": "the disk became full while {name!r} was downloaded; free some space, or move the "
-    "cache with HF_HOME",
+    "disk": "the disk became full while {name!r} was being downloaded; free some space, or move "
+    "the cache with HF_HOME",
     "offline": "{name!r} is not on this machine, and the Hugging Face Hub cannot be reached; "
     "connect to the network (and unset HF_HUB_OFFLINE), or name the folder of a copy",
     "damaged": "the weights of {name!r} are damaged; delete them and download them again ({error})",
     "hub": "the Hugging Face Hub did not provide {name!r}; try again later ({error})",
 }
-"""Messages of errors of the machine or the network connection (ModelError)."""
+"""Messages for errors of the machine or the network connection (ModelError), by key."""
 
 CAUSES = {
     "GatedRepoError": "gated",
@@ -77,25 +77,26 @@ CAUSES = {
     "SafetensorError": "damaged",
     "HfHubHTTPError": "hub",
 }
-"""Error of `USER_ERRORS` or `MACHINE_ERRORS`, by the class name of the library's exception."""
+"""Key in `USER_ERRORS` or `MACHINE_ERRORS`, by the class name of a library's exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
-    """Pretrained network that exists.
+    """Pretrained network in a folder or a repository.
 
     Attributes
     ----------
     name
-        Name as the user wrote it.
+        Name of the network as the user wrote it.
     folder
-        Folder of its small files: the user's folder, or a folder in the cache of the Hub's client.
+        Folder that contains the network's small files. It is the user's folder, or a folder in the
+        cache of the Hub's client.
     files
-        Paths of all its files, with slashes.
+        Paths of all files of the network, with slashes.
     identity
-        Text that changes with the network: the commit, or a digest of the folder's files.
+        Text that changes when the network changes: the commit, or a digest of the folder's files.
     on_hub
-        True for a repository, whose weights may not have been downloaded.
+        True if the network is a repository, whose weights may not have been downloaded yet.
     """
 
     name: str
@@ -105,12 +106,12 @@ class Pretrained:
     on_hub: bool
 
     def fetch(self, files: Iterable[str]) -> Path:
-        """Download `files` if they are absent, and return the folder that contains them.
+        """Download `files` if they are missing, and return the folder that contains them.
 
         Raises
         ------
         ModelError
-            If they cannot be downloaded.
+            If the files cannot be downloaded.
         """
         if not self.on_hub:
             return self.folder
@@ -130,10 +131,10 @@ class Pretrained:
 def find_pretrained(
     name: str, revision: str | None = None, *, needs_weights: bool = True
 ) -> Pretrained:
-    """Find the folder or the repository that a name means. A folder comes first.
+    """Find the folder of this name or, if there is none, the repository.
 
-    Only small files are downloaded. Without a network, a repository that was downloaded earlier is
-    found in the local cache.
+    Only small files are downloaded. Without an internet connection, askew uses a repository that
+    is in the local cache.
 
     Parameters
     ----------
@@ -142,12 +143,12 @@ def find_pretrained(
     revision
         Branch, tag or commit of a repository.
     needs_weights
-        Whether the network must have weights; configurations alone have none.
+        If false, the network may have configurations only, without weights.
 
     Raises
     ------
     UsageError
-        If the network does not exist, is gated, or has no safetensors.
+        If the network does not exist, is gated, or has no safetensors files.
     ModelError
         If the Hub cannot be reached.
     """
@@ -171,7 +172,7 @@ def find_pretrained(
 
 
 def _find_in_folder(name: str, folder: Path) -> Pretrained:
-    """Describe the network in a folder, whose relevant files are digested."""
+    """Return a description of the network in a folder, with a digest of its relevant files."""
     files = _files_below(folder)
     digest = hashlib.sha256()
     for file in files:
@@ -185,7 +186,7 @@ def _find_in_folder(name: str, folder: Path) -> Pretrained:
 
 
 def _find_on_hub(name: str, revision: str | None) -> Pretrained:
-    """Download the small files of a repository and describe it."""
+    """Download the small files of a repository, and return a description of its network."""
     from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
@@ -202,7 +203,7 @@ def _find_on_hub(name: str, revision: str | None) -> Pretrained:
 
 
 def file_state(name: str, revision: str | None = None) -> object:
-    """Return a value that changes with the file or the files of a network. No file is read."""
+    """Return a value that changes when the files of a network change, without reading the files."""
     path = Path(name).expanduser()
     if not name or not path.exists():
         return find_pretrained(name, revision).identity
@@ -216,9 +217,9 @@ def file_state(name: str, revision: str | None = None) -> object:
 def _snapshot(
     name: str, revision: str | None, files: list[str], *, local_files_only: bool = False
 ) -> Path:
-    """Download the files that match patterns, and return their folder in the cache.
+    """Download the files that match the patterns in `files`; return their folder in the cache.
 
-    Logs contain no progress bars.
+    Progress bars appear only in a terminal, not in logs.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -238,31 +239,31 @@ def _files_below(folder: Path) -> tuple[str, ...]:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return the first 16 digits of the SHA-256 of a file."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of a file."""
     facts = path.stat()
     return _file_digest(path.resolve(), facts.st_size, facts.st_mtime_ns).hex()[:16]
 
 
 @lru_cache
 def _file_digest(path: Path, size: int, changed: int) -> bytes:
-    """Return the SHA-256 of a file, cached until its size or time of change differs."""
+    """Return the SHA-256 of a file, cached until its size or modification time changes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
 @contextmanager
 def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[None]:
-    """Turn exceptions of libraries about a network into errors for users.
+    """Convert exceptions that libraries raise about a network into errors for users.
 
     The message says what is wrong and what to do.
 
     Parameters
     ----------
     name
-        Name of the network that is found, downloaded or loaded.
+        Name of the network that the context finds, downloads or loads.
     library
-        Library that loads it. Its other exceptions become a UsageError as well; without a library,
-        they are raised unchanged.
+        Library that loads the network. With it, unknown exceptions become a UsageError as well.
+        Without it, they are raised unchanged.
     part
         Part of the network that is loaded.
     """
@@ -284,7 +285,7 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
 
 
 def _explanation(error: BaseException, name: str) -> AskewError | None:
-    """Return the error for users that an exception or one of its causes means, if it is known."""
+    """Return the error for users, if askew knows the exception or one of its causes."""
     for cause in reversed(_causes(error)):
         key = _known_error(cause)
         if key in USER_ERRORS:
@@ -295,7 +296,7 @@ def _explanation(error: BaseException, name: str) -> AskewError | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an exception, its cause, the cause of that, and so on."""
+    """Return an exception, its cause, the cause of this cause, and so on."""
     chain = [error]
     while True:
         cause = chain[-1].__cause__ or chain[-1].__context__
@@ -305,14 +306,14 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Check whether an exception means that the memory of the machine or GPU is too small."""
+    """Check whether an exception means that the machine or its GPU ran out of memory."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and bool(NO_MEMORY.search(str(error)))
     )
 
 
 def _known_error(error: BaseException) -> str | None:
-    """Return the key of an exception in `USER_ERRORS` or `MACHINE_ERRORS`."""
+    """Return the key of an exception in `USER_ERRORS` or `MACHINE_ERRORS`; None if unknown."""
     if "trust_remote_code" in str(error):
         return "code"
     if is_out_of_memory(error):
@@ -324,7 +325,7 @@ def _known_error(error: BaseException) -> str | None:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of a message, or the command that installs a missing package."""
+    """Return the first line of an exception's message, or the command that installs a package."""
     first = str(error).strip().partition("\n")[0]
     if not isinstance(error, ImportError):
         return first

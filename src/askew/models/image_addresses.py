@@ -1,10 +1,11 @@
-"""Images that a server answers by their address, fetched without trust in the address.
+"""Images for which a server sends an address, fetched without trusting this address.
 
-A server could answer an address inside the user's network, to read what only the user may read. So
-askew fetches from the server itself, and else only from public hosts: by https on the usual port, from
-the numeric address that was checked, so that a second look-up of the name cannot lead elsewhere. No
-key is sent, no redirect is followed, proxies of the environment are not used, and size and time are
-bounded. The image is opened like every untrusted image.
+A server could send an address inside the user's network, to read what only the user may read.
+Therefore askew fetches an image only from the server itself or from a public host. A public host
+must use https on the usual port. askew connects to the numeric address that it checked, so that a
+second lookup of the name cannot lead to another address. It sends no key, follows no redirect,
+ignores proxies from the environment, and limits size and time. It opens the image like every
+untrusted image.
 """
 
 import ipaddress
@@ -28,13 +29,13 @@ from askew.hosted import (
 )
 
 ATTEMPTS = 3
-"""Greatest number of times that an image is fetched."""
+"""Maximum number of attempts to fetch an image."""
 
 SECONDS = 60.0
-"""Greatest time to fetch an image."""
+"""Maximum number of seconds for fetching an image."""
 
 LONGEST = 4000
-"""Greatest number of characters of an address."""
+"""Maximum number of characters in an address."""
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -43,16 +44,16 @@ REMEDY = "ask for the image itself with -M response_format=b64_json"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A checked address.
+    """Address of an image that passed the checks.
 
     Attributes
     ----------
     url
-        The address to fetch, with a numeric host if the host is not the server itself.
+        The address to fetch. The host is numeric unless it is the server itself.
     host
-        Name of the host, for its certificate; None for the server itself.
+        Name of the host, for checking its certificate; None for the server itself.
     name
-        The address without secrets, for errors.
+        The address without secrets, for messages.
     """
 
     url: str
@@ -61,19 +62,19 @@ class Target:
 
 
 def fetch_image(address: str, server: str) -> bytes:
-    """Return the file at an address that a server answered.
+    """Return the content of the file at an address that a server sent.
 
     Parameters
     ----------
     address
-        The address, unchecked.
+        The unchecked address of the file.
     server
         Address of the server.
 
     Raises
     ------
     ServerError
-        If the address may not be fetched, or has no file.
+        If askew may not fetch from this address, or if there is no file.
     """
     target = checked_target(address, server)
     attempt = 1
@@ -88,12 +89,12 @@ def fetch_image(address: str, server: str) -> bytes:
 
 
 def checked_target(address: str, server: str) -> Target:
-    """Return an address that may be fetched.
+    """Check an address that a server sent, and return the target to fetch.
 
     Raises
     ------
     ServerError
-        If it is neither an address of the server itself nor a public address by https.
+        If the address is neither on the server itself nor a public https address.
     """
     try:
         place = urlsplit(address)
@@ -118,13 +119,13 @@ def checked_target(address: str, server: str) -> Target:
 
 
 def _origin(place: SplitResult) -> tuple[str, str, int]:
-    """Return scheme, host and port of an address. Raises ValueError for a bad port."""
+    """Return scheme, host and port of an address; raise ValueError if the port is invalid."""
     port = place.port or USUAL_PORTS.get(place.scheme, 0)
     return place.scheme, place.hostname or "", port
 
 
 def _public_number(host: str, name: str) -> str:
-    """Return the first numeric address of a host whose addresses are all public."""
+    """Return the first numeric address of a host; raise ServerError unless all are public."""
     try:
         places = socket.getaddrinfo(host, USUAL_PORTS["https"], type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -138,9 +139,10 @@ def _public_number(host: str, name: str) -> str:
 
 
 def is_public(number: str) -> bool:
-    """Check whether a numeric address is on the public internet, and not one of a network at home.
+    """Check whether a numeric address is on the public internet, not in a private network.
 
-    IPv6 addresses that contain an IPv4 address are refused, since they could lead to any network.
+    The result is False for IPv6 addresses that contain an IPv4 address, because they could lead to
+    any network.
     """
     address = ipaddress.ip_address(number)
     if isinstance(address, ipaddress.IPv6Address):
@@ -151,11 +153,11 @@ def is_public(number: str) -> bool:
 
 
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
-"""IPv6 addresses that a network translates to IPv4 addresses."""
+"""Range of IPv6 addresses that a network translates to IPv4 addresses."""
 
 
 def _attempt(target: Target, attempt: int) -> bytes | FailedAttempt:
-    """Return the file at an address, or the failure."""
+    """Fetch the file once, and return its content or the failure."""
     headers = {"Accept-Encoding": "identity"}
     extensions: dict[str, Any] = {}
     if target.host is not None:

@@ -1,4 +1,4 @@
-"""Manifests of collections of existing images: CSV or JSON Lines files with a row for each image."""
+"""Manifests, which are CSV or JSON Lines files with one row for each image of a collection."""
 
 import csv
 import io
@@ -14,13 +14,13 @@ from askew.store.foreign import json_value
 
 DELIMITERS = ",;\t"
 JSON_LINES = ".jsonl"
-"""Suffix of files with a JSON object per line."""
+"""Suffix of files that contain one JSON object per line."""
 
 FILE_COLUMNS = ("file", "file_name")
-"""Columns of the image's path by default. The second is the name in Hugging Face's image folders."""
+"""Default columns for the image's path. Image folders of Hugging Face use the second name."""
 
 CONDITION = "condition"
-"""Column of the condition, and name of the axis of conditions."""
+"""Default column for the condition, and name of the axis whose values are conditions."""
 
 INITIAL = "initial"
 SHOWN = 5
@@ -28,25 +28,25 @@ SHOWN = 5
 Names = str | Sequence[str]
 Pairs = str | Mapping[str, Names]
 Condition = tuple[str | None, str | None]
-"""Axis and value of an image set, both None for the baseline condition."""
+"""Axis and value of an image set; both are None for the baseline condition."""
 NO_CONDITION: Condition = (None, None)
 
 Records = list[tuple[int, list[str]]]
-"""Cells of rows, each with the line on which the row ends."""
+"""Rows of a table: the number of the line on which the row ends, and the row's cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Manifest as written.
+    """Rows of a manifest, as text.
 
     Attributes
     ----------
     path
-        Its file.
+        File of the manifest.
     columns
-        Names of its columns.
+        Names of the columns.
     rows
-        Stripped cells by column, by the line on which the row ends.
+        Row by the number of the line on which it ends. A row maps columns to stripped cells.
     """
 
     path: Path
@@ -66,7 +66,7 @@ class Manifest:
         Raises
         ------
         ManifestError
-            If there is no such column. The message lists the columns.
+            If the manifest has no such column. The message lists its columns.
         """
         if column not in self.columns:
             unknown = UnknownName("column", column, self.columns)
@@ -76,7 +76,7 @@ class Manifest:
         return column
 
     def where(self, filters: Mapping[str, Sequence[str]]) -> "Manifest":
-        """Return the rows in which every filtered column contains one of its values.
+        """Return a manifest of the rows that have an accepted value in every filtered column.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Manifest:
         Raises
         ------
         ManifestError
-            If a column is unknown, a column never contains a value, or no row is left.
+            If a column is unknown, if a value never occurs in its column, or if no row is left.
         """
         for column, values in filters.items():
             self._check_filter(column, values)
@@ -97,11 +97,11 @@ class Manifest:
             words = ", ".join(
                 f"{column}={' or '.join(values)}" for column, values in filters.items()
             )
-            raise ManifestError(f"manifest {self.path}: no row fits the filter --where {words}")
+            raise ManifestError(f"manifest {self.path}: no row matches the filter --where {words}")
         return Manifest(path=self.path, columns=self.columns, rows=rows)
 
     def _check_filter(self, column: str, values: Sequence[str]) -> None:
-        """Raise ManifestError for a value that the column never contains."""
+        """Raise ManifestError if the column is unknown or never contains one of the values."""
         self.require(column, "--where")
         known = sorted({row[column] for row in self.rows.values()})
         for value in values:
@@ -113,14 +113,14 @@ class Manifest:
 def read_manifest(path: Path) -> Manifest:
     """Read a CSV file in UTF-8 with a header, or a JSON Lines file with an object per image.
 
-    Cells of a CSV file are separated by commas, semicolons or tabs. Blank lines are skipped.
-    Columns without a name are skipped as well, if they are the first, such as an index, or empty.
+    Cells in a CSV file are separated by commas, semicolons or tabs. Blank lines are skipped. A
+    column without a name is skipped if it is the first column, such as an index, or if it is empty.
 
     Raises
     ------
     ManifestError
         If the file cannot be read, is not UTF-8, has no rows, repeats or lacks a column name, or
-        has rows of another length than the header. The message names the file and the line.
+        has a row whose length differs from the header. The message names the file and the line.
     """
     if path.suffix.lower() == JSON_LINES:
         return _read_json_lines(path)
@@ -146,7 +146,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _read_records(path: Path) -> Records:
-    """Read all rows of a CSV file that are not blank, the header first."""
+    """Read the rows of a CSV file, starting with the header, without blank rows."""
     text = read_text(path, "the manifest", ManifestError)
     first_line = text.lstrip().partition("\n")[0]
     delimiter = max(DELIMITERS, key=first_line.count)
@@ -160,10 +160,10 @@ def _read_records(path: Path) -> Records:
 
 
 def _check_columns(path: Path, columns: Sequence[str], rows: Records) -> None:
-    """Raise ManifestError for a column without a name, or two columns of the same name.
+    """Raise ManifestError if a column has no name, or if two columns have the same name.
 
-    The first column may lack a name, because pandas writes the index of a table this way. So may an
-    empty column, because spreadsheets write them.
+    The first column may lack a name, because pandas writes the index of a table this way. An empty
+    column may lack a name, because spreadsheets write such columns.
     """
     nameless = [position for position, name in enumerate(columns) if position and not name]
     unnamed = [str(position + 1) for position in nameless if _has_content(rows, position)]
@@ -181,7 +181,7 @@ def _has_content(rows: Records, position: int) -> bool:
 
 
 def _read_json_lines(path: Path) -> Manifest:
-    """Read a file with a JSON object per line. A key that an object lacks is an empty cell."""
+    """Read a file with one JSON object per line. A missing key becomes an empty cell."""
     text = read_text(path, "the manifest", ManifestError)
     objects = {}
     for line, content in enumerate(text.split("\n"), 1):
@@ -196,7 +196,7 @@ def _read_json_lines(path: Path) -> Manifest:
 
 
 def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
-    """Return the cells of a line of JSON."""
+    """Parse a line of JSON, and return its cells by column."""
     try:
         content = json_value(text)
     except ValueError as error:
@@ -207,23 +207,24 @@ def _read_object(path: Path, line: int, text: str) -> dict[str, str]:
 
 
 def _cell(value: object) -> str:
-    """Return a JSON value as the text of a cell: null is empty, lists and objects are JSON."""
+    """Convert a JSON value to the text of a cell. Null is empty; lists and objects stay JSON."""
     if value is None:
         return ""
     return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> list[Condition]:
-    """Return the condition of every row.
+    """Return the condition of each row, in order.
 
     Parameters
     ----------
     manifest
         The manifest.
     column
-        Column of the condition. If empty, `axis` and `value` if both exist, else `condition`.
+        Column that contains the condition. If empty, `axis` and `value` if both exist, or
+        `condition`.
     baseline_condition
-        Condition of the baseline images, or empty.
+        Condition of the baseline images; empty if the user did not name it.
 
     Raises
     ------
@@ -248,7 +249,7 @@ def conditions_of(manifest: Manifest, column: str, baseline_condition: str) -> l
 
 
 def _axis_conditions(manifest: Manifest) -> Iterator[Condition]:
-    """Yield the condition of every row from the columns `axis` and `value`."""
+    """Yield the condition of each row, read from the columns `axis` and `value`."""
     for line, row in manifest.rows.items():
         axis = row["axis"]
         value = row["value"]
@@ -262,16 +263,16 @@ def _axis_conditions(manifest: Manifest) -> Iterator[Condition]:
 
 
 def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> list[Condition]:
-    """Return conditions as written, with `NO_CONDITION` for the baseline condition.
+    """Convert cells to conditions, with `NO_CONDITION` for the baseline condition.
 
     Parameters
     ----------
     cells
-        Condition of each image.
+        Text that names the condition of each image.
     baseline_condition
-        The baseline condition. If empty, an empty cell or "initial", else the only condition.
+        The baseline condition. If empty, it is an empty cell or "initial", or the only condition.
     place
-        Origin of the cells, for messages.
+        Where the cells come from, for messages.
 
     Raises
     ------
@@ -294,13 +295,13 @@ def conditions(cells: Sequence[str], baseline_condition: str, place: str) -> lis
 
 
 def split_names(names: Names) -> tuple[str, ...]:
-    """Return the names in a comma-separated text, or in a sequence."""
+    """Return the names in a comma-separated text or a sequence, without blank names."""
     parts = names.split(",") if isinstance(names, str) else names
     return tuple(part.strip() for part in parts if part.strip())
 
 
 def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
-    """Return the values by key of "key=value, key=value", or of a mapping.
+    """Return the values of each key in "key=value, key=value" or in a mapping.
 
     Raises
     ------
@@ -322,12 +323,12 @@ def parse_pairs(text: Pairs) -> dict[str, tuple[str, ...]]:
 
 
 def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the value of every key.
+    """Return the only value of each key.
 
     Raises
     ------
     ManifestError
-        If a key has several values.
+        If a key does not have exactly one value.
     """
     repeated = [
         f"{key} ({', '.join(of_key)})" for key, of_key in values.items() if len(of_key) != 1
@@ -338,9 +339,9 @@ def single_values(values: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each axis of "axis=column, axis=column", or of a mapping.
+    """Return the columns for each axis in "axis=column, axis=column" or in a mapping.
 
-    Several columns of an axis are several raters: "gender=rater1,rater2".
+    Several columns of an axis contain the labels of several raters: "gender=rater1,rater2".
 
     Raises
     ------
@@ -367,6 +368,6 @@ def label_columns(labels: Pairs) -> dict[str, tuple[str, ...]]:
 
 
 def shorten(items: Sequence[str]) -> str:
-    """Return the first five items, and the number of the others."""
+    """Return a text with the first five items and the number of further items."""
     more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
     return ", ".join(items[:SHOWN]) + more

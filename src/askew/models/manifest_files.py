@@ -1,4 +1,4 @@
-"""Image files of a manifest: finding them, by path or by name, and rows that repeat a file."""
+"""Search for the image files that a manifest lists, and checks of rows that repeat a file."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -13,16 +13,16 @@ from askew.store.files import shown
 from askew.types import grouped
 
 MOST_CONFLICTS = 100
-"""Number of files with contradicting rows that an error lists."""
+"""Maximum number of files with contradicting rows that an error message lists."""
 
 MOST_VALUES = 20
-"""Number of values up to which a column of a manifest may be the name of a person or a model."""
+"""Maximum number of values in a column that may name a person or a model."""
 
 
 def hub_blobs(folder: Path) -> Path | None:
-    """Return the folder to which links of a Hugging Face cache lead, or None outside a cache.
+    """Return the folder that the links in a Hugging Face cache lead to; None outside such a cache.
 
-    A cache has the form NAME/snapshots/REVISION/file, with links to NAME/blobs.
+    A cache has the form NAME/snapshots/REVISION/file. Its files are links to files in NAME/blobs.
     """
     for place in (folder, *folder.parents):
         blobs = place.parent.parent / "blobs"
@@ -32,7 +32,10 @@ def hub_blobs(folder: Path) -> Path | None:
 
 
 def home_of(path: Path) -> Path:
-    """Return the folder of a file: of the link in a hub's cache, else of the file it leads to."""
+    """Return the folder that contains a file, after following links.
+
+    In a Hugging Face cache, return the folder that contains the link itself.
+    """
     parent = path.absolute().parent.resolve()
     return parent if hub_blobs(parent) else path.resolve().parent
 
@@ -46,11 +49,11 @@ class Places:
     folder
         Folder of the collection.
     manifest_folder
-        Folder of its manifest.
+        Folder of the collection's manifest.
     outside
-        If true, files outside these folders may be read.
+        True if the collection may also read files outside these folders.
     pictures
-        Image files of the folder, for a search by name.
+        Image files in the folder, for a search by name.
     """
 
     folder: Path
@@ -67,9 +70,9 @@ class Places:
         return grouped(self.pictures, lambda path: path.name)
 
     def permitted(self, path: Path) -> Path | None:
-        """Return a path without links, or None if it leads out of the folders.
+        """Return a path with its links followed; None if it leads out of the folders.
 
-        A link of a hub's cache stays a link, because the file it leads to has no readable name.
+        A link in a Hugging Face cache is not followed, because its target has no readable name.
         """
         target = self._target(str(path))
         if self._blobs is not None and target.startswith(_beginning_below(self._blobs)):
@@ -81,11 +84,11 @@ class Places:
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
-        """Beginnings of the paths below the folders."""
+        """Text with which the paths of files in the folders begin."""
         return _beginning_below(self.folder), _beginning_below(self.manifest_folder)
 
     def _target(self, path: str) -> str:
-        """Return a path without links. Each folder is resolved once."""
+        """Return a path with its links followed. Each folder is resolved only once."""
         parent, _, name = path.rpartition(os.sep)
         if not parent or name in ("", os.curdir, os.pardir) or os.path.islink(path):
             return os.path.realpath(path)
@@ -98,10 +101,10 @@ class Places:
         return {}
 
     def find(self, cell: str) -> Path | None:
-        """Return the file that a cell means, or None if it leads out of the folders.
+        """Return the file that a cell means; None if its path leads out of the folders.
 
-        A path is relative to the folder or, if no such file exists, to the manifest's folder. If
-        neither file exists, a path that begins with "/" is relative to the folder.
+        A path is relative to the folder or, if no file exists there, to the manifest's folder. If
+        neither file exists, a path that begins with "/" is relative to the folder, too.
         """
         inside = cell.lstrip("/")
         is_absent = True
@@ -119,7 +122,10 @@ class Places:
         return self.permitted(self.folder / inside) if is_absent else None
 
     def named(self, cell: str) -> Sequence[Path]:
-        """Return the image files of the folder whose paths share the longest ending with a cell."""
+        """Return the image files that match the path in a cell best.
+
+        These are the files of the same name whose paths have the longest ending in common with it.
+        """
         parts = cell.split("/")
         by_length = grouped(
             self._by_name.get(parts[-1], ()), lambda path: _common_ending(path.parts, parts)
@@ -128,12 +134,12 @@ class Places:
 
 
 def _beginning_below(folder: Path) -> str:
-    """Return the beginning of the paths below a folder."""
+    """Return the text with which the paths of files in a folder begin."""
     return os.path.join(folder, "")
 
 
 def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the number of last parts in which two paths agree."""
+    """Return how many parts, counted from the end, two paths have in common."""
     length = 0
     for a, b in zip(reversed(first), reversed(second), strict=False):
         if a != b:
@@ -144,12 +150,12 @@ def _common_ending(first: Sequence[str], second: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FileSearch:
-    """Files of the rows of a manifest.
+    """Files that a manifest lists, and warnings about their paths.
 
     Attributes
     ----------
     files
-        File of each row, by line. It may be absent.
+        File of each row, by line. The file may not exist.
     warnings
         Sentences about the paths in the manifest.
     """
@@ -161,24 +167,24 @@ class FileSearch:
 def find_files(
     manifest: Manifest, column: str, places: Places, *, match_names: bool = False
 ) -> FileSearch:
-    """Find the file of every row of a manifest.
+    """Find the file of each row in a manifest.
 
     Parameters
     ----------
     manifest
-        Rows to find.
+        Manifest whose files are to be found.
     column
-        Column of the path.
+        Column that contains the path.
     places
-        Folders that may be read.
+        Folders from which files may be read.
     match_names
-        If true, a path without a file below the folders means the file of the same name.
+        If true and no file exists at a path, the file of the same name is used.
 
     Raises
     ------
     ManifestError
-        If a row has no path, if a path leads out of the folders, also through links, or if several
-        files match a name.
+        If a row has no path, if a path leads out of the folders (directly or through links), or if
+        several files match a name.
     """
     files: dict[int, Path] = {}
     moved = 0
@@ -204,7 +210,7 @@ def cell_of(manifest: Manifest, line: int, column: str) -> str:
     Raises
     ------
     ManifestError
-        If there is none.
+        If the row contains no path.
     """
     cell = manifest.rows[line][column].replace("\\", "/")
     if not cell or "\0" in cell:
@@ -213,7 +219,7 @@ def cell_of(manifest: Manifest, line: int, column: str) -> str:
 
 
 def _only_match(manifest: Manifest, line: int, cell: str, places: Places) -> Path | None:
-    """Return the file that matches the name of a path, or None if no file does."""
+    """Return the only file that matches a path by name; None if no file matches."""
     named = places.named(cell)
     if len(named) > 1:
         raise ManifestError(
@@ -224,7 +230,7 @@ def _only_match(manifest: Manifest, line: int, cell: str, places: Places) -> Pat
 
 
 def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
-    """Return the error about a path that leads out of the folders."""
+    """Return the error message for a path that leads out of the folders."""
     remedy = "use --allow-outside to read it"
     if len(places.named(cell)) == 1:
         remedy += ", or --match-names to read the file of this name in the folder"
@@ -232,7 +238,7 @@ def _leads_out(manifest: Manifest, line: int, cell: str, places: Places) -> str:
 
 
 def _is_below_folder(cell: str, path: Path) -> bool:
-    """Check whether a path from the root means an existing file below the folder."""
+    """Check whether a path that begins with "/" was found below the folder, not at the root."""
     return cell.startswith("/") and os.path.isfile(path) and str(path) != os.path.realpath(cell)
 
 
@@ -254,12 +260,12 @@ def _path_warnings(manifest: Manifest, places: Places, moved: int, matched: int)
 def absent_files(
     manifest: Manifest, column: str, files: Mapping[int, Path], places: Places, *, strict: bool
 ) -> list[str]:
-    """Return a warning about absent files, if there are any.
+    """Return a warning about missing files, if there are any.
 
     Raises
     ------
     ManifestError
-        If all files are absent, or if any is and `strict` is true.
+        If all files are missing, or if `strict` is true and a file is missing.
     """
     absent = {line: file for line, file in files.items() if not os.path.isfile(file)}
     if not absent:
@@ -280,14 +286,14 @@ def absent_files(
 
 
 def _match_hint(cells: Sequence[str], places: Places) -> str:
-    """Return a sentence about `--match-names` if exactly one file has each name, else nothing."""
+    """Return a sentence about `--match-names` if exactly one file matches each cell by name."""
     if any(len(places.named(cell)) != 1 for cell in cells):
         return ""
     return f". Files of these names exist in {places.folder}: find them with --match-names"
 
 
 def _shown_path(file: Path, folder: Path) -> str:
-    """Return a path for messages, relative to the folder where possible."""
+    """Return a path for messages, relative to the folder if the file is inside it."""
     return shown(file.relative_to(folder) if file.is_relative_to(folder) else file)
 
 
@@ -299,16 +305,16 @@ def distinct_rows(
     Parameters
     ----------
     manifest
-        Rows of the collection.
+        Manifest of the collection.
     pictures
-        Image of each row, by line.
+        Image in each row, by line.
     used
-        Columns of file, prompt, condition and labels.
+        Columns that contain the file, the prompt, the condition and the labels.
 
     Raises
     ------
     ManifestError
-        If rows of one file contradict each other in prompt, condition or label.
+        If several rows for the same file differ in prompt, condition or label.
     """
     by_file = grouped(pictures, lambda line: pictures[line].path)
     repeated = [lines for lines in by_file.values() if len(lines) > 1]
@@ -330,7 +336,7 @@ def distinct_rows(
 
 
 def _agree(pictures: Mapping[int, FiledPicture], lines: Sequence[int]) -> bool:
-    """Check whether all rows of a file have equal content."""
+    """Check whether all rows for a file have the same content."""
     return all(pictures[line] == pictures[lines[0]] for line in lines)
 
 
@@ -344,7 +350,7 @@ def _describe_conflicts(
     conflicts: Sequence[Sequence[int]],
     choice: str,
 ) -> str:
-    """Return the error about all files whose rows contradict each other, with a remedy."""
+    """Return the error message about files whose rows contradict each other, with a remedy."""
     sentences = [f"manifest {manifest.path} lists a file more than once, with different content:"]
     for lines in conflicts[:MOST_CONFLICTS]:
         differences = _differences([pictures[line] for line in lines])
@@ -358,7 +364,7 @@ def _describe_conflicts(
 
 
 def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
-    """Return the fields in which rows of one file differ, with their contents."""
+    """Return the fields in which the rows for one file differ, with their contents."""
     contents = [_fields_of(picture) for picture in pictures]
     differences = []
     for name in contents[0]:
@@ -369,7 +375,7 @@ def _differences(pictures: Sequence[FiledPicture]) -> list[str]:
 
 
 def _fields_of(picture: FiledPicture) -> dict[str, str]:
-    """Return prompt, condition and labels of an image, by a name for messages."""
+    """Return the prompt, condition and labels of an image, by the name that messages use."""
     labels = {
         f"label of {axis}": ", ".join(of_axis) for axis, of_axis in picture.all_labels.items()
     }
@@ -380,7 +386,10 @@ def _fields_of(picture: FiledPicture) -> dict[str, str]:
 def _distinguishing(
     manifest: Manifest, columns: Sequence[str], conflicts: Sequence[Sequence[int]]
 ) -> str:
-    """Return COLUMN=VALUE for a column with few values that tells the rows of each file apart."""
+    """Return COLUMN=VALUE for a column with few values that differs between the rows of a file.
+
+    Empty if no column differs between the rows of every file in `conflicts`.
+    """
     for column in columns:
         values = {row[column] for row in manifest.rows.values()} - {""}
         if not 1 < len(values) <= MOST_VALUES:

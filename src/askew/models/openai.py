@@ -1,9 +1,9 @@
-"""An image model behind any server with OpenAI's interface (--model-url): OpenAI, vLLM-Omni, SGLang.
+"""Image models on servers with OpenAI's interface (--model-url): OpenAI, vLLM-Omni, SGLang.
 
-Each call makes one image, so that each answer is stored as soon as it is there. A hosted model has
-no revision that askew could know, so the month of the first request is its revision. Most servers
-ignore seeds. Their images are kept and never made again. With the setting `seeded` the seed of each
-image is sent, for servers that honor it.
+Each call makes one image, so that askew can store each answer as soon as it arrives. askew cannot
+know the revision of a hosted model, so it uses the month of the first request as the revision. Most
+servers ignore seeds. askew stores their images and never makes them again. With the setting
+`seeded`, askew sends the seed of each image, for servers that use seeds.
 """
 
 import os
@@ -38,7 +38,7 @@ CONCURRENCY = 4
 TIMEOUT = 300.0
 
 OFFICIAL = ("size", "quality", "background", "moderation", "output_format", "complexity")
-"""Fields of a request that the official client takes."""
+"""Fields of a request that are parameters of the official client."""
 
 ADDITIONAL = (
     "guidance_scale",
@@ -50,55 +50,55 @@ ADDITIONAL = (
     "style",
     "user",
 )
-"""Further known fields, of compatible servers and of older models."""
+"""Additional known fields, which compatible servers and older models accept."""
 
 FOR_EDITS = ("input_fidelity",)
-"""Further known fields of requests of edits."""
+"""Additional known fields in requests for edits."""
 
 SEND_STRENGTH = "send_strength"
-"""Setting of edits that sends their strength."""
+"""Name of the setting that sends the strength of each edit to the server."""
 
 FIELD_PREFIX = "field_"
-"""Beginning of settings for all other fields: `field_cfg=3` adds `cfg` to each request."""
+"""Prefix of settings for any other field: `field_cfg=3` adds `cfg` to each request."""
 
 REFUSALS = re.compile(
     r"moderation|content_policy|content_filter|safety|sexual|responsibleai", re.IGNORECASE
 )
-"""Codes of errors of servers whose filter refuses a prompt or an image."""
+"""Pattern of error codes that mean that a server's filter refuses a prompt or an image."""
 
 SETTINGS = ("api_version", "concurrency", "revision", "seed_bits", "seeded", "timeout", "url")
-"""Settings that are not sent as fields of a request."""
+"""Settings that askew does not send as fields of a request."""
 
 SEED_BITS = 63
-"""Number of bits of a seed, unless the setting `seed_bits` says otherwise."""
+"""Default number of bits in a seed. The setting `seed_bits` changes this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeedBits:
-    """The seeds that are sent to a server.
+    """Number of bits in the seeds that are sent to a server.
 
     Attributes
     ----------
     count
-        Number of bits of a seed; 0 sends no seed.
+        Number of bits in a seed. If 0, no seed is sent.
     """
 
     count: int
 
     def fields(self, seed: int) -> dict[str, Setting]:
-        """Return the fields of a request with this seed."""
+        """Return the field that sends a seed; empty if no seed is sent."""
         return {"seed": seed % 2**self.count} if self.count else {}
 
     def settings(self) -> dict[str, Setting]:
-        """Return the settings that decide an image."""
+        """Return the settings for seeds that affect images."""
         return {"seed_bits": self.count} if self.count else {}
 
 
 class HostedModel:
-    """One image model of one server.
+    """Image model on a server.
 
-    The server's address is not part of the identity of an image: a model's name is assumed to mean
-    the same model everywhere.
+    The server's address is not part of the identity of an image, because askew assumes that a
+    model's name means the same model on every server.
 
     Parameters
     ----------
@@ -109,11 +109,11 @@ class HostedModel:
     revision
         Revision of the model, in the user's words.
     seed_bits
-        Number of bits of the seeds that are sent; 0 sends no seed.
+        Number of bits in the seeds that are sent. If 0, no seed is sent.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     fields
-        Further fields of each request, such as size.
+        Additional fields of each request, such as size.
     """
 
     batch_size = 1
@@ -141,14 +141,15 @@ class HostedModel:
         self._extra = _named_in_request(fields, omitted=OFFICIAL)
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return one image per request, or `Missing` where the server refuses the prompt.
+        """Return an image for each request, or `Missing` if the server refuses the prompt.
 
-        What the server reported about an image is in its `info`, under `askew.models.base.REPORT`.
+        The `info` of an image contains the server's report about it, under the key
+        `askew.models.base.REPORT`.
 
         Raises
         ------
         ServerError
-            If the server gives no image.
+            If the server returns no image for any other reason.
         """
         return [self._image(request) for request in requests]
 
@@ -161,29 +162,29 @@ class HostedModel:
         return image_of(answer, request.prompt, self.server.url)
 
     def editor(self, settings: Mapping[str, Setting]) -> "HostedEditor":
-        """Return the model as an editor. `settings` override the model's fields of a request."""
+        """Return an editor that uses this model. `settings` override the fields of its requests."""
         return HostedEditor(self, settings)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return no words, since the words that a hosted model ignores are unknown."""
+        """Return an empty list, because the words that a hosted model ignores are unknown."""
         return []
 
 
 class HostedEditor:
-    """Edits by one image model of one server.
+    """Editor that uses an image model on a server.
 
     Parameters
     ----------
     model
         The model.
     settings
-        Fields that override the model's fields of a request. With `send_strength`, the strength of
-        each edit is sent, for servers that honor it.
+        Fields of requests, which override the model's fields. With `send_strength`, askew sends the
+        strength of each edit, for servers that use it.
 
     Raises
     ------
     UnknownName
-        For an unknown field.
+        If a field is unknown.
     """
 
     batch_size = 1
@@ -205,26 +206,27 @@ class HostedEditor:
         self._fields = _named_in_request(fields)
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Check that the strengths can be told apart. A server decides about sizes.
+        """Check that the server can use the strengths. The server checks the size itself.
 
         Raises
         ------
         UsageError
-            If there are several strengths, or a strength below 1, and strengths are not sent.
+            If strengths are not sent to the server, and a strength other than 1 is requested.
         """
         if not self.sends_strength and tuple(strengths) != (1.0,):
             raise UsageError(
-                f"{self.name} gets no strength of edits, since OpenAI's interface has none. Use "
-                f"--strengths 1, or --edit-arg {SEND_STRENGTH}=true for a server with this field"
+                f"{self.name} cannot receive the strength of an edit, since OpenAI's interface has "
+                "no field for it. Use --strengths 1, or --edit-arg "
+                f"{SEND_STRENGTH}=true for a server that has this field"
             )
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an image of the input's size per request, or `Missing` for a refused prompt.
+        """Return an image of the same size for each request, or `Missing` for a refused prompt.
 
         Raises
         ------
         ServerError
-            If the server gives no image, or an image of another shape.
+            If the server returns no image, or an image of another shape.
         """
         return [self._edit(request) for request in requests]
 
@@ -247,7 +249,7 @@ class HostedEditor:
 
 
 def _refusal(error: ServerError) -> Missing:
-    """Return the words of a filter that refused a request. Raises all other errors."""
+    """Return the message of a filter that refused a request; raise all other errors again."""
     if error.status in (400, 403, 422) and REFUSALS.search(error.server_code):
         return Missing("refused", error.words)
     raise error
@@ -256,7 +258,7 @@ def _refusal(error: ServerError) -> Missing:
 def _named_in_request(
     fields: Mapping[str, Setting], omitted: Sequence[str] = ()
 ) -> dict[str, Setting]:
-    """Return fields by their names in a request, without the omitted fields."""
+    """Return the fields under their names in a request, without the omitted fields."""
     return {
         field.removeprefix(FIELD_PREFIX): value
         for field, value in fields.items()
@@ -265,7 +267,7 @@ def _named_in_request(
 
 
 def _check_fields(fields: Iterable[str], others: Sequence[str]) -> None:
-    """Raise UnknownName for an unknown field, unless it is among other known settings."""
+    """Raise UnknownName for a field that is neither known nor among the `others`."""
     for field in fields:
         if not field.startswith(FIELD_PREFIX):
             UnknownName.unless_known("setting", field, (*OFFICIAL, *ADDITIONAL, *others))
@@ -283,36 +285,36 @@ def create(
     api_version: str = "",
     **fields: Setting,
 ) -> HostedModel:
-    """Return the model of `--model openai/MODEL`.
+    """Create the model for `--model openai/MODEL`.
 
     Parameters
     ----------
     name
         Name of the model on the server.
     url
-        Address of the server; by default $ASKEW_MODEL_URL, else OpenAI's.
+        Address of the server; by default $ASKEW_MODEL_URL or, if it is not set, OpenAI's address.
     revision
-        Revision of the model, by default the present month, such as 2026-11.
+        Revision of the model; by default the current month, such as 2026-11.
     seeded
-        Send the seed of each image.
+        If true, send the seed of each image.
     seed_bits
-        Number of bits of a seed, for servers that lose bits of large numbers.
+        Number of bits in a seed, for servers that lose bits of large numbers.
     concurrency
-        Number of calls at once.
+        Number of simultaneous calls.
     timeout
         Seconds to wait for the server.
     api_version
-        Version of the interface of Azure OpenAI. With it, the name is that of a deployment. By
-        default $OPENAI_API_VERSION for addresses of Azure, else none.
+        Version of Azure OpenAI's interface. With a version, `name` is the name of a deployment. By
+        default $OPENAI_API_VERSION for Azure addresses, and no version for other addresses.
     **fields
-        Further fields of each request, such as size=1024x1024. `field_NAME` sets any field NAME.
+        Additional fields of each request, such as size=1024x1024. `field_NAME` sets any field NAME.
 
     Raises
     ------
     UnknownName
-        For an unknown field.
+        If a field is unknown.
     UsageError
-        For a missing name, a bad address, and impossible settings.
+        If the name is missing, the address is invalid, or a setting is invalid.
     """
     check_model_name("--model", name)
     check_concurrency(concurrency)
@@ -330,7 +332,7 @@ def create(
 
 
 def _server(url: str, timeout: float, api_version: str) -> Server:
-    """Return the server at an address. An API version means the interface of Azure OpenAI."""
+    """Return the server at an address. If there is an API version, it is an Azure OpenAI server."""
     version = str(api_version)
     if not version and is_azure(url) and not urlsplit(url).path.startswith("/openai/v1"):
         version = os.environ.get(AZURE_VERSION_VARIABLE, "")

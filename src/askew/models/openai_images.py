@@ -1,4 +1,7 @@
-"""Images in answers of servers with OpenAI's interface: opened safely, with the server's report."""
+"""Safe opening of images in answers from servers with OpenAI's interface.
+
+Each image contains the server's report in its `info`.
+"""
 
 import base64
 import io
@@ -13,19 +16,19 @@ from askew.store.files import sha256
 from askew.store.imagefile import MOST_PIXELS, SUFFIXES, as_rgb
 
 LONGEST_TEXT = 4000
-"""Largest number of characters of a reported text."""
+"""Maximum number of characters in a text that a server reports."""
 
 SHAPE_TOLERANCE = 0.02
-"""Largest relative difference of the ratios of width and height of an image and its edit."""
+"""Maximum relative difference between the aspect ratios of an image and its edit."""
 
 
 def image_of(answer: ImagesResponse, prompt: str, url: str) -> Image.Image:
-    """Return the image of an answer, with the server's report in its `info`.
+    """Return the image in an answer, with the server's report in its `info`.
 
     Parameters
     ----------
     answer
-        The answer, unchecked.
+        The unchecked answer.
     prompt
         The prompt that was sent.
     url
@@ -60,12 +63,12 @@ def png(image: Image.Image) -> bytes:
 
 
 def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Image:
-    """Return an edit in the size of its input image, with the server's report.
+    """Resize an edit to the size of its input image, and keep the server's report.
 
     Parameters
     ----------
     image
-        The edit. Servers choose its size.
+        The edit, whose size the server chose.
     size
         Width and height of the input image in pixels.
     url
@@ -91,12 +94,12 @@ def as_large_as(image: Image.Image, size: tuple[int, int], url: str) -> Image.Im
 
 
 def opened_safely(data: bytes) -> Image.Image:
-    """Return an untrusted image file as RGB image.
+    """Open an untrusted image file safely, and return it as an RGB image.
 
     Raises
     ------
     Exception
-        If it is not one PNG, JPEG or WebP image of at most `MOST_PIXELS` pixels.
+        If the file is not a single PNG, JPEG or WebP image of at most `MOST_PIXELS` pixels.
     """
     with Image.open(io.BytesIO(data), formats=tuple(SUFFIXES)) as file:
         if file.width * file.height > MOST_PIXELS:
@@ -109,7 +112,7 @@ def opened_safely(data: bytes) -> Image.Image:
 def _report(
     answer: ImagesResponse, revised: object, prompt: str, data: bytes
 ) -> dict[str, Setting]:
-    """Return what the server reported about an image; fields of unexpected types are left out."""
+    """Return the server's report about an image, without fields of unexpected types."""
     report: dict[str, Setting] = {"original": sha256(data)}
     if isinstance(revised, str) and revised.strip() and revised.strip() != prompt:
         report["revised_prompt"] = _clean(revised)
@@ -127,6 +130,6 @@ def _report(
 
 
 def _clean(text: str) -> str:
-    """Return a text of a server in one bounded line of valid Unicode."""
+    """Return a server's text as one line of valid Unicode with a limited length."""
     line = " ".join(text.split())[:LONGEST_TEXT]
     return line.encode(errors="replace").decode()

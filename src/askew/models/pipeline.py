@@ -1,7 +1,7 @@
 """Diffusers pipelines as models that are opened only when needed.
 
-Opening a pipeline imports PyTorch and diffusers. To show a finished run needs only the facts that
-were stored when the run was made.
+Opening a pipeline imports PyTorch and diffusers. To show a finished run, askew needs only the facts
+that it stored during the run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ FACTS = ("revision", "settings", "batch_size", "dtype")
 
 
 def _states(text: str) -> list[object]:
-    """Return a value that changes with the files that a setting of `FILE_SETTINGS` names."""
+    """Return a value that changes when a file changes that a setting of `FILE_SETTINGS` names."""
     addresses = [part.strip() for part in text.split(",")]
     addresses += [address.rpartition(":")[0] for address in addresses]
     return [
@@ -42,7 +42,7 @@ def _states(text: str) -> list[object]:
 
 
 class PipelineModel:
-    """Pipeline as a model, opened when a fact or an image is needed.
+    """Model that opens its diffusers pipeline when a fact or an image is needed.
 
     Parameters
     ----------
@@ -51,19 +51,20 @@ class PipelineModel:
     name
         Name of the model in results.
     defaults
-        Settings that hold unless `settings` replace them, see `DiffusersModel`.
+        Settings that apply unless `settings` override them. See `DiffusersModel`.
     known
-        The `FACTS`, or None if the pipeline must be opened for them.
+        Values of the `FACTS`, or None if the pipeline must be opened to find them.
     **settings
-        Settings as given, see `askew.models.diffusers.model.DiffusersModel`.
+        The user's settings. See `askew.models.diffusers.model.DiffusersModel`.
 
     Attributes
     ----------
     cuts_prompts
         True if `unknown_words` are words that the model cuts off.
     watch, steer
-        Functions of the pipeline and the requests that return a context, which is entered while
-        the pipeline makes these images, or None. `watch` must not change images; `steer` may.
+        Functions that take the pipeline and the requests and return a context manager, or None. The
+        context is active while the pipeline makes these images. `watch` must not change the images;
+        `steer` may change them.
 
     Raises
     ------
@@ -95,14 +96,14 @@ class PipelineModel:
         self.dtype: str = facts["dtype"]
 
     def facts(self, network: Callable[[], Any], *parts: object) -> Mapping[str, Any]:
-        """Return the `FACTS` of a network, remembered or read from the network.
+        """Return the `FACTS` of a network. If they are not remembered, open the network.
 
         Parameters
         ----------
         network
             Function that opens the network.
         *parts
-            Values besides this model's that decide the facts.
+            Values on which the facts depend, in addition to this model's settings and files.
         """
         remembered = remembered_facts()
         files = file_state(self._location, str(self._given.get("revision") or "") or None)
@@ -138,7 +139,7 @@ class PipelineModel:
 
     @property
     def device(self) -> str | None:
-        """Device of the images, or None if the pipeline was not opened."""
+        """Device that makes the images; None if the pipeline has not been opened."""
         return self.network.device if "network" in self.__dict__ else None
 
     @property
@@ -157,36 +158,36 @@ class PipelineModel:
         return self.network.repository
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return an RGB image, or `Missing("blank_image")`, per request.
+        """Return an RGB image, or `Missing("blank_image")`, for each request.
 
-        Each image depends on its request only.
+        Each image depends only on its request.
         """
         self.network.watch = self.watch
         self.network.steer = self.steer
         return self.network.generate(requests)
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words that no text encoder receives; see `DiffusersModel.unknown_words`."""
+        """Return the words that no text encoder receives. See `DiffusersModel.unknown_words`."""
         return [] if len(prompt) <= SHORT_PROMPT else self.network.unknown_words(prompt)
 
     def editor(self, settings: Mapping[str, Setting]) -> "PipelineEditor":
-        """Return the model as an editor. `settings` override the model's settings."""
+        """Return an editor that uses this model. `settings` override the model's settings."""
         return PipelineEditor(self, settings)
 
 
 class PipelineEditor:
-    """Pipeline that starts from an image instead of pure noise, opened when it is needed.
+    """Editor that opens its image-to-image pipeline when it is needed.
 
-    An edit depends on revision, settings and request only, not on its batch.
+    An edit depends only on revision, settings and request, not on its batch.
 
     Parameters
     ----------
     model
-        The model whose pipeline edits.
+        The model whose pipeline makes the edits.
     settings
         Settings that override the model's settings.
     known
-        The `FACTS` of the editor, or None if it must be opened for them.
+        Values of the editor's `FACTS`, or None if the pipeline must be opened to find them.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class PipelineEditor:
 
     @property
     def device(self) -> str | None:
-        """Device of the edits, or None if the pipeline was not opened."""
+        """Device that makes the edits; None if the pipeline has not been opened."""
         return self._arguments[0].device
 
     @property
@@ -221,17 +222,17 @@ class PipelineEditor:
         return self._arguments[0].dtype
 
     def check(self, size: tuple[int, int], strengths: Sequence[float]) -> None:
-        """Raise UsageError if images of a width and height cannot be edited at all strengths."""
+        """Raise UsageError if images of this size cannot be edited at each of the strengths."""
         self.network.check(size, strengths)
 
     def edit(self, requests: Sequence[EditRequest]) -> list[Image.Image | Missing]:
-        """Return an RGB image of the same size, or `Missing("blank_image")`, per request."""
+        """Return an RGB image of the same size, or `Missing("blank_image")`, for each request."""
         return self.network.edit(requests)
 
     def encode_decode(self, pictures: Sequence[Image.Image]) -> list[Image.Image | Missing]:
-        """Return each image as the autoencoder decodes the mean of its latent distribution."""
+        """Return each image decoded from the mean of its latent distribution."""
         return self.network.encode_decode(pictures)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arguments only, without the pipeline."""
+        """Pickle only the arguments, not the pipeline."""
         return type(self), self._arguments

@@ -1,18 +1,18 @@
-"""Facts about diffusers pipelines that hold before PyTorch and diffusers are imported."""
+"""Constants about diffusers pipelines that askew can use without importing PyTorch or diffusers."""
 
 INDEX = "model_index.json"
-"""File that makes a folder a diffusers pipeline."""
+"""File that every folder with a diffusers pipeline contains."""
 
 SHORT_PROMPT = 75
-"""Number of characters up to which no text encoder cuts a prompt.
+"""Maximum length, in characters, of a prompt that no text encoder cuts.
 
-A prompt has no more tokens than characters, and text encoders read at least 77 tokens.
+A prompt has at most as many tokens as characters, and text encoders read at least 77 tokens.
 """
 
 CAPTION_CLEANING = {"bs4": "beautifulsoup4", "ftfy": "ftfy"}
-"""Modules, and their packages, without which some pipelines skip the cleaning of captions."""
+"""Modules that some pipelines need for cleaning captions, with the packages that contain them."""
 
 LORA = "lora"
 LEARNED_WORDS = "textual_inversion"
 FILE_SETTINGS = ("config", LORA, LEARNED_WORDS)
-"""Settings of a pipeline that name files or folders, which change its images."""
+"""Settings that name files or folders whose content affects the images of a pipeline."""

@@ -1,4 +1,4 @@
-"""`studio/planted`: a black-box model with known bias, which samples the planted distribution."""
+"""`studio/planted`: a black-box model with known bias, which draws from a planted distribution."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ from askew.types import Missing
 
 
 class PlantedModel:
-    """Model that draws scenes, given what the prompt says.
+    """Model that draws a scene for a prompt, with attributes from the planted distribution.
 
     Parameters
     ----------
     bias
         Bias from 0 (uniform) to 1 (stereotyped).
     equal
-        Attribute that is sampled uniformly where the prompt leaves it open. That mitigates the bias
-        of this attribute exactly.
+        Attribute that the model samples uniformly if the prompt leaves it open. This removes the
+        bias of this attribute exactly.
 
     Raises
     ------
@@ -57,11 +57,11 @@ class PlantedModel:
         self.settings: Mapping[str, Setting] = settings
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
-        """Return a drawing per request, which depends on the request only."""
+        """Return a drawing for each request. A drawing depends only on its request."""
         return [self._draw(request) for request in requests]
 
     def _draw(self, request: Request) -> Image.Image:
-        """Draw the scene of a request."""
+        """Draw the scene that a request describes."""
         caption = parse(request.prompt)
         if self.equal and caption.person and self.equal not in caption.attributes:
             values = ATTRIBUTES[self.equal]
@@ -82,7 +82,7 @@ def create(name: str, *, bias: float = 1.0, equal: str = "") -> PlantedModel:
 
 @lru_cache
 def _revision() -> str:
-    """Return a digest of the code and data that decide the drawings."""
+    """Return a digest of the code and data that determine the drawings."""
     digest = hashlib.sha256()
     studio = files("askew.studio")
     sources = [studio / name for name in ("scene.py", "caption.py", "planted.py")]

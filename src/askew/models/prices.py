@@ -1,4 +1,4 @@
-"""List prices of hosted image models, as known on a date."""
+"""List prices of hosted image models, with the date on which each price was known."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ TABLE = "data/prices.toml"
 
 @dataclass(frozen=True, slots=True)
 class ListPrice:
-    """A provider's list price of an image.
+    """A provider's list price for an image.
 
     Attributes
     ----------
     dollars
         Price of an image in US dollars.
     date
-        Day as of which the source states the price, such as 2026-05-10.
+        Date on which the source stated this price, such as 2026-05-10.
     source
-        Address of the source.
+        Web address of the source.
     """
 
     dollars: float
@@ -31,26 +31,26 @@ class ListPrice:
     source: str
 
     def words(self) -> str:
-        """Return the date of the price in words."""
+        """Return a phrase that states the date of the price."""
         return f"list price as known on {self.date}"
 
 
 @lru_cache
 def price_table() -> tuple[Mapping[str, Any], ...]:
-    """Return the entries of the table of prices."""
+    """Return all entries in the table of prices."""
     text = files("askew").joinpath(TABLE).read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["prices"])
 
 
 def list_price(model: str, fields: Mapping[str, Setting]) -> ListPrice | None:
-    """Return the list price of an image; None if the table does not contain it.
+    """Return the list price for an image; None if the table does not contain it.
 
     Parameters
     ----------
     model
         Provider and name of the model.
     fields
-        Fields of a request. Size and quality must be given, since a server that chooses them also
+        Fields of a request. Size and quality must be given, because a server that chooses them also
         chooses the price.
     """
     for entry in price_table():

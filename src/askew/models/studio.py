@@ -1,6 +1,6 @@
-"""`studio`, `studio/balanced`: the embedded diffusion models of drawn portraits.
+"""`studio`, `studio/balanced`: the embedded diffusion models that draw portraits.
 
-`studio` is trained on the planted bias, `studio/balanced` on uniform scenes.
+`studio` is trained on scenes with the planted bias, `studio/balanced` on uniform scenes.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ from askew.studio import weights
 from askew.studio.caption import parse, unheard
 
 MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
-"""Folder of each model's weights, by the part of the name after the slash."""
+"""Folder that contains each model's weights, by the part of the name after the slash."""
 
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
-"""Settings whose positive values need no check by diffusers."""
+"""Settings, with defaults, whose positive values diffusers does not need to check."""
 
 DTYPE = "float32"
-"""Number format on every device, known before PyTorch is loaded. The networks are small."""
+"""Number format on every device, which is thus known before PyTorch is loaded."""
 
 
 class StudioModel(PipelineModel):
-    """Studio pipeline, which knows only the words of the caption grammar.
+    """Model with a studio pipeline, which knows only the words of the caption grammar.
 
-    PyTorch and diffusers are imported when the pipeline is needed, or to check settings other than
-    `KNOWN`.
+    PyTorch and diffusers are imported when the pipeline is needed, or when settings other than
+    `KNOWN` must be checked.
     """
 
     cuts_prompts = False
@@ -43,7 +43,7 @@ class StudioModel(PipelineModel):
         super().__init__(folder, f"studio/{name}".rstrip("/"), DEFAULTS, known, **given)
 
     def editor(self, settings: Mapping[str, Setting]) -> PipelineEditor:
-        """Return the model as an editor. `settings` override the model's settings."""
+        """Return an editor that uses this model. `settings` override the model's settings."""
         known = None
         if self._is_known and _need_no_check(settings):
             known = {"settings": {**self.settings, **settings}}
@@ -54,12 +54,12 @@ class StudioModel(PipelineModel):
         return list(parse(prompt).unknown)
 
     def unheard_words(self, prompt: str) -> list[str]:
-        """Return known words of a prompt that fewer than nine in ten images show."""
+        """Return the known words of a prompt that fewer than nine in ten images show."""
         return unheard(prompt)
 
 
 def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """Return the facts of a pipeline whose settings need no check."""
+    """Return the facts about a pipeline whose settings need no check."""
     chosen: dict[str, Any] = {**KNOWN, **settings}
     batch_size = int(chosen.pop("batch_size"))
     return {
@@ -71,7 +71,7 @@ def _known_facts(folder: str, settings: Mapping[str, Setting]) -> dict[str, Any]
 
 
 def _need_no_check(settings: Mapping[str, Setting]) -> bool:
-    """Check whether all settings are `KNOWN`, of the same type, and positive."""
+    """Check whether all settings are in `KNOWN`, have the same type as there, and are positive."""
     return all(
         name in KNOWN and type(value) is type(KNOWN[name]) and float(value) > 0
         for name, value in settings.items()
@@ -86,7 +86,7 @@ def create(name: str, **settings: Setting) -> StudioModel:
     UnknownName
         If there is no such studio model.
     MissingPackage
-        If the packages of networks are not installed.
+        If the packages that networks need are not installed.
     """
     if name not in MODELS:
         raise UnknownName(
