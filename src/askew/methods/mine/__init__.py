@@ -14,7 +14,7 @@ from askew.methods.mine.score import score
 
 
 def _held_out_scores(findings: MineFindings) -> Iterator[LocatedEstimate]:
-    """Return the held-out scores of mined prompts, without the prompts of random search."""
+    """Yield the held-out scores of mined prompts, without prompts from random search."""
     for estimate in conditions.estimates_of("held_out_score", findings):
         if "random" not in estimate.address:
             yield estimate

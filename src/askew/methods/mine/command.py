@@ -17,7 +17,7 @@ from askew.prompts.evolution import Selection
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
-    """Convert an objective. As with `python -m`, functions in the current folder can be imported."""
+    """Return the objective. For a function, make modules in the current folder importable."""
     text = tokens[0].value
     if runs_code(text):
         sys.path.insert(0, str(Path.cwd()))
@@ -25,12 +25,12 @@ def _objective(_: object, tokens: Sequence[Token]) -> str:
 
 
 def _words(_: object, tokens: Sequence[Token]) -> tuple[int, int]:
-    """Convert a smallest and a largest number, such as 3-8."""
+    """Convert a text such as 3-8 to the smallest and the largest number."""
     smallest, dash, largest = tokens[0].value.partition("-")
     if not (smallest.isdecimal() and largest.isdecimal() and dash):
         raise UsageError(
             f"--words {tokens[0].value!r} is invalid. Give the smallest and the largest number of "
-            "words, such as --words 3-8"
+            "words in a prompt, such as --words 3-8"
         )
     return int(smallest), int(largest)
 
@@ -43,7 +43,7 @@ class MineOptions(
     shared.ModelOptions,
     total=False,
 ):
-    """Options that other commands share."""
+    """Options that `askew mine` shares with other commands."""
 
 
 def mine(
@@ -91,48 +91,49 @@ def mine(
         The model, such as studio or diffusers/ID-OR-PATH. A search makes thousands of images.
         [default: studio/planted]
     plan
-        Run this TOML plan, such as plan.toml of a run.
+        Run this TOML plan, such as the plan.toml of a run.
     objective
         Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
-        paper's score. eq1-corrected: that score minus its value expected by chance. color:red:
-        distance from a color. module:function: a function of (prompt, images), which the search
-        minimizes. [default: skew]
+        paper's score. eq1-corrected: the paper's score minus its value expected by chance.
+        color:red: distance from a color. module:function: a function of (prompt, images), which the
+        search minimizes. [default: skew]
     axes
-        Axes of a search by skew, such as gender,age. [default: gender]
+        Axes for a search by skew, such as gender,age. [default: gender]
     topic
         Topic of the prompts: people, clothing, style, or any words. [default: people for skew of
         axes about people; any topic for other objectives]
     vqa
-        VQA model that labels the axes of skew, and the details that images leave out. [default: the
-        embedder]
+        VQA model that labels the axes of --axes, and the details that images leave out. [default:
+        the embedder]
     iterations
         Number of iterations of each search. [default: 25]
     population
         Number of prompts in each iteration. [default: 15]
     selected
-        Number of best prompts of an iteration that are mutated. [default: 5]
+        Number of best prompts in each iteration that the search mutates. [default: 5]
     mutations
-        Number of mutations of each selected prompt. Random prompts fill the population. [default: 2]
+        Number of mutations per selected prompt. Random prompts fill the population. [default: 2]
     selection
-        Rule that selects prompts. score: the measured score. learned: the score predicted from the
-        prompt's words. [default: learned with --objective skew; score with other objectives]
+        Rule that selects prompts. score: by the measured score. learned: by the score that is
+        predicted from the prompt's words. [default: learned with --objective skew; score with other
+        objectives]
     words
-        Smallest and largest number of words of a prompt. [default: 3-8]
+        Smallest and largest number of words in a prompt. [default: 3-8]
     images
-        Images per prompt. [default: 15; 5 with --objective skew]
+        Number of images per prompt. [default: 15; 5 with --objective skew]
     eval_images
-        Held-out images of each best prompt of a search by skew. [default: 48]
+        Number of held-out images for each best prompt in a search by skew. [default: 48]
     variations
-        Variations per prompt of a search by eq1. [default: 15]
+        Number of variations per prompt in a search by eq1. [default: 15]
     quantile
-        Alpha of the score eq1. [default: 0.25]
+        Alpha in the score eq1. [default: 0.25]
     similarity
-        Similarity of images and texts. cosine, unit: (1 + cosine) / 2, or auto: unit for the
-        studio's embedder, else cosine. [default: auto]
+        Similarity between images and texts. cosine: the cosine. unit: (1 + cosine) / 2. auto: unit
+        for the studio's embedder, cosine for other embedders. [default: auto]
     top
-        Number of best prompts of a search that are scored with held-out seeds. [default: 5]
+        Number of best prompts per search that are scored with held-out seeds. [default: 5]
     runs
-        Independent searches. [default: 1]
+        Number of independent searches. [default: 1]
     random_search
         Add a random search of the same size to each search. [default: yes]
 
@@ -144,9 +145,9 @@ def mine(
     Raises
     ------
     UsageError
-        If the request cannot be met.
+        If an option is invalid, or if the options do not fit together.
     AskewError
-        If a run fails.
+        If the run fails.
     """
     shared.only_known(options, MineOptions)
     chosen = given(

@@ -1,4 +1,4 @@
-"""Evidence for the score of a prompt: its images, and images of its variations."""
+"""Evidence for the score of a prompt, which consists of its images and images of its variations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from askew.prompts.axes import find_axis
 from askew.run.base import Outcome
 
 Labels = Mapping[str, Sequence[object]]
-"""Labels of images, by axis."""
+"""Labels of several images, by axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,12 @@ class PromptEvidence:
     pictures
         Held-out images of the prompt.
     variations
-        One image of each variation: a variation of the prompt generator, or one value of the axis.
+        One image per variation. A variation comes from the prompt generator or states a value of an
+        axis.
     shows
-        For each variation with labeled details, the numbers of images of the prompt and of images
-        of variations that show all its details.
+        Numbers of images that show all details of a variation, by variation. The first number
+        counts images of the prompt, the second counts images of all variations. Only variations
+        whose details are labeled have an entry.
     """
 
     pictures: tuple[Outcome, ...]
@@ -34,13 +36,13 @@ class PromptEvidence:
 
 
 def stated_details(prompt: str, variations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values by axis that each variation states, for variations that state a value."""
+    """Return the values that each variation states, by axis, without variations that state none."""
     stated = {text: details(prompt, text) for text in variations}
     return {text: values for text, values in stated.items() if values}
 
 
 def axes_of_details(stated: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the names of the axes that variations state."""
+    """Return the names of the axes on which a variation states a value."""
     return list(dict.fromkeys(axis for values in stated.values() for axis in values))
 
 
@@ -56,19 +58,19 @@ def count_details(
     Parameters
     ----------
     objective
-        Labels the images.
+        Objective that labels the images.
     prompt
         The prompt.
     stated
-        Values by axis that each variation states.
+        Values that each variation states, by axis.
     pictures, varied
         Images of the prompt, and images of its variations.
 
     Returns
     -------
     dict of str to pair of int
-        Numbers of images of the prompt and of its variations, by variation. Variations whose values
-        the instrument does not know are left out.
+        Numbers of images of the prompt and of images of the variations, by variation. Variations
+        whose values the instrument does not know are left out.
     """
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}
@@ -88,6 +90,6 @@ def count_details(
 
 
 def _count(values: Mapping[str, str], labels: Labels) -> int:
-    """Count the images that have all values."""
+    """Count the images whose labels are equal to all values."""
     rows = zip(*(labels[axis] for axis in values), strict=True)
     return list(rows).count(tuple(values.values()))

@@ -1,4 +1,4 @@
-"""Findings of `askew mine`: the section `minethegap` of results.json."""
+"""Findings of `askew mine`, which are the section `minethegap` of results.json."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,19 +22,21 @@ class ExplainedPrompt(ExtensibleRecord):
     prompt
         The prompt.
     shares
-        Shares of the values of an axis, with the objective skew.
+        Shares of the values of an axis; None unless the objective is skew.
     variations
-        Variations that the images are compared with; one per value with the objective skew.
+        Variations with which the images are compared. With the objective skew, there is one
+        variation per value.
     missed_visual_concepts
-        Variations that the images leave out. If `is_read`, no image shows all their details, and
-        variations whose details occur in most images of variations come first. Otherwise they are
-        only the variations of low similarity, which an image may still show.
+        Variations that the images leave out. If `is_read`, no image shows all details of these
+        variations. Variations whose details are most frequent in the images of variations come
+        first. If not `is_read`, these are the variations of low similarity, which images may still
+        show.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
-        One image of each missed concept.
+        One image of each missed concept; None where there is no image.
     least_aligned_pictures
-        Images that fit every variation worse than images of variations do, the worst first.
+        Images that fit every variation worse than images of variations do, starting with the worst.
     null_range
         Central range of the scores expected by chance.
     """
@@ -51,20 +53,20 @@ class ExplainedPrompt(ExtensibleRecord):
 
 @record
 class BestPrompt(ExplainedPrompt):
-    """One of the best prompts of a search, explained by its held-out images.
+    """One of the best prompts of a search, with an explanation from its held-out images.
 
     Attributes
     ----------
     run
         Number of the search, from 0.
     score
-        Score of the images by which the search selected the prompt. This score is too optimistic.
+        Score of the images from which the search selected the prompt. This score is too optimistic.
     held_out_score
         Score of images with held-out seeds.
     iteration
-        Iteration in which the prompt was written, from 0.
+        Number of the iteration in which the prompt was written, from 0.
     parent
-        Prompt that it is a mutation of; None for a random prompt.
+        Prompt of which this prompt is a mutation; None for a random prompt.
     """
 
     run: int
@@ -76,7 +78,7 @@ class BestPrompt(ExplainedPrompt):
 
 @record
 class Evaluation:
-    """A prompt that a search evaluated, with its loss."""
+    """A prompt that a search evaluated, with its loss in the field `score`."""
 
     prompt: str
     score: float | None
@@ -86,18 +88,18 @@ class Evaluation:
 
 @record
 class Iteration:
-    """An iteration of a search.
+    """Losses and prompts of one iteration of a search.
 
     Attributes
     ----------
     run, iteration
         Numbers of the search and the iteration, from 0.
     best, median
-        Lowest and median loss of the iteration.
+        Lowest and median loss in the iteration.
     best_so_far
-        Lowest loss of this and all earlier iterations.
+        Lowest loss in this and all earlier iterations.
     prompts
-        Prompts of the iteration.
+        Prompts evaluated in the iteration.
     """
 
     run: int
@@ -110,14 +112,15 @@ class Iteration:
 
 @record
 class RandomSearch:
-    """Random searches with the same budget.
+    """Results of random searches that have the same budget as the mined searches.
 
     Attributes
     ----------
     best, history
-        Best prompts and iterations, as of mining.
+        Best prompts and iterations of the random searches, as in `MineTheGap`.
     difference
-        Mean held-out loss of the best mined prompts minus that of the best random prompts.
+        Mean held-out loss of the best mined prompts minus the mean held-out loss of the best random
+        prompts.
     """
 
     best: tuple[BestPrompt, ...]
@@ -127,17 +130,17 @@ class RandomSearch:
 
 @record
 class WordEffect:
-    """Change of a share by a word, over the evaluated prompts that contain the word.
+    """Change of a share that a word causes, over the evaluated prompts that contain the word.
 
     Attributes
     ----------
     word, axis, value
         The word, the axis, and the value whose share changes most clearly.
     prompts, images
-        Prompts that contain the word, and their labeled images.
+        Numbers of prompts that contain the word, and of their labeled images.
     change
-        Share of the value minus its share in the same prompts without the word, as the words of all
-        prompts predict it.
+        Share of the value in these prompts minus its share in the same prompts without the word. A
+        model of the words in all prompts predicts both shares.
     """
 
     word: str
@@ -150,14 +153,14 @@ class WordEffect:
 
 @record
 class MissedTerms:
-    """Words and kinds of things that images leave out, the most frequent first.
+    """Words and categories of things that images leave out, in order of decreasing frequency.
 
     Attributes
     ----------
     prompts
         Number of prompts whose images leave something out.
     terms, categories
-        Words and kinds of things, each with the number of prompts whose images lack it.
+        Words and categories of things, each with the number of prompts whose images leave it out.
     """
 
     prompts: int
@@ -167,24 +170,26 @@ class MissedTerms:
 
 @record
 class MineTheGap:
-    """Results of a search. Losses are minimized; with the objective skew, the loss is the negative skew.
+    """Results of all searches of a run.
+
+    Searches minimize a loss. With the objective skew, the loss is minus the skew.
 
     Attributes
     ----------
     objective
-        Objective of the search.
+        Objective of the searches.
     best, history
-        Best prompts and iterations of all searches.
+        Best prompts and iterations of all mined searches.
     random
-        Random searches; None without them.
+        Results of random searches; None if there are no random searches.
     missed
-        Words that images leave out; None if there are none.
+        Words that images leave out; None if the images leave nothing out.
     shares_over_prompts
-        Shares in the held-out images of all best prompts together. Empty for other objectives than
+        Shares in the held-out images of all best prompts together; empty unless the objective is
         skew.
     words
-        Words of at least two prompts, the clearest change of a share first. Empty for other
-        objectives than skew.
+        Effects of words that occur in at least two prompts, starting with the clearest change of a
+        share; empty unless the objective is skew.
     """
 
     objective: str
@@ -202,7 +207,7 @@ class MineTheGap:
 
 
 def ranked(best: Sequence[BestPrompt], is_skew: bool) -> list[BestPrompt]:
-    """Return the best prompts by held-out loss, each once, the lowest first.
+    """Return the best prompts without repetitions, in order of increasing held-out loss.
 
     Prompts without a score come last.
 
@@ -211,7 +216,7 @@ def ranked(best: Sequence[BestPrompt], is_skew: bool) -> list[BestPrompt]:
     best
         The prompts.
     is_skew
-        True for scores of the objective skew.
+        True if the objective is skew.
     """
     first: dict[str, BestPrompt] = {}
     for prompt in sorted(best, key=lambda prompt: loss_of(prompt.held_out_score, is_skew)):
@@ -242,7 +247,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
     @property
     def prompts(self) -> list[str]:
-        """Best prompts, each once, the lowest held-out loss first."""
+        """Best prompts without repetitions, in order of increasing held-out loss."""
         best = ranked(self.findings.minethegap.best, self.plan.objective == SKEW)
         return [prompt.prompt for prompt in best]
 
@@ -252,12 +257,12 @@ class MiningResult(Result[MinePlan, MineFindings]):
         Parameters
         ----------
         prompt
-            One of the best prompts; by default the first.
+            One of the best prompts; by default the first of them.
 
         Raises
         ------
         UnknownName
-            If the prompt is not one of the best.
+            If the prompt is not one of the best prompts.
         """
         scores = {best.prompt: best.held_out_score for best in self.findings.minethegap.best}
         name = prompt or self.prompts[0]
@@ -265,9 +270,10 @@ class MiningResult(Result[MinePlan, MineFindings]):
         return scores[name]
 
     def difference(self) -> Estimate | Missing:
-        """Return the held-out loss of mined prompts minus that of random prompts.
+        """Return the held-out loss of mined prompts minus the held-out loss of random prompts.
 
-        Below 0, mining found better prompts. Missing without a random search.
+        A value below 0 means that mining found better prompts than random search. The result is
+        missing if there is no random search.
         """
         random = self.findings.minethegap.random
         if random is None:
@@ -276,7 +282,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the family of tests of an estimate; None if it is not corrected."""
+    """Return the family of tests in which an estimate is corrected; None if it is not corrected."""
     name = pattern(at)
     held_out = ("best", "held_out_score")
     return name if name in (held_out, ("random", *held_out)) else None

@@ -1,4 +1,4 @@
-"""Objectives of a search for prompts: losses of a prompt's images. A search minimizes them."""
+"""Objectives of a search for prompts. An objective computes a loss, which the search minimizes."""
 
 import math
 import sys
@@ -26,31 +26,31 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture, is_copy
 
 PicturesOf = Callable[[str, int], Sequence[Outcome]]
-"""A function from a prompt and a run seed to the prompt's images."""
+"""Function that takes a prompt and a run seed and returns the prompt's images."""
 
 CustomLoss = Callable[[str, Sequence[Image.Image]], float]
-"""A user's function from a prompt and its images to a number."""
+"""User's function that takes a prompt and its images and returns a number."""
 
 NO_PICTURE = Missing("error", "no image of this prompt could be generated")
 
 SEARCH_DRAWS = 200
-"""Number of draws from the null distribution whose mean is subtracted by `eq1-corrected`."""
+"""Number of draws from the null distribution, whose mean `eq1-corrected` subtracts."""
 
 
 def enough(count: int) -> int:
-    """Return the number of images or variations that a score needs, out of `count`.
+    """Return how many of `count` images or variations a score needs.
 
-    With fewer, the score would be lower. A search would then favor prompts whose images are
-    blocked, or whose variations fail.
+    With fewer images or variations, the score would be lower. A search would then favor prompts
+    whose images are blocked or whose variations could not be written.
     """
     return math.ceil(0.8 * count)
 
 
 class ObjectiveReading(Protocol):
-    """Measurement of a prompt's images by an objective."""
+    """What an objective measures on a prompt's images."""
 
     def loss(self) -> float | Missing:
-        """Return only the loss, which a search needs for every prompt."""
+        """Return the loss without its uncertainty. A search needs the loss of every prompt."""
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """Return the score with its uncertainty."""
@@ -60,7 +60,7 @@ class Objective(Protocol):
     """A score that a search for prompts minimizes."""
 
     def read(self, prompt: str, seed: int) -> ObjectiveReading | Missing:
-        """Measure a prompt's images for a run seed.
+        """Measure a prompt's images that have a given run seed.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class Objective(Protocol):
         """
 
     def needs_images(self, prompt: str) -> bool:
-        """Check whether `read` uses images of a prompt."""
+        """Check whether `read` needs images of a prompt."""
         return True
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
@@ -101,7 +101,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Similarities of a prompt's images and variations (MineTheGap, section 4.1).
+    """Similarities between a prompt's images and variations (MineTheGap, section 4.1).
 
     Attributes
     ----------
@@ -110,13 +110,14 @@ class Alignment:
     variations, pictures
         The variations and the images.
     similarity
-        Array of shape (variations, images).
+        Array of shape (variations, images): similarity between each variation and each image.
     missing
         Number of images that could not be generated.
     quantile
-        Alpha of the score, in [0, 1].
+        Alpha in the score, in [0, 1].
     chance
-        Similarities of images of the variations, from which the null distribution is drawn.
+        Similarities between the variations and images of the variations, from which the null
+        distribution is drawn; None if there are no such images.
     corrected
         True if the loss is the score minus its mean under the null. It needs `chance`.
     """
@@ -132,7 +133,7 @@ class Alignment:
     corrected: bool = False
 
     def loss(self) -> float | Missing:
-        """Return the bias score of Equation 1, or its difference from its mean under the null."""
+        """Return the bias score of Equation 1; if `corrected`, subtract its mean under the null."""
         try:
             score = bias_score(self.similarity, self.quantile)
             if self.chance is None or not self.corrected:
@@ -148,7 +149,7 @@ class Alignment:
         return float(null.mean())
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the score with its interval, corrected by images of the variations."""
+        """Return the score with its interval, and with a null from images of the variations."""
         null = self.chance.similarity if self.chance else None
         rng = scoring.rng("minethegap", self.prompt, str(self.seed))
         return or_missing(
@@ -165,7 +166,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Vectors of texts by an embedder, each list of texts embedded once.
+    """Vectors of texts from an embedder. Each list of texts is embedded only once.
 
     Attributes
     ----------
@@ -180,7 +181,7 @@ class TextVectors:
     _known: dict[tuple[str, ...], NDArray[np.float32]] = field(default_factory=dict, repr=False)
 
     def of(self, lists: Sequence[Sequence[str]]) -> list[NDArray[np.float32] | Missing]:
-        """Return the vectors of each list of texts. Missing in a run that only counts."""
+        """Return the vectors of each list of texts; missing in a run that only counts its work."""
         new = [texts for texts in dict.fromkeys(map(tuple, lists)) if texts not in self._known]
         rows = self.run.look(self.embedder.embed_texts, [list(texts) for texts in new])
         vectors: dict[tuple[str, ...], NDArray[np.float32] | Missing] = dict(
@@ -194,26 +195,28 @@ class TextVectors:
 
 @dataclass(frozen=True)
 class BiasObjective(Objective):
-    """Bias score of Equation 1: the extent to which a prompt's images leave out its variations.
+    """Objective that uses the bias score of Equation 1.
+
+    The score measures to what extent the images of a prompt leave out its variations.
 
     Attributes
     ----------
     run
         The run that generates and embeds images.
     embedder
-        Embedder of images and variations.
+        Embedder for images and variations.
     pictures
-        Images of a prompt, by run seed.
+        Function that takes a prompt and a run seed and returns the prompt's images.
     variations
-        Variations of a prompt.
+        Function that returns the variations of a prompt.
     planned
         Number of variations that are requested for each prompt.
     quantile
-        Alpha of the score, in [0, 1].
+        Alpha in the score, in [0, 1].
     is_unit
         True if similarities are (1 + cosine) / 2.
     one_each
-        Function that returns one image of each text.
+        Function that returns one image for each text, by text.
     corrected
         True if the loss is the score minus its mean under the null.
     """
@@ -230,11 +233,11 @@ class BiasObjective(Objective):
 
     @cached_property
     def texts(self) -> TextVectors:
-        """Vectors of variations."""
+        """Vectors of the variations."""
         return TextVectors(self.run, self.embedder)
 
     def needs_images(self, prompt: str) -> bool:
-        """Check whether a prompt has enough variations."""
+        """Check whether a prompt has enough variations for a score."""
         return len(self.variations(prompt)) >= self._needed
 
     def prepare(self, pictures: Mapping[str, Sequence[Outcome]]) -> None:
@@ -245,7 +248,7 @@ class BiasObjective(Objective):
 
     @property
     def _needed(self) -> int:
-        """Number of variations that a score needs."""
+        """Minimum number of variations for a score."""
         return max(2, enough(self.planned))
 
     def read(self, prompt: str, seed: int) -> Alignment | Missing:
@@ -254,7 +257,7 @@ class BiasObjective(Objective):
         Returns
         -------
         Alignment or Missing
-            Missing if there are too few images or variations. With too few variations no image is
+            Missing if there are too few images or variations. With too few variations, no image is
             generated.
         """
         return self._read(prompt, seed, self.corrected)
@@ -262,7 +265,7 @@ class BiasObjective(Objective):
     def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> Alignment | Missing:
-        """Measure held-out images, and images of the variations for the null distribution."""
+        """Measure held-out images and, for the null distribution, images of the variations."""
         return self._read(prompt, seed, True)
 
     def _read(self, prompt: str, seed: int, with_chance: bool) -> Alignment | Missing:
@@ -283,7 +286,7 @@ class BiasObjective(Objective):
         return self._with_chance(alignment)
 
     def _with_chance(self, alignment: Alignment) -> Alignment | Missing:
-        """Return the alignment with images of its variations, if there are any."""
+        """Add the similarities of images of the variations to an alignment, if there are any."""
         varied = self.one_each(alignment.variations)
         if not any(isinstance(picture, Picture) for picture in varied.values()):
             if self.corrected:
@@ -297,7 +300,7 @@ class BiasObjective(Objective):
     def _align(
         self, prompt: str, variations: Sequence[str], pictures: Sequence[Outcome], seed: int
     ) -> Alignment | Missing:
-        """Compare images with texts. Missing in a run that only counts."""
+        """Compute the similarities between images and texts; missing in a run that only counts."""
         images = present(pictures)
         vectors = self.run.read(self.embedder, images)
         (texts,) = self.texts.of([variations])
@@ -321,7 +324,7 @@ def present(pictures: Sequence[Outcome]) -> list[Picture]:
 
 
 def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
-    """Return the reason why there are too few images for a score, or None."""
+    """Return why there are too few images for a score; None if there are enough images."""
     count = len(present(pictures))
     needed = enough(len(pictures))
     if not count:
@@ -335,7 +338,7 @@ def lacking_pictures(pictures: Sequence[Outcome]) -> Missing | None:
 
 @dataclass(frozen=True, slots=True)
 class NumberReading:
-    """A number measured on a prompt's images.
+    """A number that an objective measured on a prompt's images.
 
     Attributes
     ----------
@@ -346,7 +349,7 @@ class NumberReading:
     n, missing
         Numbers of images, and of images that could not be generated.
     errors
-        Errors in [0, 1] of the images, if the number is their mean.
+        Error of each image, in [0, 1], if the number is their mean; empty if it is not.
     """
 
     prompt: str
@@ -357,11 +360,11 @@ class NumberReading:
     errors: tuple[float, ...] = ()
 
     def loss(self) -> float | Missing:
-        """Return the number."""
+        """Return the number as the loss."""
         return self.value
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the number, with a bootstrap interval over three or more images of known errors."""
+        """Return the number, with a bootstrap interval if the errors of enough images are known."""
         if not self.errors:
             return Estimate(self.value, n=self.n, missing=self.missing)
         rng = np.random.default_rng(derived_seed(self.seed, "color", self.prompt))
@@ -382,7 +385,7 @@ class NumberReading:
 
 @dataclass(frozen=True)
 class ColorObjective(Objective):
-    """Distance of images from a color (MineTheGap, appendix A).
+    """Objective that measures the distance of images from a color (MineTheGap, appendix A).
 
     Attributes
     ----------
@@ -391,7 +394,7 @@ class ColorObjective(Objective):
     color
         Red, green and blue, 0 to 255.
     pictures
-        Images of a prompt, by run seed.
+        Function that takes a prompt and a run seed and returns the prompt's images.
     """
 
     run: Run
@@ -405,7 +408,7 @@ class ColorObjective(Objective):
         self._measured(images)
 
     def _measured(self, pictures: Sequence[Outcome]) -> list[float | Missing]:
-        """Return the error of each image. Each image is measured once."""
+        """Return the error of each image. Each image is measured only once."""
         images = {picture.id: picture for picture in present(pictures)}
         new = [picture for name, picture in images.items() if name not in self._errors]
         errors: dict[str, float | Missing] = {**self._errors}
@@ -419,7 +422,7 @@ class ColorObjective(Objective):
         ]
 
     def read(self, prompt: str, seed: int) -> NumberReading | Missing:
-        """Measure a prompt's images. Missing without an image."""
+        """Measure a prompt's images. The result is missing if there is no image."""
         results = self._measured(self.pictures(prompt, seed))
         errors = tuple(error for error in results if not isinstance(error, Missing))
         if not errors:
@@ -435,7 +438,7 @@ class ColorObjective(Objective):
 
 
 def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
-    """Return the mean squared difference of an image's pixels from a color, in [0, 1].
+    """Return the mean squared difference between an image's pixels and a color, in [0, 1].
 
     Parameters
     ----------
@@ -450,7 +453,7 @@ def pixel_error(color: tuple[int, int, int], picture: Picture) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CustomObjective(Objective):
-    """A user's function of a prompt and its images.
+    """Objective that a user's function computes from a prompt and its images.
 
     Attributes
     ----------
@@ -459,7 +462,7 @@ class CustomObjective(Objective):
     function
         The function.
     pictures
-        Images of a prompt, by run seed.
+        Function that takes a prompt and a run seed and returns the prompt's images.
     """
 
     name: str
@@ -467,7 +470,7 @@ class CustomObjective(Objective):
     pictures: PicturesOf
 
     def read(self, prompt: str, seed: int) -> NumberReading | Missing:
-        """Measure a prompt's images. Missing without an image.
+        """Measure a prompt's images. The result is missing if there is no image.
 
         Raises
         ------
@@ -503,13 +506,13 @@ class CustomObjective(Objective):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the file of the function, so that a changed function is evaluated again."""
+        """Hash of the function's file. If the file changes, the function is evaluated again."""
         file = getattr(sys.modules.get(self.function.__module__), "__file__", None)
         return sha256(Path(file).read_bytes()) if file else self.name
 
 
 def named_color(name: str) -> tuple[int, int, int]:
-    """Return the red, green and blue of a color, 0 to 255.
+    """Return the red, green and blue values of a color, each from 0 to 255.
 
     Parameters
     ----------
@@ -519,20 +522,20 @@ def named_color(name: str) -> tuple[int, int, int]:
     Raises
     ------
     UsageError
-        If there is no such color.
+        If the name is not a color.
     """
     try:
         red, green, blue = ImageColor.getrgb(name)[:3]
     except ValueError as error:
         raise UsageError(
-            f"{name!r} is not a color. Give a name as in --objective color:red, "
-            "or a code as in --objective color:#1e90ff"
+            f"{name!r} is not a color. Give a name, as in --objective color:red, "
+            "or a code, as in --objective color:#1e90ff"
         ) from error
     return red, green, blue
 
 
 def custom_function(name: str) -> CustomLoss:
-    """Return the function that module:function names.
+    """Import and return the function that a name of the form module:function means.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Plan of a search for prompts, with everything that determines the results."""
+"""Plan of a search for prompts, which contains everything that determines the results."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -21,11 +21,11 @@ NO_VQA = "none"
 PEOPLE = "people"
 
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
-"""Settings of a language model about its server and costs. They may change when a run resumes."""
+"""Settings of a language model that concern its server and costs and may change on resuming."""
 
 
 class ScoredPlan(RunPlan):
-    """Settings for scoring the prompts of a search, or given prompts.
+    """Settings for scoring prompts, which come from a search or from the user.
 
     Attributes
     ----------
@@ -36,21 +36,21 @@ class ScoredPlan(RunPlan):
     vqa, vqa_args
         VQA model, or "none", and its settings.
     objective
-        Score: skew, eq1, eq1-corrected, color:NAME, or module:function.
+        Score of a prompt: skew, eq1, eq1-corrected, color:NAME, or module:function.
     topic
         Topic of the prompts; empty for any topic.
     words
-        Smallest and largest number of words of a prompt.
+        Smallest and largest number of words in a prompt.
     axes
-        Axes of skew.
+        Axes for the objective skew.
     images, variations
         Numbers of images and variations per prompt.
     quantile
-        Alpha of Equation 1, in [0, 1].
+        Alpha in Equation 1, in [0, 1].
     similarity
-        Similarity of Equation 1: cosine, unit, or auto.
+        Similarity in Equation 1: cosine, unit, or auto.
     seed, confidence, bootstrap_samples
-        Settings of the statistics.
+        Seed of the run, confidence level of the intervals, and number of bootstrap samples.
     """
 
     llm: NonEmptyText = "lexicon"
@@ -73,7 +73,7 @@ class ScoredPlan(RunPlan):
 
     @property
     def is_eq1(self) -> bool:
-        """True if prompts are scored by Equation 1 of the paper, corrected or not."""
+        """True if the score is Equation 1 of the paper, with or without correction for chance."""
         return self.objective in (EQ1, EQ1_CORRECTED)
 
     @property
@@ -95,11 +95,10 @@ class ScoredPlan(RunPlan):
 
 
 class MinePlan(ScoredPlan):
-    """Plan of a search for biased prompts (MineTheGap). Default sizes are those of the paper.
+    """Plan of a search for biased prompts (MineTheGap). The default sizes are those in the paper.
 
-    Its fields are the options of `askew mine`. Without an objective, a search uses skew, with fewer
-    images per prompt and learned selection. Without a topic, a search by skew of axes about people
-    is about people.
+    The fields are the options of `askew mine`. The default objective is skew, with fewer images per
+    prompt and learned selection. If all axes of skew are about people, the default topic is people.
 
     Attributes
     ----------
@@ -108,11 +107,11 @@ class MinePlan(ScoredPlan):
     iterations, population, selected, mutations
         Size of a search, as in `askew.prompts.evolution.Evolution`.
     selection
-        Rule that selects prompts: the measured score, or the score that is learned from all words.
+        Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
-        Number of held-out images of a best prompt, with the objective skew.
+        Number of held-out images for each best prompt, with the objective skew.
     top
-        Number of best prompts of a search.
+        Number of best prompts per search.
     runs
         Number of searches.
     random_search
@@ -150,23 +149,23 @@ class MinePlan(ScoredPlan):
         if self.axes and self.objective != SKEW:
             raise ValueError(
                 f"axes need the objective {SKEW}, but the objective is {self.objective}. "
-                f"Give --objective {SKEW}, or leave out --axes"
+                f"Use --objective {SKEW}, or leave out --axes"
             )
         if self.selected * self.mutations > self.population:
             raise ValueError(
-                f"{self.selected} selected prompts with {self.mutations} mutations each are more "
-                f"than the population of {self.population}. Give a larger --population"
+                f"{self.selected} selected prompts with {self.mutations} mutations each exceed the "
+                f"population of {self.population}. Give a larger --population"
             )
         if self.words[0] > self.words[1]:
             raise ValueError(
                 f"the numbers of words {self.words[0]}-{self.words[1]} are in the wrong order. "
-                "The smaller number comes first in --words"
+                "Give the smaller number first in --words"
             )
         return self
 
     @property
     def winners(self) -> int:
-        """Number of best prompts of all mined searches."""
+        """Total number of best prompts from all mined searches."""
         return self.runs * self.top
 
     @property
@@ -183,18 +182,18 @@ class MinePlan(ScoredPlan):
 
 
 def runs_code(objective: str) -> bool:
-    """Check whether an objective is a function to import."""
+    """Check whether an objective names a function, which askew would have to import."""
     return objective not in (SKEW, EQ1, EQ1_CORRECTED) and not objective.startswith(COLOR)
 
 
 def read_mine_plan(path: Path) -> MinePlan:
-    """Return the plan of a search in a TOML file.
+    """Read the plan of a search from a TOML file.
 
     Raises
     ------
     UsageError
-        If the file is invalid, or its objective is a function. A plan file must not make askew run
-        code.
+        If the file is invalid, or if its objective is a function, because a plan file must not make
+        askew run code.
     """
     plan = MinePlan.read(path)
     if runs_code(plan.objective):

@@ -1,8 +1,8 @@
-"""Scores of a search for prompts on which a model is biased (MineTheGap).
+"""Scores for a search for prompts on which a model is biased (MineTheGap).
 
-A search (section 3) evaluates prompts by a score of a model's images, such as the bias score of
-section 4.1. A search selects prompts whose scores are low by chance. Therefore the best prompts are
-scored again with held-out seeds.
+A search (section 3) evaluates each prompt by a score of its images, such as the bias score in
+section 4.1. Some of the prompts that a search selects have low scores only by chance. Therefore
+askew scores the best prompts again with held-out seeds.
 """
 
 import tomllib
@@ -33,11 +33,11 @@ from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
 MOST_TERMS = 20
-"""Largest number of missed words in the list."""
+"""Maximum number of missed words in the list."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
-    """Return the findings of a search.
+    """Compute the findings of a run of `askew mine`.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
     gathered
         Everything that the run gathered.
     head
-        Head of the results.
+        First part of the results, which all methods share.
 
     Returns
     -------
     MineFindings
-        Best prompts with held-out scores, the history of the search, and the random search.
+        Best prompts with held-out scores, the history of the searches, and the random searches.
     """
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     searches = gathered.searches
@@ -82,7 +82,7 @@ def _word_effects(
 
 
 def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
-    """Return the known errors of the instrument that labeled images."""
+    """Return the known errors of the instrument that labeled the images, by instrument and axis."""
     errors: dict[tuple[str, str], NDArray[np.int64]] = {}
     for reading in readings:
         if isinstance(reading, SkewReading):
@@ -91,19 +91,19 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 
 
 def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Errors) -> f.MineTheGap:
-    """Return a section in which the verdicts on shares decide the q-values of held-out scores.
+    """Return the section with held-out scores whose q-values come from the verdicts on shares.
 
-    The verdicts are those of an audit of the best prompts. A prompt that several searches selected
-    has the same held-out images in all of them, so that its shares count once.
+    The verdicts are the same as in an audit of the best prompts. A prompt that several searches
+    selected has the same held-out images in all of them, so its shares count only once.
 
     Parameters
     ----------
     section
-        Results of a search. Without shares, they stay unchanged.
+        Results of the searches. They stay unchanged if there are no shares.
     scoring
-        Settings of the run.
+        Settings for the statistics.
     errors
-        Known errors of the instrument that labeled images.
+        Known errors of the instrument that labeled the images.
     """
     entries = {}
     for prompt in section.best:
@@ -122,7 +122,7 @@ def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Erro
 
 
 def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:
-    """Return the random searches, without their prompts, compared with mining."""
+    """Compare the random searches with mining, and return them without their evaluated prompts."""
     mined = gathered.searches.mined
     random = gathered.searches.random
     difference = or_missing(
@@ -155,7 +155,7 @@ def _history(searches: Sequence[Search]) -> tuple[f.Iteration, ...]:
 
 
 def _held_out_losses(searches: Sequence[Search]) -> list[list[float]]:
-    """Return the held-out losses of the best prompts of each search, without missing ones."""
+    """Return the held-out losses of the best prompts of each search, without missing losses."""
     return [_losses(search.best) for search in searches]
 
 
@@ -170,16 +170,16 @@ def _losses(candidates: Sequence[BestCandidate]) -> list[float]:
 
 
 def best_prompt(best: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt:
-    """Return one of the best prompts of a search with its scores.
+    """Compute the scores of one of the best prompts of a search, and explain them.
 
     Parameters
     ----------
     best
-        The prompt, measured on the images of the search and on held-out images.
+        The prompt, with measurements of the images in the search and of held-out images.
     run
         Number of the search, from 0.
     scoring
-        Settings of the scores.
+        Settings for the statistics.
     """
     first = best.first
     held_out = best.held_out
@@ -196,7 +196,7 @@ def best_prompt(best: BestCandidate, run: int, scoring: Scoring) -> f.BestPrompt
 
 
 def estimate(reading: ObjectiveReading | Missing, scoring: Scoring) -> Estimate | Missing:
-    """Return the score of a measurement; the reason if the measurement is missing."""
+    """Return the score of a measurement, or the reason why the measurement is missing."""
     return reading if isinstance(reading, Missing) else reading.estimate(scoring)
 
 
@@ -213,16 +213,17 @@ def explained(
     prompt
         The prompt.
     reading
-        Measurement of its images.
+        Measurement of the prompt's images.
     evidence
-        Its images, and images of its variations. If None, the score is not explained.
+        Images of the prompt and of its variations. If None, the score is not explained.
     scoring
-        Settings of the scores.
+        Settings for the statistics.
 
     Returns
     -------
     ExplainedPrompt
-        Shares of the axis of the largest skew, or variations that the images leave out.
+        The prompt, with shares on the axis of the largest skew, or with the variations that the
+        images leave out.
     """
     explanation = f.ExplainedPrompt(
         prompt=prompt,
@@ -252,7 +253,7 @@ def explained(
 def _explained_skew(
     explanation: f.ExplainedPrompt, reading: SkewReading, scoring: Scoring
 ) -> f.ExplainedPrompt:
-    """Add the shares of the axis of the largest skew, and the values that no image has."""
+    """Add the shares on the axis of the largest skew, and the values that no image shows."""
     shares = reading.shares(scoring)
     if shares is None:
         return explanation
@@ -275,7 +276,7 @@ def _explained_alignment(
     evidence: PromptEvidence,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Add the variations that images leave out, and the images that fit no variation well."""
+    """Add the variations that the images leave out, and the images that fit no variation well."""
     return replace(
         explanation,
         variations=reading.variations,
@@ -287,9 +288,9 @@ def _explained_alignment(
 
 
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Return variations that no image shows; without labels, variations of low similarity.
+    """Return the variations that no image shows; without labels, the variations of low similarity.
 
-    Variations whose details most images of variations show come first.
+    With labels, the order is by how many images of variations show the details, from many to few.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)
@@ -299,7 +300,7 @@ def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]])
 
 
 def _least_aligned(reading: Alignment) -> list[str]:
-    """Return the ids of the images that fit every variation worse than images of variations do."""
+    """Return the IDs of the images that fit every variation worse than images of variations do."""
     usual = np.inf
     if reading.chance:
         best_fits = reading.chance.similarity.max(axis=0)
@@ -310,7 +311,7 @@ def _least_aligned(reading: Alignment) -> list[str]:
 
 
 def _null_range(reading: Alignment, scoring: Scoring) -> tuple[float, float] | None:
-    """Return the central range of the null distribution; None without images of variations."""
+    """Return the central range of the null distribution; None if variations have no images."""
     if reading.chance is None:
         return None
     rng = scoring.rng("minethegap null", reading.variations[0])
@@ -321,14 +322,14 @@ def _null_range(reading: Alignment, scoring: Scoring) -> tuple[float, float] | N
 
 
 def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
-    """Count the words of missed concepts, and the kinds of things they name (appendix C.4).
+    """Count the words in missed concepts, and the kinds of things that they name (appendix C.4).
 
     Words that the prompt contains do not count. A word counts once per prompt.
 
     Returns
     -------
     MissedTerms or None
-        None if no images leave anything out.
+        The counts; None if the images leave nothing out.
     """
     prompts = {prompt.prompt: prompt for prompt in best if prompt.missed_visual_concepts}
     words_by_prompt = [_missed_words(prompt) for prompt in prompts.values()]
@@ -349,7 +350,7 @@ def missed_terms(best: Sequence[f.BestPrompt]) -> f.MissedTerms | None:
 
 
 def _missed_words(prompt: f.BestPrompt) -> set[str]:
-    """Return the words of missed concepts that a prompt does not contain."""
+    """Return the words in a prompt's missed concepts that the prompt itself does not contain."""
     words = set[str]()
     for text in prompt.missed_visual_concepts:
         words.update(content_words(text))
@@ -365,12 +366,12 @@ def _most_frequent(counts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def history(evaluated: Sequence[Candidate], run: int) -> Iterator[f.Iteration]:
-    """Yield the iterations of a search, with the lowest and the median loss and all prompts.
+    """Yield the iterations of a search, each with its prompts and its lowest and median loss.
 
     Parameters
     ----------
     evaluated
-        The prompts of the search.
+        All prompts that the search evaluated.
     run
         Number of the search, from 0.
     """

@@ -1,4 +1,4 @@
-"""Sentences of the page of `askew mine`."""
+"""Sentences for the report page of `askew mine`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from askew.types import Estimate, Missing
 
 
 def answer(findings: MineFindings) -> list[str]:
-    """Return the answer of a search: the headline, then at most three sentences."""
+    """Return the answer that a search gives: the headline, then at most three sentences."""
     plan = findings.plan
     best = ranked(findings.minethegap.best, plan.objective == SKEW)
     scored = [prompt for prompt in best if isinstance(prompt.held_out_score, Estimate)]
@@ -49,7 +49,7 @@ def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[st
     biased = _biased(scored)
     if not biased:
         return [
-            f"None of {evaluated} shows significant bias, by the score of held-out images.",
+            f"None of {evaluated} shows significant bias in held-out images.",
             f"{w.quote(scored[0].prompt)} has the lowest score.",
         ]
     first = biased[0]
@@ -83,12 +83,12 @@ def _part_of(biased: Sequence[BestPrompt], scored: Sequence[BestPrompt]) -> str:
 
 
 def _with_interval(score: b.E) -> str:
-    """Return a held-out score and its interval, as the table shows them."""
+    """Return a held-out score and its interval in the format of the table."""
     return f"{w.part(score, 'value', 'range')} {w.interval(score, 'range')}".strip()
 
 
 def describe_prompt(prompt: BestPrompt) -> str:
-    """Return the held-out score of a prompt, its significance, and its score in the search."""
+    """Describe the held-out score of a prompt, its significance, and its score in the search."""
     score = prompt.held_out_score
     if isinstance(score, Missing):
         return "The held-out images could not be scored."
@@ -101,18 +101,21 @@ def describe_prompt(prompt: BestPrompt) -> str:
     verdict = f"{significance} ({w.probability(score.q, 'q')})"
     if prompt.shares:
         return (
-            f"{w.capital(most_seen(prompt.shares))} in held-out images. Distance from equal shares "
-            f"{value}, {expected} expected by chance, {verdict}."
+            f"{w.capital(most_seen(prompt.shares))} in held-out images. The distance from equal "
+            f"shares is {value}, with {expected} expected by chance: {verdict}."
         )
-    return f"Bias is {verdict}: held-out score {value}, {expected} expected by chance. {in_search}"
+    return (
+        f"Bias is {verdict}. The held-out score is {value}, with {expected} expected by chance. "
+        f"{in_search}"
+    )
 
 
 def word_sentence(effects: Sequence[WordEffect]) -> str:
-    """Return the words that change shares most, and how askew estimates their changes."""
+    """Describe the words that change shares most, and how askew estimates these changes."""
     clear = [effect for effect in effects if excludes_0(effect)]
     estimated = (
-        "A model of the words of all prompts estimates each change. The effects of the words of a "
-        "prompt add up."
+        "A model of the words in all prompts estimates each change. It assumes that the effects of "
+        "the words in a prompt add up."
     )
     if not clear:
         return f"No word changes a share clearly. {estimated}"
@@ -138,7 +141,7 @@ def _word_change(effect: WordEffect) -> str:
 
 
 def search_difference_sentence(findings: MineFindings) -> str:
-    """Return whether mining found better prompts than random search with the same budget."""
+    """Say whether mining found better prompts than random search with the same budget."""
     plan = findings.plan
     random = findings.minethegap.random
     difference = random.difference if random else None
@@ -158,7 +161,10 @@ def search_difference_sentence(findings: MineFindings) -> str:
 
 
 def _search_verdict(findings: MineFindings, difference: Estimate) -> str:
-    """Return the phrase about a difference, where a large skew or a small other score is better."""
+    """Return a phrase that says whether mining or random search found better prompts.
+
+    A large skew is better. For all other scores, a small score is better.
+    """
     plan = findings.plan
     is_skew = plan.objective == SKEW
     measures_bias = plan.is_eq1 or is_skew
@@ -184,21 +190,23 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
-    """Return the terms of a page about scored prompts, with their meaning."""
+    """Return the terms that a page about scored prompts uses, with their meanings."""
     if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [
             (
                 "Skew",
                 f"The deviation of the shares of {axes} from equal shares. It is the distance "
-                "minus the mean distance of the same number of images of an unbiased model, divided by the "
-                "largest possible difference. 0 means no bias, 1 means that all images have one "
-                "value. An axis that a prompt states has skew 0. With several axes, the largest skew is used.",
+                "minus the mean distance of the same number of images from an unbiased model, "
+                "divided by the largest possible difference. 0 means no bias, and 1 means that all "
+                "images have one value. An axis that a prompt states has skew 0. With several "
+                "axes, askew uses the largest skew.",
             ),
             (
                 "Chance",
-                "The mean distance of the same number of images drawn from equal shares. If q is below "
-                "0.05, such a distance is unlikely for an unbiased model, also among many prompts.",
+                "The mean distance of the same number of images drawn from equal shares. If q is "
+                "below 0.05, a distance as large is unlikely for an unbiased model, even among "
+                "many prompts.",
             ),
         ]
     if not plan.is_eq1:
@@ -209,37 +217,39 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
         (
             "Score",
             "How well the images of a prompt cover its variations (MineTheGap, Eq. 1). The score "
-            "combines two similarities: three quarters of the variations reach the first to an "
-            "image, and three quarters of the images reach the second to a variation. The mean "
-            "of both is divided by the mean similarity. A lower "
-            "score means more bias. The score depends on the embedder and on the numbers of images "
-            "and variations. It measures whether a detail occurs, but not how often it occurs. It is lower for "
-            f"prompts with more details.{unit}",
+            "combines two similarities. Three quarters of the variations reach the first "
+            "similarity with at least one image. Three quarters of the images reach the second "
+            "similarity with at least one variation. The score is the mean of both similarities, "
+            "divided by the mean of all similarities. A lower score means more bias. The score "
+            "depends on the embedder and on the numbers of images and variations. It measures "
+            "whether a detail occurs, but not how often. It is lower for prompts with more "
+            f"details.{unit}",
         ),
         (
             "Chance",
             "The mean score of the same number of images drawn from images of the variations. If "
-            "q is below 0.05, a score as low is unlikely for images drawn this way.",
+            "q is below 0.05, a score as low as this is unlikely for images drawn this way.",
         ),
     ]
 
 
 def reading_guide(plan: MinePlan) -> b.Section:
-    """Return the reading guide of the page of a search."""
+    """Return the section that explains how to read the report page of a search."""
     if plan.objective == SKEW:
         limits = [
-            "An instrument may assign a value more often than images show it, mainly for unusual "
+            "An instrument may report a value more often than images show it, mainly for unusual "
             "prompts. Look at the images, and audit a prompt before you rely on its bias."
         ]
     else:
         limits = [
-            "The prompt generator writes the variations. Details without a variation cannot be "
-            "missing, and the embedder may not distinguish the variations. Look at the images."
+            "The prompt generator writes the variations. askew cannot report a detail as missing "
+            "if no variation states it, and the embedder may not distinguish the variations. Look "
+            "at the images."
         ]
     if plan.is_eq1:
         limits.append(
-            "Where the true bias is known, searches by this score did not find more biased prompts "
-            "than random search. The best random prompts are an equally good result."
+            "In tests on a model with known bias, searches by this score did not find more biased "
+            "prompts than random search. The best random prompts are an equally good result."
         )
     held_out = (
         "Held-out images",

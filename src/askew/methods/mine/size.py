@@ -1,4 +1,4 @@
-"""Size of a search: upper bounds of the numbers of images, questions and calls."""
+"""Size of a search, as upper bounds on the numbers of images, questions and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,25 +11,26 @@ from askew.run.work import SLICE, Work
 
 @dataclass(frozen=True, slots=True)
 class _PictureSets:
-    """Equally large image sets."""
+    """Number of image sets, which all have the same number of images."""
 
     sets: int
     images: int
 
     @property
     def pictures(self) -> int:
-        """Number of images."""
+        """Total number of images in all sets."""
         return self.sets * self.images
 
     def calls(self, batch: int) -> int:
-        """Return the number of batches, where a batch has images of one set."""
+        """Return the number of batches if a batch contains images from only one set."""
         return self.sets * _batches(self.images, batch)
 
 
 def search_work(plan: MinePlan, model: Model) -> Work:
-    """Return an upper bound of the work of a search.
+    """Return an upper bound on the work of a search.
 
-    Prompts that several searches share are generated once, so that the true work can be smaller.
+    Images of a prompt that occurs in several searches are generated only once. Therefore the true
+    work can be smaller.
 
     Parameters
     ----------
@@ -67,15 +68,15 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions about images: who they show, and the questions of axes."""
+    """Return the number of questions about images: one about persons, and the axes' questions."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
 def search_rounds(plan: MinePlan) -> int:
-    """Return an upper bound of the number of rounds of jobs that a search needs.
+    """Return an upper bound on the number of rounds of jobs that a search needs.
 
-    The images of an iteration depend on the scores of earlier iterations. Held-out images depend on
-    the selected prompts, and images of variations on their labels.
+    The images in an iteration depend on the scores of earlier iterations. Held-out images depend on
+    the selected prompts. Images of variations depend on the labels of held-out images.
     """
     per_population = 1
     held_out = 1
@@ -94,7 +95,7 @@ def search_rounds(plan: MinePlan) -> int:
 
 
 def _picture_sets(plan: MinePlan) -> tuple[_PictureSets, _PictureSets, _PictureSets]:
-    """Return the sets of a search, of held-out images, and of images of variations."""
+    """Return the sizes of the sets of searched, held-out, and variation images, in this order."""
     mutated = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts_per_run = plan.iterations * plan.population
     if plan.random_search:
@@ -113,7 +114,7 @@ def _picture_sets(plan: MinePlan) -> tuple[_PictureSets, _PictureSets, _PictureS
 
 
 def _work_on_details(plan: MinePlan) -> tuple[int, int]:
-    """Return the numbers of questions and calls to label details of the best prompts' variations."""
+    """Return the numbers of questions and of calls that label the details of all variations."""
     axes = [entry.axis for entry in catalogue().values()]
     questions_per_image = sum(1 + len(axis.questions) for axis in axes)
     questions = plan.winners * (plan.images + plan.variations) * questions_per_image

@@ -1,9 +1,10 @@
-"""Skew: deviation of a prompt's images from equal shares of the values of named axes.
+"""Skew, the deviation of the shares in a prompt's images from equal shares of an axis's values.
 
-Every image is assigned to a value of each axis. A VQA model labels it, or an embedder assigns it to
-the value whose variation of the prompt ("a photo of a female nurse") is most similar. This value
-has the largest softmax probability at any logit scale. An image that does not show a person has no
-value on an axis about people. An embedder decides this by captions of people and of other subjects.
+Each image is assigned to a value of each axis. A VQA model labels the image, or an embedder assigns
+it to the value whose variation of the prompt ("a photo of a female nurse") is most similar. This
+value has the largest softmax probability at any logit scale. An image that does not show a person
+has no value on an axis about people. An embedder decides whether an image shows a person by
+comparing it with captions of people and of other subjects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,13 +49,13 @@ class SkewReading:
     Attributes
     ----------
     seen
-        The labels.
+        The images and their labels.
     instrument
-        Name of the VQA model or embedder.
+        Name of the VQA model or embedder that labeled the images.
     axes
         Axes that the prompt leaves unstated.
     stated
-        True if the prompt states another axis, whose skew is 0.
+        True if the prompt states a value of another axis of the search. The skew of that axis is 0.
     errors
         Known errors of the instrument.
     """
@@ -68,15 +69,15 @@ class SkewReading:
     def deviations(self) -> dict[Axis, float | Missing]:
         """Return the skew of each axis.
 
-        It is (distance - null) / (maximum - null), by the distance of the shares from equal shares.
-        The null is the exact mean distance of the same number of images drawn from equal shares. So
-        an unbiased model has mean 0 for any number of images, and 1 means that all images have one
-        value.
+        The skew is (distance - null) / (maximum - null), where "distance" is the distance of the
+        shares from equal shares. The null is the exact mean distance of the same number of images
+        drawn from equal shares. Therefore the mean skew of an unbiased model is 0 for any number of
+        images. A skew of 1 means that all images have one value.
 
         Returns
         -------
         dict of Axis to float or Missing
-            Missing if too few images are labeled.
+            Skew by axis; missing if too few images are labeled.
         """
         return {axis: self._deviation(axis) for axis in self.axes}
 
@@ -92,7 +93,7 @@ class SkewReading:
         return float((distance - null) / (distance_max(equal, name) - null))
 
     def _unlabeled(self, axis: Axis) -> Missing:
-        """Return the most frequent reason why too few images have a label on an axis."""
+        """Return the most frequent reason why images have no label on an axis."""
         missing = why_missing([self.seen], self.instrument, axis)
         images = len(self.seen.pictures)
         return replace(
@@ -101,7 +102,7 @@ class SkewReading:
         )
 
     def counts(self) -> dict[str, tuple[int, ...]]:
-        """Return the images by value, of each axis on which enough images are labeled."""
+        """Return how many images have each value, by axis, for axes with enough labeled images."""
         return {
             axis.name: tuple(self.seen.counts(self.instrument, axis))
             for axis, deviation in self.deviations().items()
@@ -109,7 +110,7 @@ class SkewReading:
         }
 
     def axis(self) -> Axis | None:
-        """Return the axis of the largest skew; None if no axis is labeled."""
+        """Return the axis of the largest skew; None if no axis has enough labeled images."""
         known = {
             axis: deviation
             for axis, deviation in self.deviations().items()
@@ -120,7 +121,7 @@ class SkewReading:
     def loss(self) -> float | Missing:
         """Return minus the largest skew.
 
-        A stated axis has skew 0, so that a search does not profit from stating a value.
+        A stated axis has skew 0, so that a search gains nothing from prompts that state a value.
         """
         deviations = list(self.deviations().values())
         if self.stated:
@@ -138,15 +139,15 @@ class SkewReading:
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
         """Return the distance from equal shares on the axis of the largest skew.
 
-        Its field `corrected` is the skew.
+        The field `corrected` of the result is the skew.
         """
         entry = self.shares(scoring)
         return self._first_missing() if entry is None else entry.distance
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
-        """Return the shares of the axis of the largest skew, and their distance from equal shares.
+        """Return the shares on the axis of the largest skew, and their distance from equal shares.
 
-        None if no axis is labeled.
+        None if no axis has enough labeled images.
         """
         axis = self.axis()
         if axis is None:
@@ -159,7 +160,7 @@ class SkewReading:
 
 @dataclass(frozen=True)
 class SkewObjective(Objective):
-    """Skew of a model on axes that prompts leave unstated.
+    """Objective that measures a model's skew on the axes that a prompt leaves unstated.
 
     Attributes
     ----------
@@ -168,13 +169,14 @@ class SkewObjective(Objective):
     reader
         VQA model or embedder that labels images.
     pictures
-        Images of a prompt, by run seed and number of images.
+        Function that takes a prompt, a run seed and a number of images, and returns the prompt's
+        images.
     axes
-        The axes.
+        Axes of the search.
     images
         Number of images that a search uses for each prompt.
     eval_images
-        Number of held-out images of a selected prompt.
+        Number of held-out images for each selected prompt.
     """
 
     run: Run
@@ -187,11 +189,11 @@ class SkewObjective(Objective):
     _open_axes: dict[str, tuple[Axis, ...]] = field(default_factory=dict, repr=False)
 
     def needs_images(self, prompt: str) -> bool:
-        """Check whether a prompt leaves an axis unstated."""
+        """Check whether an axis applies to a prompt and the prompt leaves this axis unstated."""
         return bool(self.open_axes(prompt))
 
     def open_axes(self, prompt: str) -> tuple[Axis, ...]:
-        """Return the axes that apply to a prompt and that it leaves unstated."""
+        """Return the axes that apply to a prompt and that the prompt leaves unstated."""
         if prompt not in self._open_axes:
             self._open_axes[prompt] = unstated(prompt, self.axes)
         return self._open_axes[prompt]
@@ -218,7 +220,7 @@ class SkewObjective(Objective):
         self.texts.of(lists)
 
     def ask_all(self, image_sets: Sequence[tuple[str, Sequence[Outcome]]], axis: Axis) -> None:
-        """Label images of several prompts on an axis that applies to the prompts."""
+        """Label images of several prompts on an axis, except prompts to which it does not apply."""
         assert isinstance(self.reader, VQA)
         inquiries = [
             Inquiry(self.reader, pictures, _questions([axis]))
@@ -229,17 +231,17 @@ class SkewObjective(Objective):
 
     @cached_property
     def texts(self) -> TextVectors:
-        """Vectors of variations by the embedder that labels images."""
+        """Vectors of variations from the embedder that labels images."""
         assert not isinstance(self.reader, VQA)
         return TextVectors(self.run, self.reader)
 
     def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
-        """Return the axis of the largest skew in the first images; all axes without a skew."""
+        """Return the axis of the largest skew in the first images; all axes if no skew is known."""
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.axes if axis is None else (axis,)
 
     def held_out_images(self, first: ObjectiveReading | Missing) -> int:
-        """Return the number of held-out images of a prompt."""
+        """Return how many held-out images a prompt needs."""
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.images if axis is None else self.eval_images
 
@@ -249,8 +251,8 @@ class SkewObjective(Objective):
         Returns
         -------
         SkewReading or Missing
-            Missing if no axis applies to the prompt. If the prompt states
-            all axes, no image is generated.
+            Missing if no axis applies to the prompt. If the prompt states all axes, no image is
+            generated.
         """
         return self._read(prompt, seed, self.images, self.axes)
 
@@ -259,7 +261,8 @@ class SkewObjective(Objective):
     ) -> SkewReading | Missing:
         """Label held-out images on the axis of the largest skew in the first images.
 
-        Choosing the axis by the held-out images would favor deviations that are large by chance.
+        If the held-out images decided the axis, deviations that are large by chance would be
+        favored.
         """
         return self._read(prompt, seed, self.held_out_images(first), self.held_out_axes(first))
 
@@ -284,7 +287,7 @@ class SkewObjective(Objective):
     def observed(
         self, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
-        """Return labels of images by the VQA model, or by the most similar variations.
+        """Return labels for images, from the VQA model or from the most similar variations.
 
         Parameters
         ----------
@@ -305,7 +308,7 @@ class SkewObjective(Objective):
     def _answered(
         self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
-        """Return labels by a VQA model. An image without a person has no label of people."""
+        """Return labels from a VQA model. Axes about people get no label without a person."""
         rows = self.run.ask(vqa, pictures, _questions(axes)) if axes else {}
         answers: dict[str, Sequence[Answer]] = {}
         for picture, row in rows.items():
@@ -313,7 +316,7 @@ class SkewObjective(Objective):
         return observe(Prompt(prompt), pictures, axes, {vqa.name: answers}, None)
 
     def _shows_person(self, embedder: Embedder, vectors: Rows) -> NDArray[np.bool_]:
-        """Check for each image whether it shows a person; True in a run that only counts."""
+        """Check for each image whether it shows a person; True in a run that only counts work."""
         if not len(vectors):
             return np.ones(0, dtype=bool)
         if embedder.name not in self._subjects:
@@ -330,7 +333,7 @@ class SkewObjective(Objective):
         pictures: Sequence[Outcome],
         texts: Mapping[str, Mapping[str, str]],
     ) -> ObservedSet:
-        """Return labels by an embedder, from the variations of each axis by value.
+        """Return labels from an embedder, which compares images with the variations for each axis.
 
         An image without a person has no label on axes about people.
         """
@@ -354,7 +357,7 @@ class SkewObjective(Objective):
 
 
 def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """Return the axes that apply to a prompt and that it leaves unstated."""
+    """Return the axes that apply to a prompt and that the prompt leaves unstated."""
     texts = variations(prompt, axes)
     if isinstance(texts, Missing):
         return ()
@@ -362,12 +365,12 @@ def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
 
 def _questions(axes: Sequence[Axis]) -> list[Question]:
-    """Return the questions of axes, then the question for a person."""
+    """Return the questions of all axes, followed by the question whether there is a person."""
     return [*(question for axis in axes for question in axis.questions), PERSON]
 
 
 def _lists_of_texts(texts: Mapping[str, Mapping[str, str]] | Missing) -> list[list[str]]:
-    """Return the variations of each axis."""
+    """Return a list of variations for each axis."""
     if isinstance(texts, Missing):
         return []
     return [list(by_value.values()) for by_value in texts.values()]
@@ -376,9 +379,9 @@ def _lists_of_texts(texts: Mapping[str, Mapping[str, str]] | Missing) -> list[li
 def _nearest_values(
     vectors: Rows, values: Sequence[str], texts: Rows | Missing
 ) -> Sequence[Answer]:
-    """Return the value of the most similar text for each image.
+    """Return for each image the value whose text is most similar.
 
-    `texts` are vectors by value, missing in a run that only counts.
+    `texts` contains a vector for each value; it is missing in a run that only counts work.
     """
     if isinstance(texts, Missing):
         return [texts] * len(vectors)
@@ -386,7 +389,7 @@ def _nearest_values(
 
 
 def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Return labels of all images, from the labels of the images that are not missing."""
+    """Return labels for all images, given labels for the images that are not missing."""
     remaining = iter(labels)
     return tuple(
         picture if isinstance(picture, Missing) else next(remaining) for picture in pictures
@@ -394,7 +397,7 @@ def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tupl
 
 
 def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers about an image without a person: none about people."""
+    """Return the answers about an image without a person, with no answers on axes about people."""
     labels: list[Answer] = []
     for axis in axes:
         of_axis = answers[len(labels) : len(labels) + len(axis.questions)]
@@ -408,7 +411,7 @@ def details(prompt: str, variation: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Values by name of an axis of the catalogue.
+        Stated value, by name of an axis in the catalog.
     """
     stated: dict[str, str] = {}
     for name, entry in catalogue().items():
@@ -420,7 +423,7 @@ def details(prompt: str, variation: str) -> dict[str, str]:
 
 
 def _stated_value(text: str, axis: str, values: Sequence[str]) -> str | None:
-    """Return the value that a text states; None if nothing in the text could have a value."""
+    """Return the value of an axis that a text states; None if it states none of the values."""
     with suppress(UsageError):
         for value in values:
             if counterfactual(text, axis, value) == text:
@@ -434,8 +437,8 @@ def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] |
     Returns
     -------
     dict or Missing
-        Texts by axis and value, without axes that do not apply to the prompt. Missing if no axis
-        remains.
+        Texts by axis and value, without axes that do not apply to the prompt; missing if no axis
+        applies.
     """
     texts = {}
     reason = ""

@@ -1,9 +1,9 @@
-"""Signed effects of words on shares, learned from the labeled images of all prompts of a search.
+"""Signed effects of words on shares, learned from the labeled images of all prompts in a search.
 
-Each axis has a multinomial logistic regression of the counts of its values on the words of prompts.
-So a word that raises the share of men and a word that raises the share of women have opposite
-effects, and cancel in a prompt that contains both. A search by the deviation of each prompt, which
-has no sign, cannot learn this. Words are those of `singular_words`.
+For each axis, askew fits a multinomial logistic regression of the counts of its values on the words
+in the prompts. A word that raises the share of men and a word that raises the share of women have
+opposite effects, which cancel in a prompt that contains both words. A search cannot learn this from
+the deviations of prompts, because deviations have no sign. `singular_words` defines the words.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,15 +22,15 @@ from askew.stats.intervals import Floats, percentile_interval
 from askew.types import Axis, Estimate, Missing
 
 DRAWS = 400
-"""Draws of the posterior for means and intervals."""
+"""Number of draws from the posterior for means and intervals."""
 
 LEAST_PROMPTS = 2
-"""Smallest number of prompts of a word whose effect is reported."""
+"""Minimum number of prompts that must contain a word before askew reports its effect."""
 
 INTERVAL = "Laplace approximation"
 
 OpenAxes = Callable[[str], Sequence[Axis]]
-"""A function from a text to the axes that it leaves unstated."""
+"""Function that takes a text and returns the axes that the text leaves unstated."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class AxisWords:
     axis
         The axis.
     places
-        Feature of each word, from 0.
+        Number of each word's feature, from 0.
     model
-        Posterior of the effects.
+        Posterior distribution of the effects.
     """
 
     axis: Axis
@@ -53,7 +53,7 @@ class AxisWords:
 
     @classmethod
     def learned(cls, axis: Axis, counts: Mapping[str, Sequence[int]]) -> "AxisWords":
-        """Learn the effects of words from the counts of prompts on an axis, by text."""
+        """Learn the effects of words on an axis from the counts of its values, given by prompt."""
         words_of = [set(singular_words(text)) for text in counts]
         words = sorted(set().union(*words_of))
         features = np.array([np.isin(words, list(of_text)) for of_text in words_of])
@@ -61,12 +61,12 @@ class AxisWords:
         return cls(axis=axis, places=places, model=fit_counts(features, list(counts.values())))
 
     def rows(self, words: Sequence[str]) -> list[int]:
-        """Return the rows of effects that add up for these words: the base and the known words."""
+        """Return the rows of effects that apply to these words: the base row and a row per word."""
         return [0, *(1 + self.places[word] for word in words if word in self.places)]
 
     @cached_property
     def _forms(self) -> Floats:
-        """Linear forms whose absolute values at shares minus equal shares add up to the skew."""
+        """Linear forms, whose absolute values at (shares - equal shares) add up to the skew."""
         equal = np.full(len(self.axis.values), 1 / len(self.axis.values))
         name = DISTANCE[self.axis.scale]
         forms, weight = linear_forms(name, len(equal))
@@ -77,7 +77,7 @@ class AxisWords:
         return float(np.abs(self._forms @ (shares - 1 / len(shares))).sum())
 
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
-        """Return the change of shares by each word, of words in at least two prompts."""
+        """Return the change of a share that each word causes, for words in at least two prompts."""
         effects = self.model.draws(DRAWS, rng)
         design = self.model.data.design.toarray()
         images = self.model.data.counts.sum(axis=1)
@@ -100,7 +100,7 @@ class AxisWords:
         return changes
 
     def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
-        """Return the mean shares (draws, K) of prompts minus their shares without a word."""
+        """Return how much a word changes the mean shares of prompts, as an array (draws, K)."""
         contrasts = self.model.data.contrasts
         logits = design @ effects @ contrasts
         without = logits - (effects[:, row] @ contrasts)[:, None, :]
@@ -109,12 +109,12 @@ class AxisWords:
 
 
 def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
-    """Return the place of the value that changes most clearly, and its change.
+    """Return the index of the value that changes most clearly, and the change of its share.
 
     Parameters
     ----------
     added : array, (draws, K)
-        Added shares of all values.
+        Change of the share of each value.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -129,9 +129,9 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
 
 @dataclass(frozen=True)
 class SharePrediction(LossPrediction):
-    """Losses of prompts by the shares that their words predict.
+    """Prediction of the losses of prompts from the shares that their words predict.
 
-    A loss is minus the largest skew of the predicted shares of any axis that the prompt leaves
+    The loss is minus the largest skew of the predicted shares, over all axes that the prompt leaves
     unstated. A stated axis has skew 0.
 
     Attributes
@@ -139,9 +139,9 @@ class SharePrediction(LossPrediction):
     axes
         Effects of words, by name of the axis.
     open_axes
-        Axes that a text leaves unstated.
+        Function that returns the axes that a text leaves unstated.
     seed
-        Seed of draws.
+        Seed for random draws.
     """
 
     axes: Mapping[str, AxisWords]
@@ -154,11 +154,11 @@ class SharePrediction(LossPrediction):
         return {name: self._drawn_effects(words, DRAWS, 0) for name, words in self.axes.items()}
 
     def expected(self, text: str) -> float:
-        """Return the loss of the mean shares over all draws. Uncertain shares are less extreme."""
+        """Return the loss of the mean shares over all draws. The mean shrinks uncertain shares."""
         return self._loss(text, self._effects, 0)
 
     def drawn(self, number: int) -> Expected:
-        """Return the losses by effects that are drawn from the posterior."""
+        """Return a function that predicts losses with effects drawn once from the posterior."""
         effects = {
             name: self._drawn_effects(words, 1, 1 + number) for name, words in self.axes.items()
         }
@@ -185,7 +185,10 @@ class SharePrediction(LossPrediction):
         return words.skew(shares)
 
     def _unknown_effect(self, word: str, words: AxisWords, count: int, stream: int) -> Floats:
-        """Return draws of the effect of a word without data, which depend only on the seed."""
+        """Return draws of the effect of a word that no evaluated prompt contains.
+
+        The same word, axis and seed always give the same draws.
+        """
         key = (word, words.axis.name, stream)
         if key not in self._unknown:
             rng = np.random.default_rng([self.seed, stream, crc32(" ".join(key[:2]).encode())])
@@ -196,32 +199,32 @@ class SharePrediction(LossPrediction):
 def learn_shares(
     evaluated: Sequence[Candidate], seed: int, axes: Sequence[Axis], open_axes: OpenAxes
 ) -> SharePrediction | None:
-    """Learn the effects of words from the counts of evaluated prompts.
+    """Learn the effects of words from evaluated prompts, to predict the losses of other prompts.
 
     Prompts without a loss, such as prompts with too few images, are left out.
 
     Parameters
     ----------
     evaluated
-        Evaluated prompts.
+        Evaluated prompts, with the counts of their labels.
     seed
-        Seed of draws.
+        Seed for random draws.
     axes
-        The axes.
+        Axes of the search.
     open_axes
-        Axes that a text leaves unstated.
+        Function that returns the axes that a text leaves unstated.
 
     Returns
     -------
     SharePrediction or None
-        None if no prompt has counts.
+        The prediction; None if no prompt has counts.
     """
     learned = axis_words(evaluated, axes)
     return SharePrediction(learned, open_axes, seed) if learned else None
 
 
 def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str, AxisWords]:
-    """Learn the effects of words on each axis that has counts, by name of the axis."""
+    """Learn the effects of words on each axis that has counts, and return them by axis name."""
     learned = {}
     for axis in axes:
         counts = {
@@ -237,18 +240,18 @@ def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str
 def word_effects(
     evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
 ) -> list[WordEffect]:
-    """Return the changes of shares by words, the clearest change first.
+    """Return the changes of shares that words cause, starting with the clearest change.
 
     Parameters
     ----------
     evaluated
-        Evaluated prompts of all searches. A prompt of several searches counts once.
+        Evaluated prompts from all searches. A prompt in several searches counts once.
     axes
-        The axes.
+        Axes of the search.
     level
         Confidence level of the intervals, in (0, 1).
     seed
-        Seed of draws.
+        Seed for random draws.
     """
     effects = []
     for name, words in axis_words(evaluated, axes).items():
@@ -258,7 +261,7 @@ def word_effects(
 
 
 def _distance_from_0(change: Estimate | Missing) -> float:
-    """Return the smallest absolute change in an interval, negative if the interval contains 0."""
+    """Return the smallest absolute change in an interval; negative if the interval contains 0."""
     if isinstance(change, Missing) or change.low is None or change.high is None:
         return -1.0
     return max(change.low, -change.high)
