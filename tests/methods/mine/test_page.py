@@ -140,7 +140,7 @@ def test_the_answer_names_the_prompt_of_the_lowest_held_out_score() -> None:
 def test_no_bias_is_reported_without_significance() -> None:
     findings = mine_findings(best=(best("a tree", 1.06, 0.7), best(HOSTILE, 1.01, 0.2)))
     assert "None of 5 prompts shows significant bias" in answer(findings)
-    assert "Bias is not significant (q = 0.20): held-out score" in page(findings)
+    assert "Bias is not significant (q = 0.20). The held-out score is" in page(findings)
 
 
 def test_missing_scores_of_all_prompts_are_reported() -> None:
@@ -224,7 +224,7 @@ def test_the_text_and_the_table_report_the_same_held_out_score(null: float | Non
     )
     tree = html5lib.HTMLParser(strict=True).parse(page(mine_findings(best=(prompt,))))
     shown = " ".join("".join(tree.itertext()).split())
-    assert "score 1.010 [1.000, 1.020]" in shown
+    assert "score is 1.010 [1.000, 1.020]" in shown
     table = shown[shown.index("Best prompts of all searches") :]
     assert "1.010 [1.000, 1.020]" in table
     described = "bias-corrected estimate 1.004"

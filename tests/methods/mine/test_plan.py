@@ -49,8 +49,8 @@ def test_a_plan_file_that_names_code_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"selected": 8}, "more than the population"),
-        ({"words": (8, 3)}, "smaller number comes first"),
+        ({"selected": 8}, "exceed the population"),
+        ({"words": (8, 3)}, "Give the smaller number first"),
         ({"quantile": 2}, "quantile"),
         ({"method": "audit"}, "method"),
         ({"nothing": 1}, "nothing"),

@@ -103,8 +103,8 @@ def mine(
         Topic of the prompts: people, clothing, style, or any words. [default: people for skew of
         axes about people; any topic for other objectives]
     vqa
-        VQA model that labels the axes of --axes, and the details that images leave out. [default:
-        the embedder]
+        VQA model that labels images on --axes, and the details that images leave out. [default: the
+        embedder]
     iterations
         Number of iterations of each search. [default: 25]
     population

@@ -47,7 +47,7 @@ def enough(count: int) -> int:
 
 
 class ObjectiveReading(Protocol):
-    """What an objective measures on a prompt's images."""
+    """Measurement that an objective makes on a prompt's images."""
 
     def loss(self) -> float | Missing:
         """Return the loss without its uncertainty. A search needs the loss of every prompt."""

@@ -95,7 +95,7 @@ def describe_prompt(prompt: BestPrompt) -> str:
     value = _with_interval(score)
     in_search = f"The score in the search was {w.part(prompt.score, 'value', 'range')}."
     if score.null is None:
-        return f"Held-out score {value}. {in_search}"
+        return f"The held-out score is {value}. {in_search}"
     expected = w.number(score.null, 3)
     significance = "significant" if w.has_significant_q(score) else "not significant"
     verdict = f"{significance} ({w.probability(score.q, 'q')})"
