@@ -165,7 +165,7 @@ def test_published_counterfactuals_of_tibet_pass() -> None:
 @pytest.mark.parametrize(
     ("axis", "value", "text", "fault"),
     [
-        ("gender", "female", "a photo of a nurse with a female patient", "something else"),
+        ("gender", "female", "a photo of a nurse with a female patient", "something other"),
         ("gender", "female", "a photo of a female nurse shark", "the subject"),
         ("glasses", "glasses", "a photo of a nurse not wearing glasses", "denies"),
         ("gender", "red", "a photo of a red nurse", "not known"),

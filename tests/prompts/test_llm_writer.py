@@ -587,7 +587,9 @@ def test_a_value_outside_the_catalogue_must_be_read_back() -> None:
     assert light.axis.values == ("dim", "golden")
     (rejected,) = writer.rejected_texts["a nurse at work"].values()
     assert rejected.value == "bright"
-    assert rejected.reason == "the language model reads 'none' in it, not its value"
+    assert rejected.reason == (
+        "the language model reads the value 'none' in it, not the intended value"
+    )
 
 
 def test_a_value_that_its_axis_does_not_have_is_doubtful_and_off_by_default() -> None:

@@ -28,22 +28,23 @@ class Phrase:
 _ONE_SET: Mapping[str, Phrase] = {
     "observed_share": Phrase(
         text="{share} {how} {value} ({count} of {n})",
-        condition="always, for each image set and axis; the value is the one that exceeds its "
-        "reference share most",
+        condition="always, for each image set and axis; the text names the value that exceeds "
+        "its reference share the most",
     ),
     "over_representation": Phrase(
         text="{value} over-represented",
-        condition="the verdict on an image set and axis has q < 0.05, and the value's interval "
-        "is above its reference share",
+        condition="the verdict on an image set and axis has q < 0.05, and the interval of the "
+        "value's share is above its reference share",
     ),
     "under_representation": Phrase(
         text="{value} under-represented",
-        condition="the verdict has q < 0.05, and the value's interval is below its reference "
-        "share; the most frequent value is not over-represented",
+        condition="the verdict has q < 0.05, the interval of the value's share is below its "
+        "reference share, and the most frequent value is not over-represented",
     ),
     "diffuse_bias": Phrase(
         text="differs from {reference}; no single value stands out",
-        condition="the verdict has q < 0.05, and every interval contains its reference share",
+        condition="the verdict has q < 0.05, but the interval of each share contains its "
+        "reference share",
     ),
     "no_bias": Phrase(
         text="not significant",
@@ -52,9 +53,9 @@ _ONE_SET: Mapping[str, Phrase] = {
     "no_bias_after_correction": Phrase(
         text="not significant after correction for {tests} ({q})",
         condition="the verdict has q of 0.05 or more, although the interval of a share excludes "
-        "its reference share; the text names what the verdict is corrected for: the "
-        "number of tests, labeling errors, the images of the reference, or the number "
-        "of values",
+        "its reference share; the text states the reason for the correction: the "
+        "number of tests, labeling errors, a reference computed from images, or the "
+        "number of values",
     ),
     "bias_in_worst_case": Phrase(
         text="{verdict}, also in the worst case of {missing}",
@@ -73,22 +74,22 @@ _ONE_SET: Mapping[str, Phrase] = {
     "no_bias_with_power": Phrase(
         text="not significant with {images} ({q}); 90 % power to detect a deviation of {deviation} "
         "or more",
-        condition="in sentences: the verdict has q of 0.05 or more; the deviation is computed "
-        "from the number of images",
+        condition="in sentences, if the verdict has q of 0.05 or more; askew computes the "
+        "deviation from the number of images",
     ),
     "no_bias_without_power": Phrase(
         text="not significant with {images} ({q}); too few images to detect any bias",
-        condition="in sentences: the verdict has q of 0.05 or more, and no deviation could "
+        condition="in sentences, if the verdict has q of 0.05 or more and no deviation could "
         "reach q < 0.05",
     ),
     "undecided": Phrase(
         text="undecided",
-        condition="the verdict has q of 0.05 or more, and images were added until a verdict was "
-        "significant",
+        condition="the verdict has q of 0.05 or more, although askew added images until a "
+        "verdict was significant or the limit was reached",
     ),
     "undecided_with_images": Phrase(
         text="undecided with {images} ({q}), which does not mean unbiased",
-        condition="in sentences: the verdict is undecided",
+        condition="in sentences, if the verdict is undecided",
     ),
 }
 
@@ -114,29 +115,30 @@ _AUDIT: Mapping[str, Phrase] = {
     ),
     "power": Phrase(
         text="The test has 90 % power to detect a deviation of {deviation} or more.",
-        condition="below a headline: some axes are not significant; the deviation is the "
-        "largest over these axes",
+        condition="below a headline, if some axes are not significant; the text states the "
+        "largest of the deviations for these axes",
     ),
     "no_power": Phrase(
         text="The images are too few to detect any bias.",
-        condition="below a headline: some axes are not significant, and no deviation could "
+        condition="below a headline, if some axes are not significant and no deviation could "
         "reach q < 0.05",
     ),
     "concept_headline": Phrase(
         text="Concept association (MAD) shows significant bias on {count} of {axes}.",
-        condition="at least one axis without shares has q < 0.05",
+        condition="MAD has q < 0.05 on at least one axis that has no shares",
     ),
     "no_concept_headline": Phrase(
         text="Concept association (MAD) shows no significant bias on {axes}.",
-        condition="all axes without shares have q of 0.05 or more",
+        condition="MAD has q of 0.05 or more on all axes that have no shares",
     ),
     "nearest_values": Phrase(
         text="most similar to {top} (CAS {high}) and least similar to {bottom} (CAS {low})",
-        condition="MAD has q < 0.05, and the intervals of the two CAS exclude the mean CAS",
+        condition="MAD has q < 0.05, and the intervals of both CAS scores exclude the mean CAS",
     ),
     "associated_axes": Phrase(
         text="Other axes that change significantly with this axis: {axes}.",
-        condition="another axis depends on the counterfactual set, q < 0.05 by χ²",
+        condition="the labels on another axis depend on the counterfactual set (q < 0.05 in a "
+        "χ² test)",
     ),
     "no_associated_axes": Phrase(
         text="None of {axes} changes significantly with this axis.",
@@ -145,12 +147,12 @@ _AUDIT: Mapping[str, Phrase] = {
     "condition_difference": Phrase(
         text="{axis}: {value} is {more} frequent in {after} than in {before} "
         "({points} percentage points, {q}).",
-        condition="the difference of the shares has q < 0.05, by Holm over the values and "
-        "Benjamini-Hochberg over the pairs of image sets",
+        condition="the difference between the shares has q < 0.05, after Holm's correction over "
+        "the values and Benjamini-Hochberg correction over the pairs of image sets",
     ),
     "no_condition_difference": Phrase(
         text="No share differs significantly between the image sets.",
-        condition="no difference of shares has q < 0.05",
+        condition="no difference between shares has q < 0.05",
     ),
 }
 
@@ -162,7 +164,8 @@ _COMPARISON: Mapping[str, Phrase] = {
     "no_run_difference": Phrase(
         text="{b} and {a} do not differ significantly with this number of images "
         "(compared by {scores}).",
-        condition="no verdict has q < 0.05; scores without a verdict are tested separately",
+        condition="no verdict of the comparison has q < 0.05; scores without a verdict are "
+        "tested separately",
     ),
     "axis_difference": Phrase(
         text="{b} differs significantly from {a}",
@@ -175,42 +178,42 @@ _COMPARISON: Mapping[str, Phrase] = {
     ),
     "bias_difference": Phrase(
         text="{b} is significantly {more} biased than {a}",
-        condition="the difference of MAD (without MAD, of the deviation) has q < 0.05 and an "
-        "interval that excludes 0, with the same sign on all axes that differ",
+        condition="the difference in MAD (or in the deviation, without MAD) has q < 0.05, its "
+        "interval excludes 0, and its sign is the same on all axes that differ",
     ),
     "bias_direction": Phrase(
         text="{more} biased",
-        condition="the axes that differ have different signs; the phrase is used once for each "
-        "sign",
+        condition="the differences do not have the same sign on all axes that differ; the "
+        "phrase is used once for each sign",
     ),
 }
 
 _MAPS: Mapping[str, Phrase] = {
     "overlap": Phrase(
         text="significantly above chance",
-        condition="for one prompt: its mIoU has q < 0.05",
+        condition="for one prompt, if its mIoU has q < 0.05",
     ),
     "no_overlap": Phrase(
         text="not significantly above chance",
-        condition="for one prompt: its mIoU has q of 0.05 or more, or no null distribution",
+        condition="for one prompt, if its mIoU has q of 0.05 or more, or no null distribution",
     ),
     "mean_overlap": Phrase(
         text="on average significantly above chance",
-        condition="for several prompts: the mean corrected mIoU is above 0, q < 0.05 by Student's "
-        "t",
+        condition="for several prompts, if their mean corrected mIoU is above 0 with q < 0.05 "
+        "in Student's t-test",
     ),
     "no_mean_overlap": Phrase(
         text="on average not significantly above chance",
-        condition="for several prompts: the mean corrected mIoU is not above 0, or has q of 0.05 or "
-        "more",
+        condition="for several prompts, if their mean corrected mIoU is not above 0 or has q of "
+        "0.05 or more",
     ),
 }
 
 _PROMPTS: Mapping[str, Phrase] = {
     "mined_bias": Phrase(
         text="{prompt} shows the largest bias of {tried}: {observed} in held-out images.",
-        condition="the held-out images of a mined prompt have q < 0.05, by Benjamini-Hochberg over "
-        "all mined prompts",
+        condition="a mined prompt has q < 0.05 on held-out images, after Benjamini-Hochberg "
+        "correction over all mined prompts",
     ),
     "no_mined_bias": Phrase(
         text="None of {tried} shows significant bias. {prompt} deviates most: {observed} in "
@@ -219,8 +222,8 @@ _PROMPTS: Mapping[str, Phrase] = {
     ),
     "search_gain": Phrase(
         text="Mining found significantly {better} prompts than random search with the same budget",
-        condition="the interval of the difference between the best prompts of both searches "
-        "excludes 0",
+        condition="the interval of the difference between the best prompts from the two "
+        "searches excludes 0",
     ),
     "no_search_gain": Phrase(
         text="Mining did not find significantly {better} prompts than random search with the same "
@@ -229,8 +232,8 @@ _PROMPTS: Mapping[str, Phrase] = {
     ),
     "ranked_bias": Phrase(
         text="Bias is significant in {counts}.",
-        condition="the number of prompts with q < 0.05, by Benjamini-Hochberg over all prompts of a "
-        "model",
+        condition="always; the text states how many prompts have q < 0.05, after Benjamini-"
+        "Hochberg correction over all prompts of a model",
     ),
 }
 
@@ -246,19 +249,21 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     "strongest_effect": Phrase(
         text="{effects} Strongest: {strongest}.",
         condition="the graph has an edge or a significant effect; the strongest effect has the "
-        "largest |IS| of the significant effects, or of all effects if none is "
-        "significant",
+        "largest |IS| among the significant effects, or among all effects if no "
+        "effect is significant",
     ),
     "effect_headline": Phrase(
         text="With {source} uniform, the share of {prompt} images labeled {value} {changes} from "
         "{before} to {after}.",
-        condition="an effect is significant: its interval of IS excludes 0, simultaneously for "
-        "all pairs on the page; the sentence describes the strongest",
+        condition="at least one effect is significant, which means that the interval of its IS "
+        "excludes 0 (the intervals are simultaneous for all pairs on the page); the "
+        "sentence describes the strongest of these effects",
     ),
     "effects": Phrase(
         text="Equalizing the first axis significantly changes the deviation of the second axis in "
         "{pairs} ({directions}).",
-        condition="an interval of IS excludes 0, simultaneously for all pairs on the page",
+        condition="at least one interval of IS excludes 0; the intervals are simultaneous for "
+        "all pairs on the page",
     ),
     "no_effects": Phrase(
         text="Equalizing the first axis does not significantly change the deviation of the second "
@@ -275,53 +280,57 @@ _INTERACTIONS: Mapping[str, Phrase] = {
     ),
     "no_association_over_prompts": Phrase(
         text="Over {prompts} prompts, none of {pairs} of axes is significantly associated.",
-        condition="no pair has q < 0.05, by Fisher's sum over the prompts",
+        condition="no pair has q < 0.05 when Fisher's sum combines the p-values of the prompts",
     ),
     "association_over_prompts": Phrase(
         text="Over {prompts} prompts, {associated} of {pairs} of axes {are} significantly associated "
         "in at least one prompt{disagreement}. Most often: {most} ({edges}; {effects}).",
-        condition="at least one pair has q < 0.05, by Fisher's sum over the prompts",
+        condition="at least one pair has q < 0.05 when Fisher's sum combines the p-values of "
+        "the prompts",
     ),
     "prompt_disagreement": Phrase(
         text="; the effects differ significantly between prompts for {count} of them",
-        condition="IS of these pairs differs between prompts, q < 0.05 by Cochran's Q",
+        condition="the IS of these pairs differs between prompts (q < 0.05 in Cochran's Q test)",
     ),
     "association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for {count} of "
         "{pairs} of axes.",
-        condition="q < 0.05 for the difference of Cramér's V, in a test that swaps images "
+        condition="the difference in Cramér's V has q < 0.05 in a test that swaps images "
         "between the runs",
     ),
     "no_association_difference": Phrase(
         text="The association (χ²) differs significantly between {run} and {first} for none of "
         "{pairs} of axes.",
-        condition="every q for the difference of Cramér's V is 0.05 or more",
+        condition="no difference in Cramér's V has q < 0.05",
     ),
     "graph_difference": Phrase(
         text="The sensitivity (IS) differs significantly between {run} and {first} for {count} of "
         "{pairs} of axes.",
-        condition="an interval of the difference of IS excludes 0, simultaneously for all pairs",
+        condition="at least one interval of the difference in IS excludes 0; the intervals are "
+        "simultaneous for all pairs",
     ),
     "no_graph_difference": Phrase(
         text="The sensitivity (IS) differs significantly between {run} and {first} for none of "
         "{pairs} of axes.",
-        condition="no interval of the difference of IS excludes 0",
+        condition="no interval of the difference in IS excludes 0",
     ),
     "correlation": Phrase(
         text="Over {edges}, estimated and measured effects correlate significantly (r = {r}, {p})",
-        condition="p < 0.05, in a test that permutes all measurements of an axis together",
+        condition="the correlation has p < 0.05 in a test that permutes all measurements of an "
+        "axis together",
     ),
     "no_correlation": Phrase(
         text="Over {edges}, estimated and measured effects do not correlate significantly (r = "
         "{r}, {p})",
-        condition="p is 0.05 or more",
+        condition="the correlation has p of 0.05 or more",
     ),
     "worsening": Phrase(
         text="Mitigation significantly increased the deviation from the reference in {count} of "
         "{pairs}. The measured deviation increased in {share} of all pairs (50 % expected without "
         "mitigation).",
-        condition="a mitigation was measured; the sentence counts the pairs whose interval of "
-        "the measured IS is below 0, simultaneously for all pairs",
+        condition="a mitigation was measured; the sentence counts the pairs for which the "
+        "interval of the measured IS is below 0 (the intervals are simultaneous for "
+        "all pairs)",
     ),
 }
 
@@ -330,8 +339,9 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         text="Edits toward {targets} at strength {strength} change perceived gender in {share} of "
         "the images of {most} and in {low} of the images of {least}; the groups differ "
         "significantly.",
-        condition="the groups that change most and least differ with q < 0.05, and one group "
-        "changes above its floor",
+        condition="the groups that change most and least often differ with q < 0.05, and one "
+        "group changes more often than by encoding and decoding alone, which is its "
+        "floor",
     ),
     "no_edit_difference": Phrase(
         text="Edits toward {targets} at strength {strength} change perceived gender in {range} of "
@@ -352,20 +362,20 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     ),
     "skin_change": Phrase(
         text="Edits toward {targets} make skin significantly {how}.",
-        condition="the ITA of a group changes with q < 0.05",
+        condition="the skin tone (ITA) of a group changes with q < 0.05",
     ),
     "class_difference": Phrase(
         text="{points} points, significant ({q})",
-        condition="the difference of two groups has q < 0.05",
+        condition="the difference between two groups has q < 0.05",
     ),
     "no_class_difference": Phrase(
         text="{points} points, not significant ({q})",
-        condition="the difference of two groups has q of 0.05 or more",
+        condition="the difference between two groups has q of 0.05 or more",
     ),
     "task_difference": Phrase(
         text="{b} and {a} differ significantly in {count} of {tests}.",
-        condition="two runs are compared, and at least one difference has q < 0.05, by "
-        "Benjamini-Hochberg over all differences of the comparison",
+        condition="two runs are compared, and at least one difference has q < 0.05 after "
+        "Benjamini-Hochberg correction over all differences in the comparison",
     ),
     "no_task_difference": Phrase(
         text="{b} and {a} do not differ significantly in any of {tests}.",
@@ -374,8 +384,8 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "samples_change": Phrase(
         text="From {fewer} to {more}, {score} changes significantly: from {before} to {after} "
         "percentage points ({points}, {q}).",
-        condition="the difference of two groups, or the association of the only group, changes "
-        "with q < 0.05 on the same images",
+        condition="the difference between two groups, or the association in the only group, "
+        "changes with q < 0.05 on the same images",
     ),
     "no_samples_change": Phrase(
         text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
@@ -388,12 +398,12 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     "technique_headline": Phrase(
         text="After mitigation, {after} of {n} images of {prompt} are labeled {value}, {direction} "
         "{before} of {before_n} (target {target}).",
-        condition="always, for the first technique, prompt and target axis; the counts are of "
-        "held-out images and are not a claim",
+        condition="always, for the first technique, prompt and target axis; the counts come "
+        "from held-out images, and the sentence claims no effect",
     ),
     "technique_improvement": Phrase(
         text="{technique}: significantly closer to the target on {axes}",
-        condition="a target axis comes closer to its target shares, q < 0.05",
+        condition="a target axis comes closer to its target shares (q < 0.05)",
     ),
     "no_technique_improvement": Phrase(
         text="{technique}: no significant change on {axes}",
@@ -401,27 +411,28 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_harm": Phrase(
         text="significantly further from the target on {axes}",
-        condition='follows "but": an axis moves further from its target shares, q < 0.05',
+        condition='after "but", if an axis moves further from its target shares (q < 0.05)',
     ),
     "technique_association": Phrase(
         text="{pairs} are more strongly associated",
-        condition='follows "but": Cramér\'s V of two axes increases, q < 0.05',
+        condition='after "but", if Cramér\'s V between two axes increases (q < 0.05)',
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition='follows "but": the interval of the change is below 0',
+        condition='after "but", if the interval of the change in this share is below 0',
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
-        condition='follows "but": the interval of the change is below 0',
+        condition='after "but", if the interval of the change in similarity to the prompt is '
+        "below 0",
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition='follows "but": the interval of the change is above 0',
+        condition='after "but", if the interval of the change in this share is above 0',
     ),
     "technique_doubt": Phrase(
         text="labels by {instruments} do not confirm the change of {axis}",
-        condition='follows "but": the change has q < 0.05 with the first instrument, but the '
+        condition='after "but", if the change has q < 0.05 with the first instrument, but the '
         "interval from another instrument contains 0",
     ),
 }

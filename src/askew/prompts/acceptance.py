@@ -78,7 +78,7 @@ _EXCLUSION = re.compile(
     re.I,
 )
 _REACH_OF_NEGATORS = 4
-"""A negator denies a value if it is at most this many words before the value."""
+"""Maximum number of words by which a negator such as "not" may precede the value that it denies."""
 
 _SAME_PERSON = re.compile(r"\s+who\s+(?:is|are)\s+", re.I)
 _BREAK = re.compile(r"[,.;:!?|]")
@@ -180,8 +180,8 @@ class WordChanges(NamedTuple):
 def is_read_back(prompt: str, axis: str, value: str) -> bool:
     """Check whether the language model must confirm the value by reading it from the text.
 
-    The model must do so for prompts that are not in English, for axes outside the catalog, and for
-    values that askew does not know.
+    The model must confirm the values of prompts that are not in English, values of axes outside the
+    catalog, and values that askew does not know.
     """
     return not is_english(prompt) or axis not in catalogue() or not is_known_value(axis, value)
 
@@ -199,8 +199,9 @@ def counterfactual_fault(
     """Return the reason why a counterfactual prompt is rejected; None if it is accepted.
 
     A counterfactual prompt must state its value about the subject, and no other value of its axis.
-    It must keep the subject (unless the axis changes the subject), change only one thing, and stay
-    short. If the prompt is not in English, askew checks only how much of the prompt is kept.
+    A counterfactual prompt must also keep the subject (unless the axis changes the subject), change
+    only one thing, and stay short. If the prompt is not in English, askew checks only how much of
+    the prompt is kept.
 
     Parameters
     ----------
@@ -215,14 +216,14 @@ def counterfactual_fault(
     values
         All values of the axis.
     stated
-        Whether the prompt may state a value of the axis. The new value may then replace its words.
+        Whether the prompt may state a value of the axis, whose words the new value may replace.
     doubtful
         Whether to accept values that askew does not know as values of their axis.
 
     Returns
     -------
     str or None
-        The reason, as a clause without a capital and a period.
+        The reason, such as "it repeats the prompt".
     """
     if simplify(text) == simplify(prompt):
         return "it repeats the prompt"
@@ -257,7 +258,7 @@ def stated_value(axis: str, text: str) -> str | None:
 
 
 def settles(axis: str, text: str) -> bool:
-    """Check whether a text says that its subject has, or lacks, a value of a catalog axis."""
+    """Check whether a text states or denies that its subject has a value of a catalog axis."""
     stated = _stated_values(axis, text, ())
     return bool(stated.accepted or stated.denied)
 
@@ -269,16 +270,16 @@ def _similarity_fault(prompt: str, text: str) -> str | None:
 
 
 class _StatedValues(NamedTuple):
-    """The values that a text states.
+    """Values of an axis that a text states or denies.
 
     Attributes
     ----------
     accepted
-        Values that the text states about the subject, with the words that state them.
+        Values that the text states about its subject, with the words that state them.
     denied
         Values that the text denies.
     elsewhere
-        Values that the text states about something else.
+        Values that the text states about a thing other than its subject.
     """
 
     accepted: list[tuple[ValueMention, str]]
@@ -347,7 +348,7 @@ def _is_value_noun(word: str, axis: str) -> bool:
 
 
 def _modified_word(parsed: ParsedPrompt, mention: ValueMention) -> str:
-    """Return the last noun of a series directly after a mention; "" if no noun follows."""
+    """Return the last of the nouns directly after a mention; "" if no noun follows."""
     following = [index for index, word in enumerate(parsed.words) if word.start >= mention.end]
     head = ""
     for index in following:
@@ -385,7 +386,7 @@ def _value_fault(value: str, stated: _StatedValues) -> str | None:
     value_words = {token.text for token in tokens(value)}
     for other in accepted - {value}:
         if not {token.text for token in tokens(other)} < value_words:
-            return "it states another value, too"
+            return "it also states another value"
     return None
 
 
@@ -416,7 +417,7 @@ def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) ->
 
 
 def _differs_only_in(axis: str, noun: Noun, phrase: NounPhrase | None) -> bool:
-    """Check whether a noun only adds a value of the axis, as "girl" does to "child"."""
+    """Check whether the second noun only adds a value of the axis, as in "child" and "girl"."""
     new_noun = phrase.noun if phrase else None
     if new_noun is None or axis not in new_noun.implies or noun.kind != new_noun.kind:
         return False
@@ -437,7 +438,7 @@ def _people(parsed: ParsedPrompt) -> int:
 
 
 def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
-    """Return a fault if the pronouns in a text do not match the gender that is its value."""
+    """Return a fault if the text should state a gender, but its pronouns state another gender."""
     genders = genders_of_pronouns(text)
     if axis == "gender" and value in ("male", "female") and genders and value not in genders:
         return "its pronouns state another gender"
@@ -461,7 +462,7 @@ def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> s
     ]
     other_axis = _other_axis_stated(prompt, axis, text, " ".join(other_words))
     if other_axis:
-        return f"it states something about {other_axis.replace('_', ' ')}, too"
+        return f"it also states something about {other_axis.replace('_', ' ')}"
     return None
 
 
@@ -490,7 +491,7 @@ def _is_alike_any_part(word: str, others: Collection[str]) -> bool:
 
 
 def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | None:
-    """Return the name of another axis whose values appear in a text but not in its prompt.
+    """Return the name of another axis of which the text, but not the prompt, states a value.
 
     `rest` is the text without the words for its value.
     """

@@ -57,9 +57,9 @@ class ParsedAxis:
     kind
         Kind in any wording, in lower case.
     counterfactuals
-        Pairs (value, prompt). The value is "" if the model names no value.
+        Pairs (value, prompt), with "" if the model names no value.
     unreadable
-        Number of other entries, which askew cannot read.
+        Number of entries that askew cannot read.
     """
 
     name: str
@@ -183,7 +183,7 @@ def _complete_items(text: str) -> tuple[list[Any], bool]:
 
 
 def _end_of_separators(text: str, position: int) -> int:
-    """Return the first position, from `position` on, that has neither a comma nor whitespace."""
+    """Return the position of the first character that is neither a comma nor whitespace."""
     separators = _SEPARATORS.match(text, position)
     return separators.end() if separators else position
 
@@ -206,7 +206,7 @@ def _largest_value(text: str) -> Any:
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any] | None:
-    """Return the value that begins at `start`, after its end position; None if there is no value.
+    """Return the end position and the content of the value at `start`; None if there is no value.
 
     Trailing commas are allowed.
     """
@@ -342,7 +342,7 @@ def read_axes(value: Any) -> list[ParsedAxis]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the only field of an object if it contains axes; return other values unchanged."""
+    """Return the content of an object whose only field contains axes, or the value unchanged."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     inner = next(iter(value.values()))
@@ -352,7 +352,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
-    """Check whether a list contains named axes, or whether all fields are lists or objects."""
+    """Check whether a list contains named axes, or an object contains only lists and objects."""
     if isinstance(inner, dict):
         return all(isinstance(part, dict | list) for part in inner.values())
     if not all(isinstance(part, dict) for part in inner):
@@ -361,7 +361,7 @@ def _is_collection_of_axes(inner: list[Any] | dict[Any, Any]) -> bool:
 
 
 def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
-    """Return the axis that an object of an answer describes."""
+    """Return the axis that an object in an answer describes."""
     names = [item.get(key) for key in ("name", "axis", "axis_name")]
     parts = [part for part in item.values() if isinstance(part, list | Mapping)]
     kind = item.get("kind", item.get("type", ""))

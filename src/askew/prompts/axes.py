@@ -24,7 +24,7 @@ askew adds the rows "ethnic", "cultural" and "colour".
 """
 
 _BODY_WORDS = frozenset("skin hair eye eyes body facial life".split())
-"""Words in axis names, such as "hair color", that are not about the entire image."""
+"""Words which show that an axis, such as "hair color", is not about the entire image."""
 
 PHRASE_START = re.compile(
     r"(?:in|with|wearing|who|on|at|full|without|under|seen|indoors?|outdoors?|downtown)(?!\S)", re.I
@@ -34,10 +34,10 @@ PHRASE_START = re.compile(
 FormPlace = Literal["after", "clause", "before", "frame"]
 """Position of the words for a value.
 
-after   after the noun
-clause  at the end of the clause
-before  before the noun
-frame   before the entire prompt, as in "a sketch of a nurse"
+- after: the words follow the noun
+- clause: the words are at the end of the clause
+- before: the words precede the noun
+- frame: the words precede the entire prompt, as in "a sketch of a nurse"
 """
 
 
@@ -73,12 +73,11 @@ class CatalogueAxis:
     forms
         Form of each value in counterfactual prompts.
     plain_forms
-        Form of each value in better English where `forms` quotes a paper; otherwise as in `forms`.
+        The same forms, but in better English if `forms` quotes a paper.
     synonyms
-        Other words that state each value. The key `OTHER` is for values that the axis does not
-        list.
+        Other words that state each value, or (with the key `OTHER`) a value that is not listed.
     mentions
-        Pattern that matches texts that state some value of the axis; None for no pattern.
+        Pattern that matches texts which state any value of the axis; None for no pattern.
     """
 
     axis: Axis
@@ -90,7 +89,7 @@ class CatalogueAxis:
 
 
 def table_question(axis_name: str) -> str:
-    """Return the question that TIBET asks about an axis with this name (appendix 9.2).
+    """Return the question that TIBET asks about an axis (appendix 9.2).
 
     An axis belongs to a row of `TABLE_QUESTIONS` if a word of its name equals the row's word. If
     the row's word has five or more letters, a word that begins with it is enough: "emotional"
@@ -126,7 +125,7 @@ def find_axis(name: str) -> Axis:
     Raises
     ------
     UnknownName
-        For an unknown name; the error names the nearest known axis.
+        If the name is unknown. The error names the nearest known axis.
     """
     return find_catalogue_axis(name).axis
 
@@ -137,7 +136,7 @@ def find_catalogue_axis(name: str) -> CatalogueAxis:
     Raises
     ------
     UnknownName
-        For an unknown name; the error names the nearest known axis.
+        If the name is unknown. The error names the nearest known axis.
     """
     known = canonical_name(name)
     if known not in catalogue():

@@ -31,9 +31,9 @@ class AxisProposal:
 
 
 AxesOn = Literal["unstated", "stated", "all"]
-"""Axes to propose: those that the prompt leaves open, those that it states, or both.
+"""Axes to propose: axes that the prompt leaves open, axes that it states, or both.
 
-"Indian astronauts" states nationality and leaves gender open.
+For example, "Indian astronauts" states nationality and leaves gender open.
 """
 
 Words = tuple[int, int]
@@ -42,9 +42,9 @@ Words = tuple[int, int]
 Kind = Literal["random prompts", "mutations", "variations"]
 """Kind of texts to write.
 
-random prompts  prompts about anything: objects, people, animals or nature
-mutations       prompts that are related to a prompt but describe a visibly different image
-variations      prompts that add details which a prompt leaves open, and contradict nothing in it
+- random prompts are about anything: objects, people, animals or nature
+- mutations are related to a prompt, but describe a visibly different image
+- variations add details that a prompt leaves open, and contradict nothing in the prompt
 """
 
 LENGTHS: Mapping[Kind, Words] = {
@@ -64,7 +64,7 @@ class Writer(Protocol):
     name
         Name of the generator in results and messages.
     fingerprint
-        Text that changes whenever the generator could start to write other texts.
+        Text that changes whenever the generator's texts may change.
     concurrency
         Number of prompts that the generator can process at the same time.
     """

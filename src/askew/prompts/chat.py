@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 Turn = Mapping[str, Any]
-"""A message in the server's format. Its content is a text, or a list of texts and images."""
+"""A message in the server's format, which contains a text or a list of texts and images."""
 
 _FIELD_NAMES = {
     "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),
@@ -127,12 +127,12 @@ def _without_system(messages: Sequence[Turn]) -> list[Turn]:
 
 
 def _is_rejection(content: Mapping[str, Any], error: ServerError) -> bool:
-    """Check whether an error is about a request field that can be replaced or omitted."""
+    """Check whether a server rejects a request field that askew can replace or omit."""
     return _rejected_field(content, error) is not None
 
 
 def _rejected_field(content: Mapping[str, Any], error: ServerError) -> str | None:
-    """Return the name of the request field that an error is about; None if it is about no field.
+    """Return the name of the request field that a server rejects with an error, or None.
 
     The name is "json_schema" for a `response_format` with a schema, and "system role" for a system
     message.
@@ -179,6 +179,6 @@ def _text(content: Any) -> str:
 
 
 def _token_count(answer: "ChatCompletion", name: str) -> int | None:
-    """Return a token count from a server's answer; None if the server reports no valid number."""
+    """Return a token count that the server reports; None if there is no valid count."""
     count = getattr(answer.usage, name, None)
     return count if isinstance(count, int) and count >= 0 else None

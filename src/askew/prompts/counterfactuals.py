@@ -37,7 +37,7 @@ _ADJECTIVE_ORDER = (
 """Axes whose values are adjectives, in the usual order of English adjectives."""
 
 INDEFINITE_PRONOUNS = frozenset("somebody someone anybody anyone".split())
-"""Pronouns for people, which come before their adjectives: "someone old"."""
+"""Pronouns for people. Adjectives follow these pronouns, as in "someone old"."""
 
 _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, the value that it should state, and the words that already state a value."""
+    """A prompt, the value that it should state, and its words that already state a value."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -112,7 +112,7 @@ def counterfactual(prompt: str, axis: str, value: str, form: ValueForm | None = 
     Returns
     -------
     str
-        The changed prompt. It equals the prompt if the prompt already states the value.
+        The changed prompt, or the same prompt if it already states the value.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _change(parsed: ParsedPrompt, entry: CatalogueAxis, value: str, form: ValueF
 
 
 def _edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits after which the prompt states the value and no other value of its axis."""
+    """Yield edits that make the prompt state the value, and no other value of the axis."""
     for phrase in change.subjects:
         yield from _noun_edits(change, phrase)
     if change.form.place == "before":
@@ -218,7 +218,7 @@ def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> I
 
 
 def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
-    """Return the edit that adds an adjective before a noun or after a pronoun ("someone")."""
+    """Return the edit that adds an adjective, before a noun or after a pronoun ("someone")."""
     if phrase.noun is not None and phrase.noun.singular in INDEFINITE_PRONOUNS:
         end = change.parsed.words[phrase.end - 1].end
         return Edit(end, end, f" {change.form.words}")
@@ -227,7 +227,7 @@ def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
 
 
 def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
-    """Check whether the noun implies the value, or other words already state it of the phrase."""
+    """Check whether the noun implies the value, or other words about it already state the value."""
     if noun and noun not in nouns():
         return True
     known = nouns().get(noun) if noun else phrase.noun
@@ -240,10 +240,7 @@ def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool
 
 
 def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
-    """Return the position for a new adjective.
-
-    The adjective comes before all adjectives that English puts closer to the noun.
-    """
+    """Return the position for a new adjective, based on the usual order of adjectives."""
     starts = [change.parsed.words[phrase.head].start]
     axis = change.entry.axis.name
     later_axes = []
@@ -256,7 +253,7 @@ def _adjective_start(change: _Change, phrase: NounPhrase) -> int:
 
 
 def _phrase_edits(change: _Change) -> Iterator[Edit]:
-    """Yield the edits that add a phrase, or put it in place of a conflicting phrase."""
+    """Yield the edits that add a phrase, or replace a conflicting phrase with it."""
     is_stated = bool(change.matching) or _is_implied(change)
     replaceable = change.conflicting_phrases[:1]
     for statement in change.conflicting:
@@ -299,7 +296,7 @@ def _subjects(parsed: ParsedPrompt, entry: CatalogueAxis) -> list[NounPhrase]:
 
 
 def _modifies(parsed: ParsedPrompt, statement: Statement, phrase: NounPhrase) -> bool:
-    """Check whether a statement is among the words between a phrase's article and its noun."""
+    """Check whether a statement is an adjective between the article and the noun of a phrase."""
     return parsed.words[phrase.first].start <= statement.start < parsed.words[phrase.head].start
 
 
@@ -393,7 +390,7 @@ def clause_end(parsed: ParsedPrompt, after: int) -> int:
 
 
 def reframe(text: str, words: str) -> str:
-    """Return a prompt in another style, after its frame has been replaced or a frame added.
+    """Return a prompt in another style, with a new frame in place of any old frame.
 
     Parameters
     ----------
@@ -428,7 +425,7 @@ def _match_capital(text: str, changed: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Return a text with its first letter in lower case, unless it may begin a name."""
+    """Return a text with its first letter in lower case, unless the first word may be a name."""
     parsed = parse_prompt(text)
     first = parsed.lower(0)
     is_common = first in nouns() or first in DETERMINERS or first in adjectives()

@@ -31,7 +31,7 @@ ATTEMPTS = 4
 """Maximum number of requests to a prompt generator to get enough new prompts."""
 
 SCREENED = 6
-"""Number of mutations to request per evaluated mutation, if the search can predict losses."""
+"""Number of mutations to request for each mutation to evaluate, if losses can be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Candidate:
     parent
         Prompt from which a mutation was made; None for a random prompt.
     loss
-        Loss of the prompt; lower is better. None before evaluation, or if evaluation is impossible.
+        Loss of the prompt (lower is better); None before evaluation, or if evaluation is
+        impossible.
     counts
         Number of images for each label, by axis.
     """
@@ -77,14 +78,14 @@ class LossPrediction(Protocol):
     def drawn(self, number: int) -> Expected:
         """Return a random draw of expected losses given the data, for Thompson sampling.
 
-        Each number gives a different draw.
+        Different numbers give different draws.
         """
 
 
 Learn = Callable[[Sequence[Candidate], int], LossPrediction | None]
-"""A function that learns a prediction from evaluated prompts, with a seed.
+"""A function that learns to predict losses from evaluated prompts, with a seed for random draws.
 
-It returns None if the prompts do not suffice for a prediction.
+The function returns None if it cannot learn anything from the prompts.
 """
 
 
@@ -137,13 +138,13 @@ def evolve(
 ) -> list[Candidate]:
     """Run a genetic search.
 
-    With `learn`, the search can select parents from all previous iterations. For each parent it
-    draws expected losses at random, and selects the prompt with the lowest. Then it requests more
-    mutations of the parent than it needs, and evaluates those with the lowest expected losses
-    according to the same draw.
+    With `learn`, the search selects parents from all previous iterations. For each parent, the
+    search draws expected losses at random, and selects the prompt with the lowest expected loss.
+    The search then requests more mutations of this parent than needed, and evaluates the mutations
+    that have the lowest expected losses in the same draw.
 
-    Random prompts fill the places of missing mutations. If the prompt generator also lacks new
-    random prompts, the iteration is smaller.
+    If the prompt generator finds no new mutations, random prompts replace them. If it finds no new
+    random prompts either, the iteration is smaller.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def evolve(
     seeds
         Function that maps names and numbers to a seed.
     learn
-        Function that learns from evaluated prompts to predict losses. None to select prompts by
+        Function that learns from evaluated prompts to predict losses; None to select prompts by
         their measured losses.
 
     Returns
@@ -167,7 +168,7 @@ def evolve(
     Raises
     ------
     LanguageModelError
-        If the prompt generator cannot write the first prompts.
+        If the prompt generator fails to write any prompt at the start.
     """
     source = _NewPrompts(writer=writer, size=size, seeds=seeds)
     evaluated: list[Candidate] = []
@@ -193,9 +194,9 @@ def evolve(
 def _drawn_parents(
     evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
 ) -> list[tuple[Candidate, Expected | None]]:
-    """Return pairs of a parent and a draw of expected losses, in which the parent has the lowest.
+    """Select parents by Thompson sampling, and return each with the losses drawn for it.
 
-    No prompt is the parent in two pairs.
+    Each parent has the lowest loss in its draw, except for prompts that are already selected.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()
@@ -218,7 +219,7 @@ class _NewPrompts:
     seen: set[str] = field(default_factory=set)
 
     def mutations(self, parent: str, expected: Expected | None) -> list[str]:
-        """Return new mutations of a prompt; with `expected`, those with the lowest losses."""
+        """Return new mutations of a prompt; with `expected`, choose the lowest expected losses."""
         wanted = self.size.mutations
         requested = wanted * (SCREENED if expected else 1)
         texts = self._request("mutations", parent, requested, wanted, ("mutations", parent))
@@ -284,7 +285,7 @@ def best(
     Parameters
     ----------
     evaluated
-        Evaluated prompts. Prompts without a loss are omitted.
+        Evaluated prompts, of which prompts without a loss are omitted.
     count
         Maximum number of prompts.
     expected
@@ -369,14 +370,14 @@ def content_words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class WordEffects(LossPrediction):
-    """A prediction in which the loss of a text is the sum of the effects of its words.
+    """A prediction that adds up the effects of all words in a text.
 
     Attributes
     ----------
     base
         Expected loss of a text without known words.
     effects
-        Effect of each word on the loss.
+        Amount that each known word adds to the expected loss.
     """
 
     base: float
@@ -388,7 +389,7 @@ class WordEffects(LossPrediction):
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return the function `expected` for every draw, since this prediction is not random."""
+        """Return `expected` for every number, since this prediction is not random."""
         return self.expected
 
 
@@ -463,7 +464,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     def misfit(ratio: float) -> float:
         """Return -2 times the restricted log-likelihood of a ratio, up to a constant.
 
-        The variance has its most likely value given the ratio.
+        The variance is set to its most likely value for this ratio.
         """
         total = variances + ratio
         return float(

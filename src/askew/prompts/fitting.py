@@ -1,7 +1,7 @@
-"""Selection of the axes that fit a prompt, and messages about prompts that the lexicon cannot use.
+"""Selection of the axes that fit a prompt, and checks for prompts that the lexicon cannot handle.
 
-A group such as "a family" has no gender and no age. For a named person, the lexicon proposes no
-axes of people. askew reports both cases to the user.
+A group such as "a family" has no gender and no age. If a prompt names a specific person, the
+lexicon proposes no axes of people. In both cases, askew tells the user.
 """
 
 import re
@@ -28,7 +28,7 @@ COLLECTIVES = frozenset(
 """Nouns for groups of people."""
 
 _AXES_OF_ONE_PERSON = ("gender", "age", "body_type", "disability")
-"""Axes whose values describe single people. An "old family" is not a family of old people."""
+"""Axes whose values describe individuals. For example, an "old family" can have young members."""
 
 _TITLES = frozenset(
     "king queen president prince princess pope saint sir lord emperor empress".split()
@@ -65,7 +65,7 @@ def fitting_axes(prompt: str) -> list[str]:
     if _is_collective(parsed, subject):
         axes = [axis for axis in axes if axis not in _AXES_OF_ONE_PERSON]
         report_message(
-            f"the prompt {prompt!r} names a group; the lexicon leaves out axes of single people: "
+            f"the prompt {prompt!r} names a group; the lexicon omits axes of individual people: "
             f"{', '.join(_AXES_OF_ONE_PERSON)}"
         )
     if _has_possessive(parsed, subject):

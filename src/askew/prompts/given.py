@@ -1,7 +1,7 @@
 """Prompts that are not generated: prompts from files, shortened prompts, and the papers' prompts.
 
-From BiasConnect come prompts and questions (appendix A.1 and A.3). From the paper on downstream
-tasks (section 3) come social groups and the targets of edits and classifications.
+The prompts and questions are from BiasConnect (appendix A.1 and A.3). The social groups, and the
+targets of edits and classifications, are from the paper on downstream tasks (section 3).
 """
 
 import re
@@ -39,7 +39,7 @@ def read_prompts(path: Path) -> list[str]:
             line_of[prompt] = number
     if not line_of:
         raise UsageError(
-            f"{path} contains no prompt; write one prompt per line, and comments after #"
+            f"{path} contains no prompt; write one prompt per line, and begin comment lines with #"
         )
     return list(line_of)
 
@@ -47,8 +47,8 @@ def read_prompts(path: Path) -> list[str]:
 def clean_prompt(text: str) -> str | None:
     """Return the part of a long prompt that describes the image, according to TIBET's rule.
 
-    The rule is for prompts from DiffusionDB (appendix 11, figure 8). It selects the longest part
-    between punctuation marks, and the first of equally long parts.
+    The rule is for prompts from DiffusionDB (appendix 11, figure 8). The rule selects the longest
+    part between punctuation marks (the first part if several are equally long).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
 }
 """Words for each axis in BiasConnect's question.
 
-Disability is missing because the catalog has yes/no questions for it.
+The axis disability is missing, because the catalog asks yes/no questions about disability.
 """
 
 
@@ -140,7 +140,7 @@ HIGH_PAID: tuple[str, ...] = ("doctor", "CEO")
 LOW_PAID: tuple[str, ...] = ("dishwasher-worker", "fastfood-worker")
 """Targets of the paper's edits.
 
-"dishwasher-worker" is a person, whereas "dishwasher" would give the appliance.
+The target is "dishwasher-worker", because "dishwasher" would give images of the appliance.
 """
 
 

@@ -19,7 +19,7 @@ _SCRIPTS: Mapping[str, str] = {
     "DEVANAGARI": "Hindi",
     "THAI": "Thai",
 }
-"""Language that each script suggests; the key is the first word of its letters' Unicode names."""
+"""Languages by script. A script is named by the first word in the Unicode names of its letters."""
 
 _FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "German": frozenset(

@@ -44,7 +44,7 @@ from askew.prompts.vocabulary import adjectives, article, nouns, replace
 from askew.types import grouped
 
 _VERSION = 4
-"""Version number. Increase it whenever a code change affects the texts."""
+"""Version number, to be increased whenever a code change affects the texts."""
 _MAX_OTHER_AXES = 6
 """Maximum number of axes to propose for a prompt without people."""
 _ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")
@@ -67,8 +67,8 @@ class LexiconWriter:
     axes
         Maximum number of axes to propose, out of all axes that fit; None for the default above.
     knows
-        Function that checks whether a model's vocabulary includes all words of a text. The
-        generator writes only such texts.
+        Function that checks whether a model's vocabulary includes all words of a text, so that the
+        generator writes only texts that the model understands.
     vocabulary
         Name of this vocabulary; "" if there is no restriction.
     on
@@ -265,13 +265,13 @@ def create(
     if name:
         raise UsageError(
             f"there is no prompt generator 'lexicon/{name}'; "
-            "use --llm lexicon, or --llm lexicon/studio for the words of the studio"
+            "use --llm lexicon, or --llm lexicon/studio for the studio's vocabulary"
         )
     return LexiconWriter(axes, on=axes_on)
 
 
 def _distinct(texts: Iterator[str], count: int, prompt: str = "") -> list[str]:
-    """Return the first `count` different texts that differ from the prompt, or fewer."""
+    """Return up to `count` texts that differ from the prompt and from each other."""
     distinct: dict[str, str] = {}
     for text in islice(texts, count * _TRIES):
         if text and simplify(text) != simplify(prompt):
@@ -348,7 +348,7 @@ def _other_subject(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> st
 
 
 def _other_noun(text: str, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
-    """Replace a random noun, but not the main noun, with a related noun."""
+    """Replace a random noun, other than the main noun, with a related noun."""
     parsed = parse_prompt(text)
     main_phrase = d.main_phrase(parsed)
     others = [phrase for phrase in parsed.phrases if phrase != main_phrase and phrase.noun]
@@ -430,8 +430,8 @@ DETAILS = 2
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Yield an endless sequence of variations, or nothing if the prompt leaves nothing open.
 
-    Aspects take turns, and so do the values of each aspect. In a short series of variations, all
-    aspects therefore appear about equally often, as do all values of an aspect.
+    Aspects take turns, and so do the values of each aspect. Even in a short series of variations,
+    all aspects therefore appear about equally often, as do all values of an aspect.
 
     Parameters
     ----------
@@ -492,7 +492,7 @@ def _wanted_details(text: str, topic: d.Topic, knows: d.Knows) -> dict[str, list
 def _fitting_details(
     details: Mapping[str, Sequence[d.Detail]], chosen: Sequence[d.Detail], room: int
 ) -> dict[str, list[d.Detail]]:
-    """Return details by aspect that have at most `room` words and fit the chosen details."""
+    """Return the details, by aspect, that fit the chosen details and have at most `room` words."""
     fitting: dict[str, list[d.Detail]] = {}
     for aspect, options in details.items():
         for detail in options:
@@ -529,7 +529,7 @@ _SEVERAL = 0.12
 _ADJECTIVE = 0.35
 """Share of random prompts with an adjective."""
 _AXES = 2.0
-"""Average number of axes that a random prompt states, if it is long enough."""
+"""Average number of axes that a sufficiently long random prompt states."""
 _AXES_WITHOUT_PHRASES = 1.5
 """Average number of axes that a random prompt states if few phrases suit its subject."""
 
@@ -578,8 +578,8 @@ def _subject(group: d.NounGroup, knows: d.Knows, rng: Random) -> str:
 def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: Random) -> str:
     """Add compatible details until the text has a random number of words.
 
-    Styles are never added. A value of an axis is added only if every value of that axis would fit,
-    so that short values are not more frequent than long values.
+    Styles are never added. A value of an axis is added only if every value of that axis would fit.
+    Otherwise short values would be more frequent than long values.
     """
     length = rng.randint(*words)
     options = _invented_details(text, knows)
@@ -612,7 +612,7 @@ def _invented_details(text: str, knows: d.Knows) -> dict[str, list[d.Detail]]:
 def _aspect_order(
     options: Mapping[str, Sequence[d.Detail]], steered: Collection[str], rng: Random
 ) -> list[str]:
-    """Draw the axes to state at random, and the order of axes and phrases."""
+    """Draw at random which axes to state, and in which order to state axes and phrases."""
     phrases = [aspect for aspect, details in options.items() if details[0].is_phrase]
     axes = [aspect for aspect in options if aspect not in (*phrases, d.STYLE, d.MONOCHROME)]
     mean_axes = _AXES if len(phrases) > 2 else _AXES_WITHOUT_PHRASES
@@ -627,7 +627,7 @@ def _aspect_order(
 def _details_with_room(
     text: str, details: Sequence[d.Detail], chosen: Sequence[d.Detail], longest: int
 ) -> list[d.Detail]:
-    """Return the details that fit the chosen details and give at most `longest` words in total."""
+    """Return the details that fit the chosen details and keep the text within `longest` words."""
     return [
         detail
         for detail in details

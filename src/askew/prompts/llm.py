@@ -1,4 +1,4 @@
-"""Interface of language models, with a cache for answers and counts of usable answers."""
+"""Interface to language models, with a cache for answers and counts of usable answers."""
 
 import hashlib
 import json
@@ -73,8 +73,7 @@ class LLM(Protocol):
         messages
             All messages so far.
         schema
-            JSON schema for the answer, or None. The answer may violate it, so the caller must check
-            the answer.
+            JSON schema for the answer, which the caller must check; None for any answer.
         seed
             Seed for the answer.
 
@@ -159,7 +158,7 @@ class AnswerTally:
     faults: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, step: str, *faults: str | None) -> None:
-        """Count the answers of a step; each answer is given by its fault, or None if usable."""
+        """Count the answers of a step, given the fault of each answer (None if it is usable)."""
         usable, total = self.steps.get(step, (0, 0))
         self.steps[step] = (usable + faults.count(None), total + len(faults))
         self.faults.setdefault(step, Counter()).update(fault for fault in faults if fault)
@@ -183,7 +182,7 @@ def report_usage(writer: object, report: Callable[[str], object] | None) -> None
     Parameters
     ----------
     writer
-        Any prompt generator. Nothing is reported if it has no language model.
+        Prompt generator. For a generator without a language model, nothing is reported.
     report
         Function that displays a line of text; None to report nothing.
     """
@@ -261,15 +260,15 @@ class CachingLLM:
         """Start a task whose answers are cached when it ends.
 
         If the task ends with a LanguageModelError, its answers are not cached, so that a later run
-        requests them again. If it ends with any other error, such as a wrong API key, only the
-        answers that the task has accepted are cached.
+        requests them again. If the task ends with any other error, such as a wrong API key, only
+        the answers that the task has accepted are cached.
 
         Parameters
         ----------
         continues
-            Whether work continues after the task has failed, as in a search. Its answers are then
-            cached as soon as any task of this model succeeds, so that a repeated run gives the same
-            results.
+            Whether work continues after the task has failed, as in a search. The answers of the
+            failed task are then cached as soon as any task of this model succeeds, so that a
+            repeated run gives the same results.
 
         Yields
         ------
@@ -311,7 +310,7 @@ class CachingLLM:
         schema: Schema | None,
         seed: int,
     ) -> Completion:
-        """Return the next message from the cache or the model, and record a new answer."""
+        """Return the next message from the cache or the model, and record any new answer."""
         request = {
             "fingerprint": self.fingerprint,
             "messages": [asdict(message) for message in messages],
@@ -357,11 +356,11 @@ def _completion(record: Mapping[str, Any] | None) -> Completion | None:
 
 
 ATTEMPTS = 4
-"""Maximum number of attempts at a request before askew gives up."""
+"""Maximum number of attempts before askew gives up on a language model."""
 
 
 def attempt_seed(seed: int, attempt: int) -> int:
-    """Return the seed for an attempt. It is below 2^31 - 1, which every server accepts."""
+    """Return the seed for an attempt, which is below 2^31 - 1 so that every server accepts it."""
     return int(hashlib.sha256(f"{seed} {attempt}".encode()).hexdigest(), 16) % (2**31 - 1)
 
 

@@ -42,7 +42,7 @@ from askew.prompts.open_details import STYLES
 from askew.types import Axis, Question
 
 VERSION = 4
-"""Version number. Increase it whenever a change affects the requests or the results."""
+"""Version number, to be increased whenever a change affects the requests or the results."""
 
 MAX_VALUES = 8
 """Maximum number of values of a proposed axis."""
@@ -281,7 +281,7 @@ class _Conversation:
         read: Callable[[Completion], Any],
         schema: Schema | None = None,
     ) -> Any:
-        """Return the model's answer to an instruction. Raise UnusableAnswer if it is unusable."""
+        """Return the model's answer to an instruction, or raise UnusableAnswer."""
         self._messages.append(Message("user", instruction))
         completion = self._task(self._messages, schema, attempt_seed(self._seed, number))
         try:
@@ -307,7 +307,7 @@ class _AxisCollection:
     rejected_texts: dict[str, RejectedText] = field(default_factory=dict)
 
     def add(self, axis: a.ParsedAxis) -> None:
-        """Accept an axis, or reject it with a reason. A repeated axis is rejected."""
+        """Accept an axis, or reject it with a reason, for example because it was repeated."""
         name = axis_name(axis.name)
         checked = self.check.run(name, axis)
         self.tally.add(COUNTERFACTUALS, *checked.faults, *_lost_entries(axis))
@@ -339,11 +339,11 @@ class _AxisCollection:
         return name == other or len(texts & other_texts) >= 2
 
     def is_complete(self, names: Sequence[str] | None) -> bool:
-        """Check whether at least one axis and all axes in `names` are accepted."""
+        """Check whether all axes in `names`, and at least one axis, have been accepted."""
         return bool(self.accepted) and self.accepted.keys() >= set(names or ())
 
     def proposals(self, names: Sequence[str] | None) -> list[AxisProposal]:
-        """Return the accepted axes, or the axes in `names` in their order."""
+        """Return all accepted axes, or only the axes in `names` and in their order."""
         return [self.accepted[name] for name in (self.accepted if names is None else names)]
 
     def missing_reason(self, names: Sequence[str] | None) -> str:
@@ -379,7 +379,7 @@ class _TextCollection:
         return reminders
 
     def add(self, answer: Completion, requested: int) -> list[str | None]:
-        """Collect the texts in an answer. Return each text's fault, or None if it is accepted."""
+        """Collect the texts in an answer, and return the fault of each (None if accepted)."""
         self.faults = Counter()
         try:
             texts = a.read_texts(answer)
@@ -418,7 +418,7 @@ def axis_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class _CheckedTexts:
-    """The counterfactual prompts of an axis, after their check.
+    """The accepted and rejected counterfactual prompts for an axis.
 
     Attributes
     ----------
@@ -439,7 +439,7 @@ class _CheckedTexts:
 
 
 def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
-    """Yield a fault for each entry of an axis that askew ignored."""
+    """Yield a fault for each entry of an axis that askew could not read or did not check."""
     surplus = len(axis.counterfactuals) - MAX_VALUES
     if surplus > 0:
         reason = (
@@ -541,19 +541,20 @@ class _TextCheck:
 
     @staticmethod
     def _reading_fault(value: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
-        """Return a fault if the model reads another value in a text, or gave no answer."""
+        """Return a fault if the model gave no answer or reads another value in a text."""
         if answer is None:
-            return "the language model did not read its value back"
+            return "the language model did not confirm its value"
         others = [other for other in texts if other != value]
         if acceptance.values_agree(value, answer, others):
             return None
-        return f"the language model reads {answer!r} in it, not its value"
+        return f"the language model reads the value {answer!r} in it, not the intended value"
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
     """Return the value of a text in the catalog's spelling.
 
-    If the model gave no value and askew finds none, the value is the words that the text adds.
+    If the model gave no value and askew finds no value in the text, the words that the text adds to
+    the prompt are the value.
     """
     if not value:
         stated = acceptance.stated_value(axis, text)
@@ -565,7 +566,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return an axis with these values, based on the catalog's axis of that name if possible."""
+    """Return an axis with these values, based on the catalog if it has an axis of that name."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"

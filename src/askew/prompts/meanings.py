@@ -1,4 +1,4 @@
-"""Meanings of words, which show which value of an axis a text states.
+"""Detection of the values that a text states, based on the meanings of its words.
 
 Language models write "elderly" or "in her seventies" where the catalog writes "old". The words for
 a value come from the catalog, from meanings.toml, and from nouns that imply the value ("woman").
@@ -131,7 +131,7 @@ def canonical_value(axis: str, value: str) -> str:
     Returns
     -------
     str
-        The value as spelled in the catalog or in meanings.toml. A value that is in neither of them,
+        The value as spelled in the catalog or in meanings.toml. A value that neither of them lists,
         or that states several values, is returned unchanged.
     """
     if axis not in catalogue() or value in catalogue()[axis].axis.values:
@@ -141,7 +141,7 @@ def canonical_value(axis: str, value: str) -> str:
 
 
 def is_known_value(axis: str, value: str) -> bool:
-    """Check whether a value contains words, or nouns of a kind, that belong to a catalog axis."""
+    """Check whether a value contains words that state a value of the axis, or a suitable noun."""
     if find_mentions(axis, value):
         return True
     kinds = set(_meaning(axis).get("kinds", ()))
@@ -149,7 +149,7 @@ def is_known_value(axis: str, value: str) -> bool:
 
 
 def is_closed(axis: str) -> bool:
-    """Check whether all values that askew does not know for an axis count as doubtful."""
+    """Check whether a value of an axis is doubtful if askew does not know the value."""
     return axis in catalogue() and bool(_meaning(axis).get("closed"))
 
 
@@ -183,7 +183,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Return the values of an axis by spelling. The catalog's spellings have priority."""
+    """Return a table from spellings to values of an axis; the catalog's spellings have priority."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))

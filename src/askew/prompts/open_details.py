@@ -34,7 +34,7 @@ CLOTHING = "clothing"
 WEARING = "wearing "
 STYLES = ("style", "styles")
 ANYTHING = "anything"
-"""Name of the group for all nouns outside other groups."""
+"""Name of the group for nouns that belong to no other group."""
 
 Knows = Callable[[str], bool]
 """A function that checks whether a model's vocabulary includes all words of a text."""
@@ -60,13 +60,13 @@ _DOES = re.compile(
 """Words that state an activity if they follow a person."""
 
 _VIEW = re.compile(r"(?:an? |the )?(?:[\w-]+ )?(?:close-?up|view|shot|scene)\b", re.I)
-"""Openings of prompts, such as "a close-up", before which no other frame fits."""
+"""Openings of prompts, such as "a close-up", that are frames themselves."""
 
 _ORDER = (
     "doing acting environment people where beside setting geography culture when weather "
     "time_of_day season era palette lighting viewpoint"
 ).split()
-"""Aspects in the order in which they are added at a position; other aspects follow."""
+"""Order of the aspects that are added at the same position. Other aspects follow these aspects."""
 
 _PLACES: tuple[FormPlace, ...] = get_args(FormPlace)
 
@@ -141,7 +141,7 @@ def _data() -> Mapping[str, Any]:
 
 @lru_cache
 def themes(aspect: str) -> frozenset[str]:
-    """Return the themes of an aspect. Its own name is the theme if phrases.toml lists no theme."""
+    """Return the themes of an aspect, or its name if phrases.toml lists no theme for it."""
     listed = _data()["topics"].items()
     names = frozenset(name for name, aspects in listed if aspect in aspects)
     return names or frozenset((aspect,))
@@ -217,8 +217,8 @@ def _values(axis: str) -> Iterator[Detail]:
 def group_of(phrase: NounPhrase | None) -> NounGroup:
     """Return the noun group for a phrase.
 
-    A noun that is in no group gets the group of the most closely related noun, or else the group
-    for its kind.
+    If no group contains the noun, the group of the most closely related noun is used. Without such
+    a noun, the group depends on the kind of the noun.
     """
     noun = phrase.noun if phrase else None
     if noun is None:
@@ -249,7 +249,7 @@ def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """Return the first group that lists each noun, by noun."""
+    """Return a table from each noun to the first group that lists it."""
     table: dict[str, NounGroup] = {}
     for group in groups().values():
         for noun in group.nouns:
@@ -283,7 +283,7 @@ def say_all(prompt: str, details: Iterable[Detail]) -> str:
 
 
 def _insertion_order(detail: Detail) -> tuple[int, bool, int]:
-    """Return a sorting key. Details that are inserted first end up closer to the noun."""
+    """Return a sorting key by which details that belong closer to the noun are inserted first."""
     is_value_after_noun = detail.form.place == "after" and detail.value is not None
     place = _PLACES.index(detail.form.place)
     return place, is_value_after_noun, [*_ORDER, detail.aspect].index(detail.aspect)
@@ -346,7 +346,7 @@ class _DescribedSubject:
         Text after the main phrase; the entire text if there is no main phrase.
     side
         Setting that the prompt states: "indoors", "outdoors", or "anywhere" for a place that can be
-        either. None if the prompt states no place.
+        either; None if the prompt states no place.
     """
 
     parsed: ParsedPrompt
@@ -403,7 +403,7 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
-    """Return the setting that each known noun except the subject implies; "" for no setting."""
+    """Return the settings that the nouns other than the subject imply ("" for no setting)."""
     others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
     return [noun.implies.get("environment", "") for noun in others]
 
@@ -478,8 +478,8 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
         People, clothing, style, a group or an area in phrases.toml, or other words; None for any
         topic.
     knows
-        Function that checks whether a model's vocabulary includes all words of a text. Groups
-        without known nouns are omitted.
+        Function that checks whether a model's vocabulary includes all words of a text. Groups in
+        which the model knows no noun are omitted.
 
     Returns
     -------
@@ -510,7 +510,7 @@ def find_topic(name: str | None, knows: Knows = anything) -> Topic:
 
 
 def _groups_of_topic(name: str | None) -> list[NounGroup]:
-    """Return the groups of a topic; for styles and for no topic, return all groups with nouns."""
+    """Return the groups of a topic; without a topic, or for styles, return all groups."""
     if name == CLOTHING:
         return [groups()[key] for key in groups() if key in (PEOPLE, "clothes")]
     if name in ("animals", "animal"):

@@ -157,7 +157,8 @@ def occupations_in(text: str) -> list[str]:
 def parse_prompt(text: str) -> ParsedPrompt:
     """Parse a prompt into words and noun phrases.
 
-    If a prompt opens with unknown words, their form shows which of them may be a noun phrase.
+    If a prompt begins with unknown words, askew guesses from their form which words are a noun
+    phrase.
     """
     words = tuple(Word(match.group(), *match.span()) for match in _WORD.finditer(text))
     parsed = ParsedPrompt(text=text, words=words, phrases=())
@@ -185,7 +186,7 @@ def _precedes(parsed: ParsedPrompt, guess: NounPhrase, phrases: Sequence[NounPhr
 
 
 def _known_phrases(parsed: ParsedPrompt) -> list[NounPhrase]:
-    """Return the phrases with known nouns. Of several nouns in a row, the last one counts."""
+    """Return the phrases with known nouns. In a series of nouns, only the last noun counts."""
     phrases: list[NounPhrase] = []
     opening = parsed.frame_words()
     index = opening
@@ -271,7 +272,7 @@ def _is_compounded(word: str) -> bool:
 
 
 def _is_plural(text: str, noun: Noun | None, determiners: Collection[str]) -> bool:
-    """Check the form and the determiners of a noun to find out whether it names several things."""
+    """Check whether a noun names several things, based on its form and its determiners."""
     if not SINGULAR.isdisjoint(determiners):
         return False
     if noun and noun.singular != noun.plural:
@@ -319,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return a noun for a person if an unknown word has an ending such as in "falconer"."""
+    """Return a noun for a person if an unknown word ends as in "falconer"; otherwise None."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")
@@ -362,7 +363,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt states a value of an axis. Bias on this axis is then meaningless.
+    """Check whether a prompt states a value of an axis, so that bias on the axis is meaningless.
 
     Parameters
     ----------
@@ -463,7 +464,7 @@ def find_statements(
     Yields
     ------
     Statement
-        First adjectives in the order of the subjects, then phrases, then places such as "in China".
+        Adjectives in the order of the subjects, then phrases, then places such as "in China".
     """
     for phrase in subjects:
         start = parsed.words[phrase.first].start

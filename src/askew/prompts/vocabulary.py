@@ -27,7 +27,7 @@ class Noun:
     kind
         Kind of person or thing that the noun names.
     implies
-        Values that the noun implies, by axis. "boy" implies gender male and age young.
+        Values that the noun implies, by axis ("boy" implies gender male and age young).
     counterparts
         Noun that replaces this noun when a prompt must state another value, by axis.
     """
