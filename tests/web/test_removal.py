@@ -22,9 +22,9 @@ def test_a_run_is_removed_after_its_images_were_counted(runs: Path) -> None:
         run = id_of(browser, "nurse")
         assert f'href="/runs/{run}/remove"' in browser.get(f"/runs/{run}").text
         page = browser.get(f"/runs/{run}/remove")
-        assert "The results of 12 images are removed" in page.text
+        assert "This removes the results for 12 images" in page.text
         assert "askew runs rm" in page.text
-        assert "Other runs here contain 12 of them" in page.text
+        assert "Other runs here also contain 12 of these images" in page.text
         assert (runs / "nurse").is_dir()
         answer = browser.post(f"/runs/{run}/remove", {})
         assert (answer.status, answer.place) == (303, "/")

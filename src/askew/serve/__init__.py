@@ -1,1 +1,1 @@
-"""Serving of a model through an OpenAI-compatible interface, with faults on purpose."""
+"""Server for a model with an OpenAI-compatible interface, which can show faults on purpose."""

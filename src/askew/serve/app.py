@@ -1,4 +1,4 @@
-"""The server of one model as a Starlette app: OpenAI's endpoints for images, edits, labels and models.
+"""Starlette app that serves a model at OpenAI's endpoints for images, edits, labels and models.
 
 A request without a seed gets a new image each time. A request with a seed gets the image that the
 model makes from this seed.
@@ -32,13 +32,13 @@ from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
 MOST_IMAGES = 10
-"""Greatest number of images of a request."""
+"""Largest number of images per request."""
 
 MOST_BYTES = 2**20
-"""Greatest size of a request in bytes."""
+"""Largest size of a request for images, in bytes."""
 
 MOST_EDIT_BYTES = 2**25
-"""Greatest size of a request of an edit, which contains an image, in bytes."""
+"""Largest size of a request for an edit, which contains an image, in bytes."""
 
 OWNER = "askew"
 """Owner of the model in the list of models."""
@@ -46,14 +46,14 @@ OWNER = "askew"
 
 @dataclass(frozen=True, slots=True)
 class ImageRequest:
-    """A request of images.
+    """A request for images.
 
     Attributes
     ----------
     prompt
-        The prompt.
+        Prompt for the images.
     seeds
-        One seed per image.
+        Seeds, one for each image.
     """
 
     prompt: str
@@ -61,12 +61,12 @@ class ImageRequest:
 
     @classmethod
     def read(cls, body: bytes) -> "ImageRequest":
-        """Return the request in a body.
+        """Read the request from the body of an HTTP request.
 
         Raises
         ------
         BadRequest
-            If it cannot be read, or asks for something that is not served.
+            If the body cannot be read, or asks for something that the server does not support.
         """
         try:
             content = json_value(body)
@@ -77,12 +77,12 @@ class ImageRequest:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRequest(f"the request cannot be read: {error!r}") from error
         if content.get("response_format") == "url" or content.get("stream"):
-            raise BadRequest("this server answers with complete images as b64_json only")
+            raise BadRequest("this server returns only complete images, as b64_json")
         return cls(prompt, seeds)
 
 
 def _seeds(first: int | None, count: int) -> tuple[int, ...]:
-    """Return the seeds of a request. Raises BadRequest for numbers that are not served."""
+    """Return the seeds for a request. Raises BadRequest for an invalid count or seed."""
     if not 1 <= count <= MOST_IMAGES:
         raise BadRequest(f"n is {count}; it must be from 1 to {MOST_IMAGES}")
     if first is None:
@@ -93,14 +93,14 @@ def _seeds(first: int | None, count: int) -> tuple[int, ...]:
 
 
 class ImageServer:
-    """Answers to the requests of one model.
+    """Server that answers requests with images from a model.
 
     Parameters
     ----------
     name
         Name of the model.
     model
-        The model. It makes images of one request at a time.
+        The model. It makes the images for one request at a time.
     faults
         Faults that the server shows on purpose.
     """
@@ -114,7 +114,7 @@ class ImageServer:
         self._editor = served_editor(model)
 
     def app(self) -> Starlette:
-        """Return the application."""
+        """Return the Starlette app."""
         return Starlette(
             routes=[
                 Route("/v1/images/generations", self.generate, methods=["POST"]),
@@ -126,14 +126,14 @@ class ImageServer:
         )
 
     async def models(self, request: HTTPRequest) -> JSONResponse:
-        """Return the description of the model, or the list of all models, which is one model."""
+        """Return the description of the model, or the list of models, which contains only this model."""
         entry = {"id": self.name, "object": "model", "created": 0, "owned_by": OWNER}
         if "name" in request.path_params:
             return JSONResponse(entry)
         return JSONResponse({"object": "list", "data": [entry]})
 
     async def generate(self, request: HTTPRequest) -> Response:
-        """Return images of a request."""
+        """Return the images that a request asks for."""
         try:
             wanted = ImageRequest.read(await bounded_body(request, MOST_BYTES))
         except BadRequest as error:
@@ -145,7 +145,7 @@ class ImageServer:
         return await self._answer(wanted.prompt, wanted.seeds[0], images)
 
     async def edit(self, request: HTTPRequest) -> Response:
-        """Return an edit of an image."""
+        """Return an edited copy of the image in a request."""
         editor = self._editor
         if editor is None:
             return failure(404, f"{self.name} cannot edit images")
@@ -164,7 +164,7 @@ class ImageServer:
     async def _answer(
         self, prompt: str, seed: int, make: Callable[[str], list[EncodedPicture | Missing]]
     ) -> Response:
-        """Return the answer with images of a prompt, damaged if a fault says so."""
+        """Return the response with the images for a prompt, or with the faults drawn for it."""
         faults = {fault.kind: fault for fault in self._draws.draw(prompt, seed)}
         reply = await fault_in_place(faults)
         if reply is not None:
@@ -185,14 +185,14 @@ class ImageServer:
         return damaged_images(content, faults)
 
     def _generate(self, prompt: str, seeds: Sequence[int]) -> list[EncodedPicture | Missing]:
-        """Return encoded images of a prompt."""
+        """Return encoded images of a prompt, one for each seed."""
         with self._turn:
             images = self._model.generate([Request(prompt, seed) for seed in seeds])
         return [encoded(image) for image in images]
 
 
 def damaged_images(content: dict[str, Any], faults: Mapping[str, Fault]) -> Response:
-    """Return an answer, damaged if a fault says so."""
+    """Return the response with these images, damaged as the faults require."""
     if "garbage" in faults:
         content["data"] = [{"b64_json": base64.b64encode(b"not an image").decode()}]
     if "address" in faults:

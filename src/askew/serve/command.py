@@ -33,8 +33,8 @@ def serve_model(
 ) -> None:
     """Serve a model through an OpenAI-compatible images endpoint on 127.0.0.1.
 
-    Use it to test other tools on a model whose bias is known. The server uses a `seed` in the
-    request. `--fault` makes it misbehave on purpose.
+    Use the server to test other tools on a model whose bias is known. If a request contains a
+    `seed`, the server uses it. `--fault` makes the server misbehave on purpose.
 
     Examples
     --------
@@ -47,21 +47,21 @@ def serve_model(
     model
         Name of the model, such as studio/planted.
     port
-        Port of the server; 0 for a free port.
+        Port of the server. Use 0 for any free port.
 
     Raises
     ------
     UsageError
         If the model does not exist, the name is a folder of images, or the port cannot be used.
     MissingPackage
-        If the packages of the extra `web` are not installed.
+        If the extra `web` is not installed.
     """
     faults = [Fault.parse(text) for text in several(fault)]
     check_packages("askew serve-model")
     chosen = registry.model(model, **key_values(model_args or {}, "-M"))
     if not isinstance(chosen, Model):
         raise UsageError(
-            f"{model!r} is a collection of existing images. Give a model that makes images, such "
+            f"{model!r} is a collection of existing images. Name a model that generates images, such "
             "as studio/planted"
         )
     from askew.serve.app import ImageServer

@@ -1,7 +1,7 @@
-"""The endpoint of a served model for edits of images, if the model can edit.
+"""Requests to edit images with a served model, if the model can edit.
 
-`strength` is a field that OpenAI's interface lacks: the share of the denoising steps that are
-repeated. Without it, nothing of the input image is kept (strength 1).
+The field `strength`, which OpenAI's interface does not have, is the share of the denoising steps that
+the model repeats. The default strength 1 keeps nothing of the input image.
 """
 
 import secrets
@@ -19,36 +19,38 @@ from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
 IMAGE_FIELDS = ("image", "image[]")
-"""Names of the field with the image to edit."""
+"""Possible names of the form field that contains the image to edit."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """A form that asks for an edit.
+    """A form that asks for an edited image.
 
     Attributes
     ----------
     request
-        The edit. A form without a seed gets a new seed.
+        The requested edit, with a random seed if the form has no seed.
     """
 
     request: EditRequest
 
     @classmethod
     def read(cls, content_type: str, body: bytes) -> "EditForm":
-        """Return the form in a body.
+        """Read the form from the body of an HTTP request.
 
         Raises
         ------
         BadRequest
-            If it cannot be read, or asks for something that is not served.
+            If the form cannot be read, or asks for something that the server does not support.
         """
         fields = read_form(content_type, body)
         if "mask" in fields or fields.get("stream") == b"true":
-            raise BadRequest("this server edits complete images without a mask, and streams none")
+            raise BadRequest("this server does not support masks, and does not stream images")
         files = [fields[name] for name in IMAGE_FIELDS if name in fields]
         if len(files) != 1 or _number(fields, "n", 1) != 1:
-            raise BadRequest("this server makes one edit of one image per request")
+            raise BadRequest(
+                "a request must contain exactly one image and ask for exactly one edit"
+            )
         try:
             picture = opened_safely(files[0])
         except Exception as error:  # decoders raise all kinds of exceptions on garbage
@@ -56,13 +58,13 @@ class EditForm:
         strength = _number(fields, "strength", 1.0)
         seed = int(_number(fields, "seed", secrets.randbits(62) + 1))
         if not 0 < strength <= 1 or seed < 0:
-            raise BadRequest("strength must be above 0 and at most 1, and seed at least 0")
+            raise BadRequest("strength must be above 0 and at most 1, and seed must be at least 0")
         prompt = fields.get("prompt", b"").decode(errors="replace")
         return cls(EditRequest(picture=picture, prompt=prompt, strength=strength, seed=seed))
 
 
 def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int | float:
-    """Return a number of a form, whole if its default is."""
+    """Return the number in a form field, as an integer if the default is an integer."""
     text = fields.get(name)
     if text is None:
         return default
@@ -73,7 +75,7 @@ def _number(fields: Mapping[str, bytes], name: str, default: int | float) -> int
 
 
 def served_editor(model: Model) -> Editor | None:
-    """Return a model as an editor with its usual settings; None if it cannot edit."""
+    """Return an editor for a model, with default settings; None if the model cannot edit."""
     try:
         return editor_of(model, {})
     except UsageError:
@@ -81,12 +83,12 @@ def served_editor(model: Model) -> Editor | None:
 
 
 def made_edit(editor: Editor, request: EditRequest) -> EncodedPicture | Missing:
-    """Return an encoded edit.
+    """Edit an image, and return the encoded result.
 
     Raises
     ------
     BadRequest
-        If the model cannot edit images of this size, or at this strength.
+        If the model cannot edit images of this size, or with this strength.
     """
     try:
         editor.check(request.picture.size, [request.strength])

@@ -1,9 +1,9 @@
 """Faults that a served model shows on purpose, so that clients can be tested.
 
-A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. A rate is the share of requests
-that show the fault. A fault with a word concerns requests whose prompt or question contains the
-word. Refusals, rewritten prompts and wrong labels depend on the request only, so that a repeated
-request has the same outcome. All other faults are drawn anew for each request, so that a repeated request can succeed.
+A fault is written KIND, KIND=RATE, KIND:WORD or KIND:WORD=RATE. The rate is the share of requests that
+show the fault. A fault with a word affects only requests whose prompt or question contains the word.
+Refusals, rewritten prompts and wrong labels depend only on the request, so a repeated request has the
+same outcome. All other faults are drawn at random for each request, so a repeated request can succeed.
 """
 
 import re
@@ -18,24 +18,24 @@ from askew.store.keys import derived_seed
 FAULTS: Mapping[str, str] = {
     "refuse": "refuse the prompt, as a content filter does",
     "rewrite": "add the WORD (smiling) to the prompt, and report the rewritten prompt",
-    "mislabel": "replace the label WORD of an image by another",
-    "429": "too many requests, with Retry-After",
-    "500": "an internal error",
-    "401": "an invalid key",
-    "quota": "status 429 with the code insufficient_quota",
-    "hang": "no answer",
-    "drip": "one byte every 0.05 seconds",
-    "half": "the first half of an answer",
-    "garbage": "JSON whose image is not an image",
-    "large": "an answer of 50 MB",
-    "type": "a web page with status 200",
-    "redirect": "a redirect to another address",
-    "address": "the address of an image in place of the image",
+    "mislabel": "replace the label WORD of an image with another label",
+    "429": "report too many requests, with Retry-After",
+    "500": "report an internal error",
+    "401": "report an invalid key",
+    "quota": "reply with status 429 and the code insufficient_quota",
+    "hang": "do not reply",
+    "drip": "send one byte every 0.05 seconds",
+    "half": "send only the first half of the response",
+    "garbage": "send JSON in which the image is not an image",
+    "large": "send a response of 50 MB",
+    "type": "send a web page with status 200",
+    "redirect": "redirect to another address",
+    "address": "send the address of an image instead of the image",
 }
-"""Kinds of faults, each with its description."""
+"""Description of each kind of fault: what the server does."""
 
 STABLE = ("refuse", "rewrite", "mislabel")
-"""Kinds whose outcome depends on prompt and seed, or label and image, only."""
+"""Kinds whose outcome depends only on prompt and seed, or only on label and image."""
 
 DEFAULT_WORD = "smiling"
 
@@ -44,16 +44,16 @@ FORM = re.compile(r"([^:=]+)(?::([^=]+))?(?:=(.+))?")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a served model.
+    """A fault that a served model shows on purpose.
 
     Attributes
     ----------
     kind
-        A key of `FAULTS`.
+        Kind of fault, a key of `FAULTS`.
     word
-        Word that the prompt must contain, or that `rewrite` adds; "" for none.
+        Word that the prompt must contain, or that `rewrite` adds to the prompt; empty for no word.
     rate
-        Share of requests with the fault, in [0, 1].
+        Share of the affected requests that show the fault, in [0, 1].
     """
 
     kind: str
@@ -62,14 +62,14 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> "Fault":
-        """Return a fault from its text, such as "refuse:female=0.3".
+        """Parse the text of a fault, such as "refuse:female=0.3".
 
         Raises
         ------
         UsageError
-            If the text has another form, or the rate is not a number from 0 to 1.
+            If the text does not describe a fault, or the rate is not a number from 0 to 1.
         UnknownName
-            If there is no such kind.
+            If the kind is not a key of `FAULTS`.
         """
         match = FORM.fullmatch(text.strip())
         if match is None:
@@ -84,21 +84,21 @@ class Fault:
         return cls(match[1], match[2] or "", rate)
 
     def concerns(self, prompt: str) -> bool:
-        """Check whether the fault can occur for a prompt."""
+        """Check whether the fault affects requests with this prompt."""
         if self.kind == "rewrite" or not self.word:
             return True
         return bool(re.search(rf"\b{re.escape(self.word)}\b", prompt, re.IGNORECASE))
 
 
 class FaultDraws:
-    """Decide which requests show which faults.
+    """Random decisions about which requests show which faults.
 
     Parameters
     ----------
     faults
-        The faults, in their order of precedence.
+        The faults, in order of precedence.
     seed
-        Seed of the draws.
+        Seed for the random decisions.
     """
 
     def __init__(self, faults: Iterable[Fault], seed: int = 0) -> None:
@@ -107,7 +107,7 @@ class FaultDraws:
         self._rng = np.random.default_rng(derived_seed(seed, "faults"))
 
     def draw(self, prompt: str, seed: int) -> list[Fault]:
-        """Return the faults of a request, in their order of precedence."""
+        """Return the faults that a request shows, in order of precedence."""
         return [
             fault
             for fault in self._faults

@@ -1,4 +1,4 @@
-"""Bodies of requests: their size, and forms with files (multipart/form-data), such as images to edit."""
+"""Readers for the bodies of requests: with a size limit, and for forms that contain files."""
 
 import logging
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from starlette.requests import Request as HTTPRequest
 from askew.serve.replies import BadRequest
 
 MOST_PARTS = 64
-"""Greatest number of fields of a form."""
+"""Largest number of fields in a form."""
 
 FORM = b"multipart/form-data"
 
@@ -18,19 +18,19 @@ logging.getLogger("python_multipart").addHandler(logging.NullHandler())  # the r
 
 
 def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
-    """Return the fields of a form by name, files as their content.
+    """Return the content of each field and file in a multipart/form-data form, by name.
 
     Parameters
     ----------
     content_type
-        The header Content-Type, which names the boundary of the fields.
+        Content-Type header of the request, which names the boundary between fields.
     body
-        The form.
+        Body of the request.
 
     Raises
     ------
     BadRequest
-        If it is not such a form.
+        If the body is not a valid multipart/form-data form.
     """
     kind, options = parse_options_header(content_type)
     if kind != FORM or b"boundary" not in options:
@@ -55,7 +55,7 @@ def read_form(content_type: str, body: bytes) -> Mapping[str, bytes]:
 
 
 class _Form:
-    """Fields of a form, as the parser reports them."""
+    """Fields of a form, collected from the parser's callbacks."""
 
     def __init__(self) -> None:
         self.fields: dict[str, bytes] = {}
@@ -63,16 +63,16 @@ class _Form:
         self._parts = 0
 
     def add_field(self, field: Field) -> None:
-        """Add a field without a file name."""
+        """Add a field that is not a file."""
         self._add(field.field_name, field.value or b"")
 
     def add_file(self, file: File) -> None:
-        """Add a file, which is in memory."""
+        """Add the content of a file, which the parser keeps in memory."""
         file.file_object.seek(0)
         self._add(file.field_name, file.file_object.read())
 
     def end(self) -> None:
-        """Note that the form has ended."""
+        """Record that the form is complete."""
         self.is_complete = True
 
     def _add(self, name: bytes | None, content: bytes) -> None:

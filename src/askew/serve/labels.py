@@ -1,7 +1,7 @@
-"""The chat endpoint of a served model, which labels images by the studio's VQA model.
+"""Chat endpoint of a served model, which labels images with the studio's VQA model.
 
-It understands the requests of `--vqa openai/MODEL`: an image, and a text that contains the questions
-as JSON.
+The endpoint accepts the requests that `--vqa openai/MODEL` sends. They contain an image, and a text
+with questions about the image as JSON.
 """
 
 import base64
@@ -31,10 +31,10 @@ from askew.store.foreign import json_value
 from askew.types import Missing, Question
 
 MOST_BYTES = 2**25
-"""Greatest size of a request in bytes."""
+"""Largest size of a request in bytes."""
 
 MISLABEL = "mislabel"
-"""Fault that replaces a label."""
+"""Kind of the fault that replaces a label with another label."""
 
 DATA = "data:image/"
 
@@ -46,11 +46,11 @@ class LabelRequest:
     Attributes
     ----------
     image
-        The image.
+        Image to label.
     seed
-        Number that depends on the image only.
+        Number that depends only on the image.
     questions
-        Questions by key.
+        Questions about the image, by the key under which the answer is returned.
     """
 
     image: Image.Image
@@ -59,12 +59,12 @@ class LabelRequest:
 
     @classmethod
     def read(cls, body: bytes) -> "LabelRequest":
-        """Return the request in a body.
+        """Read the request from the body of an HTTP request.
 
         Raises
         ------
         BadRequest
-            If it contains no image as data URI, or no questions as JSON.
+            If the body contains no image as a data URI, or no questions as JSON.
         """
         try:
             content = json_value(body)
@@ -84,7 +84,7 @@ class LabelRequest:
 
 
 def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
-    """Return the questions of a request, with the axes of known questions."""
+    """Return the questions in a request, each with its axis if the axis is known."""
     questions = {}
     for key, entry in entries.items():
         text = str(entry["question"])
@@ -95,7 +95,7 @@ def _questions(entries: Mapping[str, Any]) -> dict[str, Question]:
 
 
 def _axis_of(text: str, options: Sequence[str]) -> str | None:
-    """Return the name of the axis of a question; None for an unknown question."""
+    """Return the name of the axis about which a question asks; None for an unknown question."""
     for entry in catalogue().values():
         axis = entry.axis
         if text in (question.text for question in axis.questions):
@@ -106,14 +106,14 @@ def _axis_of(text: str, options: Sequence[str]) -> str | None:
 
 
 class LabelServer:
-    """Answers to questions about images.
+    """Server that answers questions about images.
 
     Parameters
     ----------
     draws
         Faults that the server shows on purpose.
     vqa
-        The instrument; by default the studio's, loaded at the first request.
+        VQA model that answers; None to load the studio's VQA model at the first request.
     """
 
     def __init__(self, draws: FaultDraws, vqa: StudioVQA | None = None) -> None:
@@ -141,7 +141,7 @@ class LabelServer:
         return damaged(json.dumps(_completion(text)).encode(), faults)
 
     def _labels(self, wanted: LabelRequest) -> dict[str, str]:
-        """Return the answers by key."""
+        """Return the answer to each question, by the key of the question."""
         with self._turn:
             if self._vqa is None:
                 self._vqa = create_vqa("")
@@ -154,7 +154,7 @@ class LabelServer:
         return labels
 
     def _mislabeled(self, label: str, question: Question, seed: int) -> str:
-        """Return another option if a fault says so, else the label."""
+        """Return the label, or another option if the fault `mislabel` occurs."""
         others = sorted(set(question.options) - {label})
         kinds = {fault.kind for fault in self._draws.draw(label, seed)}
         if label not in question.options or not others or MISLABEL not in kinds:
@@ -163,7 +163,7 @@ class LabelServer:
 
 
 def _completion(text: str) -> dict[str, Any]:
-    """Return a chat completion."""
+    """Return a chat completion with this text, in OpenAI's format."""
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {

@@ -1,4 +1,4 @@
-"""Replies of a served model: errors, and faults on purpose."""
+"""Responses of a served model that are errors, or that show faults on purpose."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 LARGE = 50 * 2**20
-"""Size of the answer of the fault `large` in bytes."""
+"""Size of the response for the fault `large`, in bytes."""
 
 DRIP = 0.05
-"""Seconds between the bytes of the fault `drip`."""
+"""Seconds between two bytes of the response for the fault `drip`."""
 
 FAILURES: Mapping[str, tuple[int, str, str]] = {
     "refuse": (400, "the content filter refused this prompt", "moderation_blocked"),
@@ -17,24 +17,24 @@ FAILURES: Mapping[str, tuple[int, str, str]] = {
     "401": (401, "the key is invalid", "invalid_api_key"),
     "quota": (429, "you exceeded your current quota", "insufficient_quota"),
 }
-"""Status, message and code of faults that are errors."""
+"""HTTP status, message and code of each fault that is an error."""
 
 
 class BadRequest(Exception):
-    """A request that the server does not accept."""
+    """Raised for a request that the server does not accept."""
 
 
 def failure(
     status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Return an error in the form that OpenAI's clients read."""
+    """Return an error response in the format of OpenAI's interface."""
     kind = "invalid_request_error" if status < 500 else "server_error"
     error = {"message": message, "type": kind, "param": None, "code": code}
     return JSONResponse({"error": error}, status, headers=headers)
 
 
 async def fault_in_place(faults: Collection[str]) -> Response | None:
-    """Return the reply of a fault that replaces the answer; None for an answer."""
+    """Return the response for a fault that replaces the normal response; None without such a fault."""
     for kind in faults:
         if kind in FAILURES:
             return failure(*FAILURES[kind])
@@ -48,7 +48,7 @@ async def fault_in_place(faults: Collection[str]) -> Response | None:
 
 
 def damaged(body: bytes, faults: Collection[str]) -> Response:
-    """Return an answer, damaged if a fault says so."""
+    """Return the response with this body, damaged as the faults require."""
     if "type" in faults:
         return Response("<!doctype html><title>gateway</title>", media_type="text/html")
     if "large" in faults:

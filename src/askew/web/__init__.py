@@ -1,1 +1,1 @@
-"""A web app on this machine to explore finished runs, to correct labels, and to start runs."""
+"""Local web app to explore finished runs, to correct labels, and to start runs."""

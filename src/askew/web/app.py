@@ -1,4 +1,4 @@
-"""The app as a Starlette application: routes, and answers to errors."""
+"""The web app as a Starlette application: its routes, and the pages that report errors."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ PATTERNS = {
     "digest": r"[0-9a-f]{64}",
     "job": r"[0-9a-f]{16}",
 }
-"""Forms of the parts of paths. Paths with other parts have no route."""
+"""Regular expressions for the variable parts of paths. Other paths are not found."""
 
 GET_ROUTES: dict[str, Handler] = {
     "/": runs_page.runs_page,
@@ -57,7 +57,7 @@ GET_ROUTES: dict[str, Handler] = {
     "/icon.svg": files.icon,
     STYLE_ADDRESS: files.style,
 }
-"""Pages and files by path."""
+"""Handlers of pages and files, by path."""
 
 FORM_ROUTES: dict[str, FormHandler] = {
     "/runs/{run}/images/{image}": marks_page.mark_image,
@@ -70,25 +70,25 @@ FORM_ROUTES: dict[str, FormHandler] = {
     "/jobs/{job}/stop": jobs_page.stop_job,
     "/jobs/{job}/continue": jobs_page.continue_job,
 }
-"""Forms by path."""
+"""Handlers of submitted forms, by path."""
 
 Endpoint = Callable[[HTTPRequest], Awaitable[Response]]
 
 READ_ONLY = "The app was started with --read-only, so it changes nothing on disk."
 MISSING = "There is no such page."
 UNEXPECTED = (
-    "The page could not be made because of an error in askew. The terminal of `askew serve` prints "
-    "it. Other pages are not affected."
+    "askew could not make this page because of an internal error. The terminal of `askew serve` shows "
+    "the error. Other pages are not affected."
 )
 
 
 def application(site: Site) -> Starlette:
-    """Return the app, without the checks of `gate.Gate`.
+    """Return the app, without the checks that `gate.Gate` adds.
 
     Parameters
     ----------
     site
-        Its parts.
+        Parts of the app that its pages share.
     """
     handlers: dict[Any, Callable[..., Response]] = {HTTPException: _http_error}
     return Starlette(routes=routes(site), exception_handlers=handlers)
@@ -129,12 +129,12 @@ def _post(path: str, handler: FormHandler, site: Site) -> Route:
 
 
 def _are_valid(parts: dict[str, Any]) -> bool:
-    """Check the parts of a path."""
+    """Check whether the variable parts of a path match their patterns."""
     return all(re.fullmatch(PATTERNS[name], str(text)) for name, text in parts.items())
 
 
 def _answered(handler: Handler, site: Site, request: HTTPRequest) -> Response:
-    """Return the answer of a handler, or a page about its error."""
+    """Return the response of a handler, or a page about the error that the handler raised."""
     try:
         return handler(site, request)
     except LookupError as error:
@@ -155,5 +155,5 @@ def _sentence(error: object) -> str:
 
 
 def _http_error(request: HTTPRequest, error: HTTPException) -> Response:
-    texts = {404: MISSING, 405: "This address does not accept such a request."}
+    texts = {404: MISSING, 405: "This address does not accept this kind of request."}
     return message("Not found", texts.get(error.status_code, error.detail), error.status_code)

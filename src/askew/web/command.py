@@ -16,7 +16,7 @@ PORT = 8765
 RunsArgument = Annotated[
     Path,
     Parameter(
-        name="RUNS", help="Run folders, and folders that contain run folders. [default: runs]"
+        name="RUNS", help="Run folders, or folders that contain run folders. [default: runs]"
     ),
 ]
 
@@ -29,8 +29,8 @@ def serve(
 ) -> None:
     """Explore runs in a browser on this machine: reports, images, and all labels.
 
-    The app is reachable from this machine only. It loads no model and sends nothing to other
-    machines. Ctrl-C ends it.
+    Only this machine can reach the app. The app itself loads no model and sends nothing to other
+    machines. Ctrl-C stops it.
 
     Examples
     --------
@@ -43,9 +43,9 @@ def serve(
     Parameters
     ----------
     port
-        Port of the app; 0 for a free port.
+        Port of the app. Use 0 for any free port.
     no_browser
-        Only print the address; do not open a browser.
+        Only print the address, and do not open a browser.
     read_only
         Change nothing on disk.
 
@@ -54,13 +54,16 @@ def serve(
     UsageError
         If a folder does not exist, or the port cannot be used.
     MissingPackage
-        If the packages of the extra `web` are not installed.
+        If the extra `web` is not installed.
     """
     check_packages("askew serve")
     folders = [Path(run) for run in runs] or [Path("runs")]
     for folder in folders:
         if runs and not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}. Name run folders, or a folder of runs")
+            raise UsageError(
+                f"the folder {folder} does not exist. Name run folders, or a folder that contains "
+                "run folders"
+            )
     from askew.web.server import WebServer
 
     server = WebServer(folders, port=port, is_read_only=read_only)

@@ -1,7 +1,7 @@
-"""The options of a method's command as fields of a form, and a form as arguments of the command.
+"""Web forms for the options of commands, and command-line arguments from a submitted form.
 
-The fields come from the signature, the docstring and the option records of the command, as the
-help of the command line does. Nothing is possible in the form that is impossible in a terminal.
+The fields come from the signature, the docstring and the option records of the command, like the
+command's help in the terminal. A form can do nothing that a terminal cannot do.
 """
 
 import inspect
@@ -21,20 +21,20 @@ from askew.errors import UnknownName, UsageError
 from askew.web.sent_form import SentForm
 
 Kind = Literal["text", "lines", "flag", "choice"]
-"""Kind of a field. A field of the kind `lines` is an option that may be repeated."""
+"""Kind of a form field. The kind `lines` is for an option that may be repeated."""
 
 PROMPTS = "prompts"
 OMITTED = frozenset(
     "plan save_plan run store json progress engine stop dry_run log packs shard options".split()
 )
-"""Parameters without a field: the app sets them, or they make no sense in a browser."""
+"""Parameters that have no form field, because the app sets them or they do not suit a browser."""
 
 FIRST = ("model", "preset", "groups")
-"""Options of the first step, beside the prompts."""
+"""Options on the page of the first step, in addition to the prompts."""
 
 FIRST_GROUP = "This command"
 FUNCTION = re.compile(r"[\w.]+:[A-Za-z_]\w*")
-"""A function of a module, which only a terminal may name: it runs code of a file."""
+"""Pattern of a function in a module. Only a terminal may name one, because askew runs its code."""
 
 PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", re.DOTALL)
 MOST_LINES = 1000
@@ -42,22 +42,22 @@ MOST_LINES = 1000
 
 @dataclass(frozen=True, slots=True)
 class OptionField:
-    """An option of a command.
+    """A form field for an option of a command.
 
     Attributes
     ----------
     name
-        Name of the parameter.
+        Name of the parameter in Python.
     spelling
-        Spelling on the command line.
+        Spelling of the option on the command line.
     kind
-        Kind of the field.
+        Kind of the form field.
     help
-        Help text.
+        Help text of the option.
     group
-        Section of the help.
+        Section of the help to which the option belongs.
     choices
-        Values of a choice.
+        Allowed values; empty if any text is allowed.
     """
 
     name: str
@@ -68,7 +68,7 @@ class OptionField:
     choices: tuple[str, ...] = ()
 
     def arguments(self, values: Sequence[str]) -> list[str]:
-        """Return the arguments of the command that set the option to the values of a form."""
+        """Return the command-line arguments that set the option to the values from a form."""
         if self.kind == "flag":
             return [self.spelling] if values else []
         lines = values
@@ -83,16 +83,16 @@ class OptionField:
 
 @dataclass(frozen=True)
 class CommandForm:
-    """The form of a method's command.
+    """The form for a method's command.
 
     Attributes
     ----------
     method
         Name of the method.
     fields
-        Its options.
+        Form fields for the options of the command.
     takes_prompts
-        True if the command takes prompts.
+        Whether the command takes prompts.
     """
 
     method: str
@@ -101,7 +101,7 @@ class CommandForm:
 
     @property
     def groups(self) -> Mapping[str, list[OptionField]]:
-        """The options of the second step by section."""
+        """Options on the page of the second step, by section."""
         groups: dict[str, list[OptionField]] = {}
         for option in self.fields:
             if option.name not in FIRST:
@@ -109,12 +109,12 @@ class CommandForm:
         return groups
 
     def first(self) -> list[OptionField]:
-        """Return the options of the first step."""
+        """Return the options on the page of the first step."""
         by_name = {option.name: option for option in self.fields}
         return [by_name[name] for name in FIRST if name in by_name]
 
     def arguments(self, sent: SentForm) -> list[str]:
-        """Return the arguments of `askew` that a form stands for.
+        """Return the arguments for `askew` that correspond to a submitted form.
 
         Raises
         ------
@@ -129,8 +129,8 @@ class CommandForm:
             for value in values:
                 if option.name == "objective" and FUNCTION.fullmatch(value):
                     raise UsageError(
-                        f"{option.spelling} {value!r} names a function, which the app does not "
-                        "run. Use the command in a terminal"
+                        f"{option.spelling} {value!r} names a function, and the app does not run "
+                        "functions. Use the command in a terminal"
                     )
                 if option.choices and value not in option.choices:
                     raise UnknownName(option.spelling, value, option.choices)
@@ -139,41 +139,43 @@ class CommandForm:
 
 
 def prompts_in(sent: SentForm) -> list[str]:
-    """Return the prompts of a form, one for each line.
+    """Return the prompts in a submitted form, which has one prompt per line.
 
     Raises
     ------
     UsageError
-        If there are too many, or a prompt looks like an option.
+        If there are too many prompts, or a prompt looks like an option.
     """
     prompts = [line.strip() for line in sent.text(PROMPTS).split("\n") if line.strip()]
     if len(prompts) > MOST_LINES:
-        raise UsageError(f"{len(prompts)} prompts are too many for a form. Use a file: --prompts")
+        raise UsageError(
+            f"{len(prompts)} prompts are too many for a form. Give a file of prompts with --prompts"
+        )
     for prompt in prompts:
         if prompt.startswith("-"):
-            raise UsageError(f"the prompt {prompt!r} begins with a hyphen, as an option does")
+            raise UsageError(f"the prompt {prompt!r} must not start with a hyphen")
     return prompts
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command as a shell takes it."""
+    """Return the `askew` command with these arguments, quoted for a shell."""
     return shlex.join(["askew", *arguments])
 
 
 def methods() -> list[str]:
-    """Return the names of all methods, `audit` first."""
+    """Return the names of all methods in alphabetical order, but `audit` first."""
     names = sorted(registry.providers("method"))
     return sorted(names, key=lambda name: name != "audit")
 
 
 @lru_cache
 def command_form(method: str) -> CommandForm:
-    """Return the form of a method's command.
+    """Return the form for a method's command.
 
     Raises
     ------
     UnknownName
-        If there is no such method.
+        If no method has this name.
     """
     points = registry.providers("method")
     UnknownName.unless_known("command", method, points)
@@ -189,7 +191,7 @@ def command_form(method: str) -> CommandForm:
 
 
 def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
-    """Yield the options of a command, and then those that it shares with others."""
+    """Yield the fields for a command's own options, then for options shared with other commands."""
     hints = get_type_hints(function, include_extras=True)
     helps = documented_parameters(inspect.getdoc(function) or "")
     for name, hint in hints.items():
@@ -203,7 +205,7 @@ def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
 
 
 def documented_parameters(documentation: str) -> dict[str, str]:
-    """Return the help texts of parameters in a NumPy docstring, by name."""
+    """Return the text about each parameter in a NumPy docstring, by the parameter's name."""
     match = PARAMETERS.search(documentation)
     helps: dict[str, str] = {}
     name = ""
@@ -230,7 +232,7 @@ def _marks(hint: object) -> list[Parameter]:
 
 @dataclass
 class _OptionTraits:
-    """Settings of an option that its annotations give."""
+    """Settings of an option, collected from its annotations."""
 
     spelling: str
     help: str = ""
@@ -269,14 +271,14 @@ def _field(name: str, hint: object, documented: str) -> OptionField:
 
 
 def _groups(mark: Parameter) -> list[str]:
-    """Return the sections of the help that an annotation names."""
+    """Return the names of the help sections in an annotation."""
     if isinstance(mark.group, Group):
         return [mark.group.name]
     return [group.name for group in mark.group or () if isinstance(group, Group)]
 
 
 def _parts(hint: object) -> Iterator[Any]:
-    """Yield the types of a hint without annotations and unions."""
+    """Yield the types in a type hint, with its annotations and unions taken apart."""
     if get_origin(hint) is Annotated:
         yield from _parts(get_args(hint)[0])
     elif get_origin(hint) in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""Comparisons of runs in memory."""
+"""Cache of pages that compare runs."""
 
 import threading
 from collections import OrderedDict
@@ -15,13 +15,13 @@ MOST_COMPARISONS = 8
 
 @dataclass
 class Comparisons:
-    """Pages of comparisons, of which the latest stay in memory."""
+    """Cache that keeps the most recent comparison pages in memory."""
 
     _pages: OrderedDict[tuple[str, ...], Page] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def page(self, runs: Sequence[RunFacts]) -> Page:
-        """Return the page of a comparison. A comparison of unchanged runs is made once."""
+        """Return the page that compares the runs. It is made again only if a run has changed."""
         key = tuple(f"{run.id} {stamp_of(run.folder)}" for run in runs)
         with self._lock:
             if key not in self._pages:

@@ -9,10 +9,10 @@ from askew.web.shell import style_sheet
 from askew.web.site import Site
 
 SMALL = 160
-"""Longest side of a small copy, in pixels."""
+"""Width or height of a small copy of an image, whichever is larger, in pixels."""
 
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
-"""Headers of content that never changes, because its address is a digest of it."""
+"""Headers for content that never changes, because its address contains its digest."""
 
 
 def style(site: Site, request: HTTPRequest) -> Response:
@@ -39,12 +39,12 @@ def image(site: Site, request: HTTPRequest) -> Response:
 
 
 def small_image(site: Site, request: HTTPRequest) -> Response:
-    """Return a small copy of an image."""
+    """Return a small copy of an image, as in a gallery."""
     return _copy(site, request, SMALL)
 
 
 def large_image(site: Site, request: HTTPRequest) -> Response:
-    """Return a copy of an image that fills a third of a page."""
+    """Return a copy of an image that is large enough for a third of a page."""
     return _copy(site, request, media.LARGE)
 
 
@@ -55,6 +55,6 @@ def _copy(site: Site, request: HTTPRequest, side: int) -> Response:
 
 
 def overlay(site: Site, request: HTTPRequest) -> Response:
-    """Return an attention overlay of a page that was shown before."""
+    """Return an attention overlay from memory, which a page drew before."""
     content = site.overlays.get(request.path_params["digest"])
     return Response(content, media_type="image/webp", headers=FOREVER)

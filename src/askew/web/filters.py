@@ -1,4 +1,4 @@
-"""Filters of the images of a run: set, axis, label, instrument, and disagreement of instruments."""
+"""Filters for a run's images: by set, axis, label, instrument, or disagreement of instruments."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,21 +16,21 @@ SHOWN = {
     "corrected": "images corrected by hand",
     "flagged": "flagged images",
 }
-"""Choices of the filter `show`, by value."""
+"""Description of each value of the filter `show`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageFilter:
-    """A selection of images.
+    """A filter that selects images of a run.
 
     Attributes
     ----------
     set
-        Number of the set; empty for all sets.
+        Number of the image set; empty for all image sets.
     axis, value, by
-        Axis, label and instrument; empty for any.
+        Axis, label, and instrument that gave the label; empty for any.
     show
-        One of `SHOWN`.
+        Key of `SHOWN` that says which images are shown.
     """
 
     set: str = ""
@@ -41,18 +41,18 @@ class ImageFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ImageFilter":
-        """Return the filter of the query of an address."""
+        """Return the filter that the query of an address describes."""
         given = {name: query.get(name, "") for name in cls.__dataclass_fields__}
         chosen = cls(**given)
         return chosen if chosen.show in SHOWN else replace(chosen, show="")
 
     def address(self, base: str, **more: str) -> str:
-        """Return the address of the selection."""
+        """Return the address of the page that shows the selected images."""
         given = {name: text for name, text in {**asdict(self), **more}.items() if text}
         return f"{base}?{urlencode(given)}" if given else base
 
     def sentence(self, sets: Sequence[LabeledSet]) -> str:
-        """Return the selection in words."""
+        """Return a description of the selection in words."""
         parts = [SHOWN[self.show]]
         if self.value:
             axis = f" on {words.axis_label(self.axis)}" if self.axis else ""
@@ -66,7 +66,7 @@ class ImageFilter:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """An image of a selection with its set."""
+    """A selected image, with its image set."""
 
     image: LabeledImage
     of: LabeledSet
@@ -74,12 +74,12 @@ class PlacedImage:
 
 @dataclass(frozen=True, slots=True)
 class HandMarks:
-    """Marks by hand that filters use.
+    """Corrections and flags that the user made by hand.
 
     Attributes
     ----------
     corrected
-        Corrected labels by image and axis.
+        Corrected labels, by image id and axis.
     flagged
         Ids of flagged images.
     """
@@ -91,7 +91,7 @@ class HandMarks:
 def selected(
     sets: Sequence[LabeledSet], chosen: ImageFilter, marks: HandMarks
 ) -> Iterator[PlacedImage]:
-    """Yield the images of a selection. Corrections replace the labels of all instruments."""
+    """Yield the images that a filter selects. Corrections replace the labels of all instruments."""
     for each in sets:
         if chosen.set in ("", str(each.number)):
             for image in each.images:
@@ -114,7 +114,7 @@ def _fits(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks)
 
 
 def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks) -> Iterator[str]:
-    """Yield the labels of an image on the axes and by the instruments of a filter."""
+    """Yield the labels of an image on the filter's axes and from the filter's instruments."""
     for instrument, by_axis in image.labels.items():
         if chosen.by in ("", instrument):
             for axis, label in by_axis.items():
@@ -125,14 +125,14 @@ def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMark
 
 
 def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
-    """Return the axes on which two instruments gave different labels to an image.
+    """Return the axes on which instruments gave different labels to an image.
 
     Parameters
     ----------
     image
         The image.
     only
-        The only axis to check; empty for all axes.
+        Name of the only axis to check; empty for all axes.
     """
     labels: dict[str, set[str]] = {}
     for by_axis in image.labels.values():
@@ -143,6 +143,6 @@ def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
 
 
 def set_title(each: LabeledSet) -> str:
-    """Return the name of a set with its prompt and its model."""
+    """Return the title of an image set: its prompt, its name, and its model if it has one."""
     title = f"{words.quote(each.prompt, 60)}, {words.set_label(each.name)}"
     return f"{title}, {words.shorten(each.model, 40)}" if each.model else title

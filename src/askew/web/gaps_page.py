@@ -1,4 +1,7 @@
-"""Suggestions of what a run has not looked at: open axes, missing counterfactuals, small groups."""
+"""Page with suggestions of what a run has not examined yet.
+
+It lists axes that the prompts leave open, axes without counterfactual images, and small groups.
+"""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -20,10 +23,10 @@ from askew.web.shell import page, sheet
 from askew.web.site import Site
 
 FEW_IMAGES = 5
-"""Number of images of a value below which its group is small."""
+"""A group is small if it has fewer images than this number."""
 
 MOST_PROMPTS = 30
-"""Largest number of prompts for which suggestions are made."""
+"""Largest number of prompts for which the page makes suggestions."""
 
 MOST_LISTED = 12
 """Largest number of axes in a suggestion."""
@@ -31,14 +34,14 @@ MOST_LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class GapProposal:
-    """A suggestion: a sentence, and the command that follows it."""
+    """A suggestion: a sentence, and the command that carries it out."""
 
     text: str
     command: str = ""
 
 
 def gaps_page(site: Site, request: HTTPRequest) -> Response:
-    """Return what the run has not looked at."""
+    """Return the page with suggestions of what the run has not examined yet."""
     run = site.opened.run(request.path_params["run"])
     prompts = prompt_plans(run.result.plan)[:MOST_PROMPTS]
     sections = (
@@ -47,8 +50,11 @@ def gaps_page(site: Site, request: HTTPRequest) -> Response:
         _section("Groups with few images", small_groups(run)),
     )
     back = tag("p", tag("a", "Report of the run", href=f"/runs/{run.facts.id}"))
-    lead = "Suggestions follow from the plan and the labels of this run. They are not findings."
-    title = "Not looked at yet"
+    lead = (
+        "askew derives these suggestions from the plan and the labels of this run. They are not "
+        "findings."
+    )
+    title = "Not examined yet"
     return page(title, sheet(title, back, *sections, lead=lead), area="runs")
 
 
@@ -62,7 +68,10 @@ def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
 
 
 def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield the axes that a prompt leaves open and that the plan lacks, by the lexicon."""
+    """Yield a suggestion per prompt: axes that it leaves open and that are not in the plan.
+
+    The lexicon decides which axes a prompt leaves open.
+    """
     writer = registry.writer("lexicon")
     for prompt in prompts:
         try:
@@ -78,7 +87,7 @@ def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProp
 
 
 def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield the axes of each prompt without counterfactual images."""
+    """Yield a suggestion for each prompt that has axes without counterfactual images."""
     imaged = {(each.prompt, each.name.partition(": ")[0]) for each in run.sets}
     for prompt in prompts:
         names = [axis.name for axis in prompt.axes if (prompt.text, axis.name) not in imaged]
@@ -89,7 +98,7 @@ def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> It
 
 
 def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
-    """Yield the values with few images in the images of a prompt or condition."""
+    """Yield a suggestion for each axis and image set in which few images have some of the values."""
     findings = run.result.findings
     if not isinstance(findings, AuditFindings):
         return
@@ -102,13 +111,13 @@ def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
             place = f"{words.quote(entry.prompt, 60)}, {words.set_label(entry.set)}"
             listed = words.listing([words.shorten(text, 40) for text in few[:MOST_LISTED]])
             yield GapProposal(
-                f"{place}: fewer than {FEW_IMAGES} images labeled {listed} on "
+                f"{place}: fewer than {FEW_IMAGES} images are labeled {listed} on "
                 f"{words.axis_label(entry.axis)}. Differences within these groups cannot be measured."
             )
 
 
 def _command(run: OpenedRun, prompt: str, axes: Sequence[str]) -> str:
-    """Return the command that looks at axes of a prompt; empty for images that exist already."""
+    """Return the command that audits the axes; empty for a folder of existing images."""
     model = str(getattr(run.result.plan, "model", ""))
     if not model or model.startswith("folder/"):
         return ""

@@ -1,8 +1,9 @@
-"""Checks of every request before the app reads it, and headers of every answer.
+"""Checks for every request before the app reads it, and headers for every response.
 
-The gate keeps out another page in the same browser (by Host, Origin, Sec-Fetch-Site and a cookie
-that is never sent across sites), other users of this machine (by the cookie, and on Linux by the
-user id of the connection), and addresses that are not plain paths. Answers allow no scripts.
+The gate refuses three kinds of requests. It recognizes requests from other pages in the same browser
+by Host, Origin, Sec-Fetch-Site, and a cookie that browsers never send across sites. It recognizes
+other users of this machine by the cookie and, on Linux, by the user id of the connection. It also
+refuses addresses that are not plain paths. Responses allow no scripts.
 """
 
 import os
@@ -23,13 +24,13 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_ADDRESS = 4096
-"""Largest number of bytes of a path with its query."""
+"""Largest length of a path with its query, in bytes."""
 
 POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""Content security policy of all answers. Nothing may run."""
+"""Content security policy for all responses. It allows no scripts."""
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -39,7 +40,7 @@ ISOLATING_HEADERS: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
-"""Headers by which a browser keeps other pages away from an answer."""
+"""Headers that tell a browser to keep a response away from other pages."""
 
 HEADERS: Headers = (
     (b"content-security-policy", POLICY.encode()),
@@ -49,39 +50,41 @@ HEADERS: Headers = (
 )
 
 FORBIDDEN = re.compile("[\x00-\x1f\x7f\\\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Control characters, backslashes, and characters that reorder text or are invisible."""
+"""Pattern of control characters, backslashes, invisible characters, and characters that reorder text."""
 
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 SAFE_SITES = ("same-origin", "none")
-"""Values of Sec-Fetch-Site of requests of the app's pages, and of addresses that the user opened."""
+"""Values of Sec-Fetch-Site for requests from the app's pages and for addresses that the user opens."""
 
 ENTERED = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>askew</title>'
     '<meta http-equiv="refresh" content="0; url=/"></head><body><p><a href="/">Open askew</a></p>'
     "</body></html>"
 )
-"""The answer to the one-time token. It is a page, not a redirect: a browser sends a strict cookie
-only with a request that starts in the app.
+"""Response to a request with the one-time token.
+
+It is a page and not a redirect, because a browser sends a strict cookie only with a request that
+starts in the app.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused request: its status and the reason as a sentence."""
+    """Refusal of a request: the HTTP status, and the reason as a sentence."""
 
     status: int
     reason: str
 
 
 class Gate:
-    """The app behind all checks.
+    """App that checks each request before it passes the request to the web app.
 
     Parameters
     ----------
     app
-        The app.
+        The web app.
     session
-        The owner's session.
+        Session of the user who started the server.
     port
         Port of the server.
     """
@@ -93,7 +96,7 @@ class Gate:
         self.hosts = frozenset((f"{HOST}:{port}", f"localhost:{port}"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request to the app, or refuse the request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -114,12 +117,12 @@ class Gate:
         await self._app(scope, receive, with_headers(send, HEADERS))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Return why a request is refused; None if it may be answered.
+        """Return why a request is refused; None if the request is allowed.
 
         Parameters
         ----------
         scope
-            The request, as ASGI describes it.
+            ASGI scope of the request.
         """
         headers = dict(scope["headers"])
         return (
@@ -133,10 +136,10 @@ class Gate:
         host = headers.get(b"host", b"").decode("latin-1")
         if host in self.hosts:
             return None
-        return Refusal(421, "this server answers for 127.0.0.1 and localhost only")
+        return Refusal(421, "this server accepts only the addresses 127.0.0.1 and localhost")
 
     def _site_refusal(self, headers: MutableMapping[bytes, bytes], scope: Scope) -> Refusal | None:
-        """Return why a request of another web page is refused."""
+        """Return the refusal of a request from another web page, or None."""
         origin = headers.get(b"origin")
         own_origins = {f"http://{host}".encode("latin-1") for host in self.hosts}
         if origin is not None and origin not in own_origins:
@@ -156,7 +159,7 @@ class Gate:
 
     @staticmethod
     def _token(scope: Scope) -> str | None:
-        """Return the one-time token of an address; None if it has none."""
+        """Return the one-time token in an address; None if the address has no token."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return None
         values = parse_qs(scope["query_string"].decode("latin-1")).get("t", [])
@@ -165,7 +168,7 @@ class Gate:
     async def _enter(self, send: Send, token: str) -> None:
         cookie = self._session.exchange(token)
         if cookie is None:
-            reason = "this address was used. Start `askew serve` again for a new address"
+            reason = "this address was already used. Start `askew serve` again for a new address"
             await _reply(send, 401, f"askew: {reason}\n".encode(), "text/plain")
             return
         value = f"{self._session.cookie_name}={cookie}; HttpOnly; SameSite=Strict; Path=/"
@@ -183,12 +186,12 @@ class Gate:
 
 
 def address_refusal(scope: Scope) -> Refusal | None:
-    """Return why an address is refused: too long, or with parts that no address of askew has.
+    """Return the refusal of an address that is too long or not a plain path, or None.
 
     Parameters
     ----------
     scope
-        The request, as ASGI describes it.
+        ASGI scope of the request.
     """
     raw = scope.get("raw_path") or scope["path"].encode()
     query = scope["query_string"]
@@ -213,12 +216,12 @@ def user_of_connection(client_port: int, server_port: int) -> int | None:
     Parameters
     ----------
     client_port, server_port
-        Both ends of the connection.
+        Ports at both ends of the connection.
 
     Returns
     -------
     int or None
-        None if the system does not report it, as outside of Linux.
+        User id; None if the system does not report it, which only Linux does.
     """
     local = f":{client_port:04X}"
     remote = f":{server_port:04X}"
@@ -240,16 +243,16 @@ def _user() -> int:
 
 
 def with_headers(send: Send, added: Headers) -> Send:
-    """Return a sender that adds headers to all answers, and lets no browser store them.
+    """Return a sender that adds headers to all responses.
 
-    An answer with a cache policy keeps it.
+    A response without a cache policy also gets a header that forbids browsers to store it.
 
     Parameters
     ----------
     send
-        The server's sender.
+        Sender of the server.
     added
-        Headers of all answers.
+        Headers to add to all responses.
     """
 
     async def send_with_headers(message: Message) -> None:
@@ -270,7 +273,7 @@ async def _reply(
     kind: str,
     extra: Headers = (),
 ) -> None:
-    """Send a complete answer."""
+    """Send a complete response."""
     headers = [
         (b"content-type", f"{kind}; charset=utf-8".encode()),
         (b"content-length", str(len(body)).encode()),

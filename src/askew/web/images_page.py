@@ -1,4 +1,4 @@
-"""The images of a run: a filtered list, and a page about an image with all of its labels."""
+"""Pages with the images of a run: a filtered list, and a page per image with all its labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,13 +26,13 @@ from askew.web.shell import choice, page, page_number, pager, sheet, table
 from askew.web.site import Site
 
 ON_A_PAGE = 96
-"""Number of images on a page of a list."""
+"""Largest number of images on a page of the list."""
 
 ANY = {"": "any"}
 
 
 def images_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the images of a run that a filter selects."""
+    """Return the page with the images of a run that the filter selects."""
     run = site.opened.run(request.path_params["run"])
     chosen = ImageFilter.of(request.query_params)
     marks = marks_of(run)
@@ -54,7 +54,7 @@ def images_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def marks_of(run: OpenedRun) -> HandMarks:
-    """Return the marks by hand of a run."""
+    """Return the corrections and flags that the user made by hand for a run."""
     annotations = run.annotations
     return HandMarks(corrected=annotations.labels, flagged=frozenset(annotations.flags))
 
@@ -76,7 +76,7 @@ def _filter_form(run: OpenedRun, chosen: ImageFilter, base: str) -> Markup:
 
 
 def _values(sets: Sequence[LabeledSet], axis: str) -> list[str]:
-    """Return the labels of an axis, or of all axes, in their order."""
+    """Return the possible labels on an axis, or on all axes, in the order of the axes' values."""
     values: dict[str, None] = {}
     for each in sets:
         for name, of_axis in each.values.items():
@@ -105,7 +105,7 @@ def _tile(placed: PlacedImage, chosen: ImageFilter, marks: HandMarks, base: str)
 
 
 def _labels_in_brief(image: LabeledImage, axis: str) -> str:
-    """Return the labels of the first instrument, or of all instruments that disagree."""
+    """Return the first instrument's labels, plus all labels on axes where instruments disagree."""
     texts = []
     for place, by_axis in enumerate(image.labels.values()):
         for name, label in by_axis.items():
@@ -116,7 +116,7 @@ def _labels_in_brief(image: LabeledImage, axis: str) -> str:
 
 
 def image_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page about an image."""
+    """Return the page about an image, with its labels and a form to correct them."""
     run = site.opened.run(request.path_params["run"])
     name = request.path_params["image"]
     chosen = ImageFilter.of(request.query_params)
@@ -141,7 +141,7 @@ def image_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
-    """Return links to the list, and to the images before and after an image in it."""
+    """Return links to the list of images, and to the previous and the next image in the list."""
     base = f"/runs/{run.facts.id}/images"
     ids = [str(placed.image.id) for placed in selected(run.sets, chosen, marks_of(run))]
     links = [
@@ -159,7 +159,7 @@ def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
 
 
 def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
-    """Yield the prompts and seeds of an image, once for each set that contains it."""
+    """Yield a list with the prompt and seed of an image in each image set that contains it."""
     pairs = []
     for place in places:
         pairs.append(("Prompt", words.clean(place.of.text)))
@@ -172,7 +172,7 @@ def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
 
 
 def _label_table(placed: PlacedImage, corrected: Mapping[tuple[str, str], str]) -> Markup:
-    """Return all labels of an image: a row for each axis, a column for each instrument."""
+    """Return a table of an image's labels, with a row per axis and a column per instrument."""
     instruments = list(placed.image.labels)
     if not instruments:
         return tag("p", "No instrument labeled this image on axes with known values.")
@@ -193,7 +193,7 @@ def _label_table(placed: PlacedImage, corrected: Mapping[tuple[str, str], str]) 
 
 
 def label_text(label: object) -> str:
-    """Return a label, or the reason why there is none, in words."""
+    """Return the text for a label, or the reason why the label is missing."""
     if isinstance(label, Missing):
         return f"no label: {label.detail or REASON_TEXTS[label.reason]}"
     return words.shorten(str(label), 60) if label is not None else "no label"

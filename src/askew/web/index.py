@@ -1,7 +1,7 @@
-"""The index of the app, an SQLite file of facts about run folders and of the images in them.
+"""Index of the web app: an SQLite file with facts about run folders and about their images.
 
-The folders remain the truth. A run is read again if a modification time or a size of its files has
-changed. Whoever deletes the index loses nothing.
+The index only repeats what the run folders contain, so it can be deleted without loss. askew reads a
+run again if the modification time or the size of one of its files has changed.
 """
 
 import sqlite3
@@ -30,7 +30,7 @@ SCHEMA = 1
 INDEX_FILE = "web.sqlite"
 ID_DIGITS = 16
 STAMPED = (PLAN_FILE, HASH_FILE, RESULTS_FILE, SUMS_FILE)
-"""Files whose modification times and sizes tell whether a run has changed."""
+"""Files whose modification times and sizes show whether a run has changed."""
 
 TABLES = """
 CREATE TABLE runs (id TEXT PRIMARY KEY, folder TEXT NOT NULL, stamp TEXT NOT NULL,
@@ -42,7 +42,7 @@ CREATE INDEX images_by_run ON images (run);
 """
 
 State = Literal["done", "stopped", "damaged", "unread"]
-"""State of a run folder. The state `unread` is that of results that the index has not read yet."""
+"""State of a run folder. A run is `unread` until the index has read its results."""
 
 ORDERS = {
     "changed": "changed DESC",
@@ -53,7 +53,7 @@ ORDERS = {
     "size": "size DESC",
     "state": "state, folder",
 }
-"""Orders of the list of runs, by name."""
+"""SQL for each order in which the list of runs can be sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,23 @@ class RunFacts:
     Attributes
     ----------
     id
-        Identity of the folder in addresses.
+        Id of the folder in the addresses of the app.
     folder
-        The folder.
+        The run folder.
     state
-        Its state.
+        State of the run.
     method, model
-        Names of method and model.
+        Names of the method and the model.
     prompts
-        The prompts, one in each line.
+        Prompts of the run, one per line.
     headline
-        The headline of the report; empty without a report.
+        Headline of the report; empty if the run has no report.
     fault
-        Reason why the run cannot be shown; empty if it can.
+        Reason why the run cannot be shown; empty if it can be shown.
     images
         Number of images in the results.
     size
-        Number of bytes of the files of the run.
+        Total size of the run's files in bytes.
     changed
         Time of the last change, in seconds since 1970.
     """
@@ -98,14 +98,14 @@ class RunFacts:
 
 
 class RunIndex:
-    """The runs below some folders.
+    """Index of all runs in some folders.
 
     Parameters
     ----------
     roots
-        Run folders, and folders that contain run folders.
+        Run folders, or folders that contain run folders.
     file
-        The index; None keeps it in memory.
+        File of the index; None for an index in memory.
     """
 
     def __init__(self, roots: Sequence[Path], file: Path | None) -> None:
@@ -118,7 +118,7 @@ class RunIndex:
         self._connection.close()
 
     def scan(self) -> list[Path]:
-        """Look for new, changed and removed run folders, and return the folders to read."""
+        """Look for new, changed and removed run folders, and return the folders still to be read."""
         return self.write(self._scan)
 
     def _scan(self) -> list[Path]:
@@ -148,7 +148,15 @@ class RunIndex:
                 yield from (child for child in sorted(root.iterdir()) if _is_run(child))
 
     def runs(self, words: str = "", order: str = "changed") -> list[RunFacts]:
-        """Return the runs whose texts contain all words, in an order of `ORDERS`."""
+        """Return the facts about the runs whose texts contain all words.
+
+        Parameters
+        ----------
+        words
+            Words to search for, separated by spaces.
+        order
+            Key of `ORDERS`.
+        """
         conditions = []
         values = []
         for word in words.lower().split():
@@ -163,14 +171,14 @@ class RunIndex:
             return [_facts(row) for row in self._connection.execute(query, values)]
 
     def run(self, identity: str) -> RunFacts | None:
-        """Return the facts of a run by its id."""
+        """Return the facts about the run that has this id; None if the run does not exist."""
         query = f"SELECT {_COLUMNS} FROM runs WHERE id = ?"
         with self._lock:
             row = self._connection.execute(query, (identity,)).fetchone()
         return None if row is None else _facts(row)
 
     def folders_of_image(self, image: str) -> list[Path]:
-        """Return the folders of the runs that contain an image; none for a text that is no id."""
+        """Return the folders of the runs that contain an image; empty if the id is not valid."""
         if not is_image_id(image):
             return []
         query = "SELECT folder FROM runs JOIN images ON runs.id = run WHERE images.id = ?"
@@ -185,7 +193,7 @@ class RunIndex:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
     def shared_images(self, identity: str) -> int:
-        """Return the number of images of a run that other runs contain, too."""
+        """Return how many images of a run are also in other runs."""
         query = (
             "SELECT count(*) FROM images AS own WHERE own.run = ? AND EXISTS "
             "(SELECT 1 FROM images AS other WHERE other.id = own.id AND other.run != own.run)"
@@ -195,7 +203,7 @@ class RunIndex:
         return int(count)
 
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
-        """Write a run and its images. A call of `write` must be open."""
+        """Write the facts about a run and the ids of its images, inside a change passed to `write`."""
         self._remove(facts.id)
         values = (
             facts.id,
@@ -221,7 +229,7 @@ class RunIndex:
         self._connection.execute("DELETE FROM images WHERE run = ?", (identity,))
 
     def write(self, change: Callable[[], T]) -> T:
-        """Carry out a change of the index completely or not at all, and return its result.
+        """Apply a change to the index completely or not at all, and return the result of the change.
 
         If the file of the index cannot be written, for example because the disk is full, the index
         continues in memory.
@@ -245,12 +253,12 @@ def _facts(row: Sequence[object]) -> RunFacts:
 
 
 def run_id(folder: Path) -> str:
-    """Return the identity of a run folder in addresses: the start of a digest of its path."""
+    """Return the id of a run folder in addresses: the start of the digest of its path."""
     return sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))[:ID_DIGITS]
 
 
 def stamp_of(folder: Path) -> str:
-    """Return the modification times and sizes of the files of a run folder."""
+    """Return a text with the modification times and sizes of a run folder's main files."""
     parts = []
     for name in STAMPED:
         try:
@@ -262,7 +270,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
-    """Return the facts of a run folder, and the ids of the images in its results."""
+    """Return the facts about a run folder, and the ids of the images in its results."""
     facts = _unread(folder)
     if facts.state != "unread":
         return facts, []
@@ -277,7 +285,7 @@ def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
 
 
 def images_of(result: AnyResult) -> list[str]:
-    """Return the ids of all images in the results of a run, each once."""
+    """Return the distinct ids of all images in the results of a run."""
     names = (name for image_set in result.findings.sets for name in image_set.pictures)
     return list(dict.fromkeys(name for name in names if name is not None and is_image_id(name)))
 
@@ -316,7 +324,7 @@ def _damaged(facts: RunFacts, fault: str) -> RunFacts:
 
 
 def _unread(folder: Path) -> RunFacts:
-    """Return the facts of a run folder without reading its results."""
+    """Return the facts about a run folder that are known without reading its results."""
     head: dict[str, object] = {}
     fault = ""
     try:
@@ -341,7 +349,7 @@ def _unread(folder: Path) -> RunFacts:
 
 
 def _size_and_time(folder: Path) -> tuple[int, float]:
-    """Return the size of the files of a run, and the time of the last change."""
+    """Return the total size of a run's files in bytes, and the time of the last change."""
     try:
         statuses = [file.lstat() for file in run_files(folder)]
     except OSError:
@@ -351,7 +359,7 @@ def _size_and_time(folder: Path) -> tuple[int, float]:
 
 
 def _is_run(folder: Path) -> bool:
-    """Check whether a folder, which is not a link, contains a plan. UTF-8 must represent its name."""
+    """Check whether a folder contains a plan, is not a link, and has a path that UTF-8 can encode."""
     try:
         str(folder).encode()
         return not folder.is_symlink() and (folder / PLAN_FILE).exists()

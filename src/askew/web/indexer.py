@@ -1,4 +1,4 @@
-"""A thread that reads new and changed runs into the index, so that no page waits for it."""
+"""Thread that reads new and changed runs into the index, so that pages do not have to wait."""
 
 import threading
 from pathlib import Path
@@ -7,7 +7,7 @@ from askew.web.index import RunIndex
 
 
 class Indexer:
-    """The thread of an index.
+    """Thread that reads new and changed runs into an index.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class Indexer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the run that it reads."""
+        """Stop the thread as soon as it has read the current run."""
         self._stopped.set()
         self._wanted.set()
         if self._thread.ident is not None:
             self._thread.join(10)
 
     def refresh(self) -> int:
-        """Look for changed folders, and return how many runs are not read yet."""
+        """Look for new and changed run folders, and return how many runs are still to be read."""
         unread = self._index.scan()
         if unread:
             self._wanted.set()

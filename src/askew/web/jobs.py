@@ -1,7 +1,8 @@
-"""Jobs: commands that the app starts. One runs at a time; the others wait in order.
+"""Jobs: commands that the app starts. One job runs at a time, and other jobs wait in a queue.
 
-A job is a folder with its arguments, its process and its output. A running job survives the app. A
-new app finds it by the number and the start of its process. The app holds no model.
+Each job has a folder with its arguments, its process and its output. A running job continues when the
+app ends. A new app recognizes the job by the number and the start time of its process. The app itself
+loads no model.
 """
 
 import json
@@ -39,16 +40,16 @@ LOCK_FILE = "queue.lock"
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 
 SECONDS = 0.3
-"""Time between two looks at the queue."""
+"""Seconds between two checks of the queue."""
 
 MOST_LOG = 2**18
-"""Number of bytes at the end of the progress that are read: 256 kB."""
+"""Largest number of bytes that are read from the end of a progress or output file (256 kB)."""
 
 JobState = Literal["queued", "running", "done", "stopped", "failed"]
 
 ENDED = ("done", "stopped", "failed")
 DONE_CODES = (0, CheckFailed.code)
-"""Exit codes of a job with results."""
+"""Exit codes of jobs that have results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,15 @@ class AppJob:
     Attributes
     ----------
     id
-        Its identity.
+        Id of the job.
     arguments
-        Arguments of `askew`.
+        Arguments for `askew`.
     run
-        Its run folder.
+        Run folder of the command.
     created
-        Time at which it was requested.
+        Time at which the user requested the job, in UTC.
     is_preview
-        True for a preview of a few images.
+        Whether the job makes only a preview of a few images.
     """
 
     id: str
@@ -83,9 +84,9 @@ class JobProgress:
     Attributes
     ----------
     stages
-        The latest event of each stage, in the order of the stages.
+        Latest event of each stage, in the order of the stages.
     messages
-        The latest sentences.
+        Latest messages, as sentences.
     """
 
     stages: tuple[Event, ...]
@@ -93,12 +94,12 @@ class JobProgress:
 
 
 class Jobs:
-    """The jobs of a folder.
+    """Queue of jobs, stored in a folder.
 
     Parameters
     ----------
     folder
-        The folder of the jobs.
+        Folder that contains a folder for each job.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,7 +114,7 @@ class Jobs:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread. A running job continues."""
+        """Stop the thread. A running job continues."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join(5)
@@ -121,23 +122,24 @@ class Jobs:
     def add(
         self, identity: str, arguments: Sequence[str], run: Path, *, is_preview: bool = False
     ) -> AppJob:
-        """Add a job to the queue. The same job is added once.
+        """Add a job to the queue, unless the queue already contains this job.
 
         Parameters
         ----------
         identity
-            Identity of the job, which a form contains.
+            Id for the job, from the form that requests the job.
         arguments
-            Arguments of `askew`.
+            Arguments for `askew`.
         run
             Run folder of the command.
         is_preview
-            True for a preview.
+            Whether the job makes only a preview of a few images.
 
         Returns
         -------
         AppJob
-            The job; an earlier job with this identity, or with these arguments if it has not ended.
+            The new job. If an earlier job has this id, or an active job has these arguments, that
+            earlier job.
         """
         if not JOB_ID.fullmatch(identity):
             raise UsageError("the form is not complete")
@@ -158,7 +160,7 @@ class Jobs:
             return job
 
     def all(self) -> list[AppJob]:
-        """Return all jobs, the latest first."""
+        """Return all jobs, with the most recent job first."""
         if not self.folder.is_dir():
             return []
         names = [path.name for path in self.folder.iterdir() if JOB_ID.fullmatch(path.name)]
@@ -166,7 +168,7 @@ class Jobs:
         return sorted(jobs, key=lambda job: job.created, reverse=True)
 
     def find(self, identity: str) -> AppJob | None:
-        """Return a job by its identity; None if there is no such job."""
+        """Return the job that has this id; None if the job does not exist."""
         content = _content(self.folder / identity / JOB_FILE)
         try:
             return AppJob(**{**content, "arguments": tuple(content["arguments"])})
@@ -186,7 +188,7 @@ class Jobs:
         return "done" if self._has_results(job) else "stopped"
 
     def process(self, job: AppJob) -> ProcessIdentity | None:
-        """Return the process of a job; None if it was not started."""
+        """Return the process of a job; None if the job was not started."""
         content = _content(self.folder / job.id / PROCESS_FILE)
         try:
             return ProcessIdentity(pid=int(content["pid"]), started=str(content["started"]))
@@ -194,7 +196,7 @@ class Jobs:
             return None
 
     def interrupt(self, job: AppJob) -> None:
-        """Stop a running job as Ctrl-C does, or take a job out of the queue."""
+        """Stop a running job as Ctrl-C does, or remove a waiting job from the queue."""
         with self._lock:
             state = self.state(job)
             if state == "queued":
@@ -204,7 +206,7 @@ class Jobs:
                 process.interrupt()
 
     def output(self, job: AppJob) -> str:
-        """Return the standard output of a job, and the errors that are not progress."""
+        """Return a job's standard output, and the lines of its standard error except progress."""
         folder = self.folder / job.id
         texts = [_tail(folder / OUTPUT_FILE)]
         lines = _tail(folder / PROGRESS_FILE).split("\n")
@@ -224,7 +226,7 @@ class Jobs:
         return JobProgress(stages=tuple(stages.values()), messages=tuple(messages[-5:]))
 
     def _has_results(self, job: AppJob) -> bool:
-        """Check whether the results of a job are newer than its process."""
+        """Check whether a job's results were written after its process started."""
         try:
             written = (Path(job.run) / RESULTS_FILE).stat().st_mtime
             begun = (self.folder / job.id / PROCESS_FILE).stat().st_mtime
@@ -236,7 +238,7 @@ class Jobs:
         write_file(self.folder / job.id / END_FILE, json.dumps({"code": code}).encode())
 
     def _work(self) -> None:
-        """Start queued jobs and note how jobs end, until the app ends."""
+        """Start queued jobs and record how jobs end, until the app ends."""
         with self._queue() as is_mine:
             while not self._ended.wait(SECONDS):
                 with suppress(OSError, AskewError):  # a full disk: the next look tries again
@@ -258,7 +260,7 @@ class Jobs:
                 del self._children[identity]
 
     def _start_next(self) -> None:
-        """Start the job that waits longest, unless a job is running."""
+        """Start the job that has waited longest, unless a job is running."""
         jobs = self.all()
         states = {job.id: self.state(job) for job in jobs}
         queued = [job for job in jobs if states[job.id] == "queued"]
@@ -273,7 +275,7 @@ class Jobs:
 
 
 class _QueueLock:
-    """The lock of the process that starts jobs. A second app shows jobs, but starts none."""
+    """Lock that only one app holds. Another app shows the jobs, but starts none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -295,26 +297,26 @@ class _QueueLock:
 
 
 def state_of_code(code: object) -> JobState:
-    """Return the state of a job by its exit code."""
+    """Return the state of a job that ended with this exit code."""
     if code in DONE_CODES:
         return "done"
     return "stopped" if code == Interrupted.code else "failed"
 
 
 def new_identity() -> str:
-    """Return the identity of a new job."""
+    """Return a random id for a new job."""
     return secrets.token_hex(8)
 
 
 def heed_interrupts() -> None:
-    """Let jobs be stopped, even if the app was started where Ctrl-C is ignored."""
+    """Make sure that jobs can be stopped, even if the app was started with Ctrl-C ignored."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """Return the object in a file; an empty one if it cannot be read."""
+    """Return the JSON object in a file; an empty object if the file cannot be read."""
     try:
         content = json_value(path.read_bytes())
     except (OSError, ValueError):
@@ -323,7 +325,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _tail(path: Path) -> str:
-    """Return the end of a file that a process writes."""
+    """Return the last MOST_LOG bytes of a file as text; empty if the file cannot be read."""
     with suppress(OSError), path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MOST_LOG))
@@ -332,7 +334,7 @@ def _tail(path: Path) -> str:
 
 
 def _event(line: str) -> Event | str | None:
-    """Return the event or the sentence in a line of progress; None for another line."""
+    """Return the event or the message in a line of progress; None for any other line."""
     try:
         content = json_value(line)
         if content.get("kind") is None:
@@ -344,7 +346,7 @@ def _event(line: str) -> Event | str | None:
 
 
 def active(jobs: Jobs) -> Iterator[AppJob]:
-    """Yield the jobs that have not ended."""
+    """Yield all jobs that wait or run."""
     for job in jobs.all():
         if jobs.state(job) not in ENDED:
             yield job

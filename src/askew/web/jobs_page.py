@@ -1,4 +1,4 @@
-"""The jobs of the app: the queue, and the progress of a job."""
+"""Pages about the app's jobs: the list of jobs, and the progress of a job."""
 
 import re
 import shutil
@@ -25,20 +25,20 @@ from askew.web.shell import form, page, sheet, table
 from askew.web.site import Site
 
 REFRESH = 2
-"""Seconds after which the page of an active job is loaded again."""
+"""Seconds after which the browser reloads the page of an active job."""
 
 NEWEST = 8
-"""Number of new images on the page of a job."""
+"""Number of newest images that the page of a job shows."""
 
 BUDGET = "--budget"
 BUDGET_TEXT = re.compile(r"\d+|[\d.]+ ?(s|min|h|usd)|\$[\d.]+", re.IGNORECASE)
 
 MOST_JOBS = 100
-"""Largest number of jobs in the list."""
+"""Largest number of jobs that the list shows."""
 
 
 def jobs_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the list of jobs."""
+    """Return the page with the list of jobs."""
     jobs = site.jobs.all()[:MOST_JOBS]
     rows = []
     is_active = False
@@ -61,7 +61,7 @@ def _time(job: AppJob) -> str:
 
 
 def job_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the progress of a job."""
+    """Return the page that shows the progress of a job."""
     job = _job(site, request)
     state = site.jobs.state(job)
     progress = site.jobs.progress(job)
@@ -102,7 +102,7 @@ def _left_on_disk(site: Site) -> str:
 
 
 def _stage(event: Event) -> Markup:
-    """Return the progress of a stage as a bar with its numbers."""
+    """Return a progress bar for a stage, with the number of finished and of all tasks."""
     name = LABELS[event.stage] if event.stage in LABELS else str(event.stage)
     text = f"{name}: {words.shorten(event.name, 60)}, {event.done:,} of {event.total:,}"
     if event.kind == "batch" and event.eta is not None:
@@ -120,7 +120,7 @@ def _duration(seconds: float) -> str:
 
 
 def _images(site: Site, job: AppJob) -> Markup | None:
-    """Return the newest images of a job. Their addresses work until the app ends."""
+    """Return a gallery of a job's newest images, whose addresses work until the app ends."""
     names = newest_images(Path(job.run), _store(job))
     site.opened.allow(names, _store(job))
     if not names:
@@ -134,7 +134,7 @@ def _images(site: Site, job: AppJob) -> Markup | None:
 
 
 def _store(job: AppJob) -> Path:
-    """Return the store of a job."""
+    """Return the folder of the store that a job uses."""
     arguments = list(job.arguments)
     if "--store" in arguments:
         return Path(arguments[arguments.index("--store") + 1])
@@ -142,14 +142,14 @@ def _store(job: AppJob) -> Path:
 
 
 def newest_images(run: Path, store: Path) -> Sequence[str]:
-    """Return the ids of the images of a run that were stored last.
+    """Return the ids of the images of a run that were stored most recently.
 
     Parameters
     ----------
     run
-        Its folder.
+        Folder of the run.
     store
-        Its store.
+        Folder of the run's store.
     """
     try:
         plan = plan_hash_in(run) if run.is_dir() else None
@@ -180,7 +180,7 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
 
 
 def budget_of(job: AppJob) -> str:
-    """Return the value of --budget in the command of a job; empty without one."""
+    """Return the value of --budget in a job's command; empty if the command has no --budget."""
     arguments = list(job.arguments)
     for place, text in enumerate(arguments):
         if text == BUDGET:
@@ -191,22 +191,24 @@ def budget_of(job: AppJob) -> str:
 
 
 def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
-    """Return the arguments of a command with another budget.
+    """Return the arguments of a command with --budget replaced, added or removed.
 
     Parameters
     ----------
     arguments
-        Arguments of `askew`, which end with the run folder.
+        Arguments for `askew`, which end with the run folder.
     budget
-        The new budget; empty for no limit.
+        New value of --budget; empty for no limit.
 
     Raises
     ------
     UsageError
-        If the budget is not a budget.
+        If the value is not a valid budget.
     """
     if budget and not BUDGET_TEXT.fullmatch(budget):
-        raise UsageError(f"{budget!r} is not a budget. Use 500 (images), 90min, or 5usd")
+        raise UsageError(
+            f"{budget!r} is not a budget. Give a budget such as 500 (images), 90min, or 5usd"
+        )
     changed: list[str] = []
     is_value = False
     for text in arguments:
@@ -222,14 +224,14 @@ def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
 
 
 def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:
-    """Stop a job as Ctrl-C does. Finished work is kept."""
+    """Stop a job as Ctrl-C does. The job keeps its finished work."""
     job = _job(site, request)
     site.jobs.interrupt(job)
     return RedirectResponse(f"/jobs/{job.id}", SEE_OTHER)
 
 
 def continue_job(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Put the command of a job that ended into the queue again, with the budget of the form."""
+    """Queue the command of an ended job again, with the budget from the form."""
     job = _job(site, request)
     arguments: Sequence[str] = job.arguments
     if "budget" in sent.fields:

@@ -1,4 +1,4 @@
-"""Marks by hand: corrected labels and flags of an image, and notes on a run."""
+"""Forms for changes by hand: corrected labels and flags of an image, and notes on a run."""
 
 from collections.abc import Iterator
 
@@ -27,12 +27,12 @@ from askew.web.shell import choice, form, page, sheet
 from askew.web.site import Site
 
 LABEL_FIELD = "label:"
-"""Start of the names of fields of corrected labels. The name of the axis follows."""
+"""Prefix of the form fields with corrected labels. The name of the axis follows the prefix."""
 
 FILTER_FIELDS = ("set", "axis", "value", "by", "show")
 WHOLE_RUN = "the whole run"
 MOST_SUBJECTS = 60
-"""Largest number of subjects of a note that the form lists."""
+"""Largest number of subjects from which a user can choose for a note."""
 
 SEE_OTHER = 303
 
@@ -40,7 +40,7 @@ SEE_OTHER = 303
 def mark_form(
     site: Site, run: OpenedRun, placed: PlacedImage, chosen: ImageFilter
 ) -> Markup | None:
-    """Return the form that corrects the labels of an image and flags it.
+    """Return the form that corrects the labels of an image and flags the image.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def mark_form(
     placed
         The image.
     chosen
-        Filter by which the owner came to the image.
+        Filter with which the user found the image.
     """
     axes = [axis for axis in placed.of.axes if placed.of.values.get(axis.name)]
     action = f"/runs/{run.facts.id}/images/{placed.image.id}"
@@ -93,7 +93,7 @@ def _axis_field(placed: PlacedImage, axis: Axis, annotations: Annotations) -> Ma
 
 
 def mark_image(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Save the marks of an image, and return to its page."""
+    """Save corrected labels and the flag of an image, and redirect to the image's page."""
     run = site.opened.run(request.path_params["run"])
     image = request.path_params["image"]
     places = [
@@ -115,7 +115,7 @@ def mark_image(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 def _changes(
     run: OpenedRun, image: str, placed: PlacedImage, sent: SentForm
 ) -> Iterator[Annotation]:
-    """Yield the marks in a form that differ from the saved ones.
+    """Yield the corrected labels and the flag in a form that differ from the saved values.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _changes(
             value = sent.text(name)
             known = ("", NO_LABEL, *placed.of.values[axis.name])
             if value not in known:
-                raise UsageError(f"{value!r} is not a label of the axis {axis.name}")
+                raise UsageError(f"{value!r} is not a value of the axis {axis.name}")
             if value != saved.labels.get((image, axis.name), ""):
                 yield corrected_label(image, axis.name, value)
     text = sent.text("flag")
@@ -138,7 +138,7 @@ def _changes(
 
 
 def notes_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the notes on a run, with forms to write them."""
+    """Return the page with the notes on a run, and with forms to write notes."""
     run = site.opened.run(request.path_params["run"])
     annotations = run.annotations
     action = f"/runs/{run.facts.id}/notes"
@@ -149,13 +149,13 @@ def notes_page(site: Site, request: HTTPRequest) -> Response:
         forms.append(_note_form(action, token, None, _subjects(run)))
     else:
         forms = [tag("p", bdi(saved.text)) for saved in annotations.notes.values()]
-    lead = "Notes become the first section of the report, also of exported reports."
+    lead = "Notes become the first section of the report, including exported reports."
     back = tag("p", tag("a", "Report of the run", href=f"/runs/{run.facts.id}"))
     return page("Notes", sheet("Notes", back, *forms, lead=lead), area="runs")
 
 
 def _subjects(run: OpenedRun) -> list[str]:
-    """Return the subjects of notes: the run, and the prompts with their axes."""
+    """Return the possible subjects of a note: the run, and each pair of a prompt and an axis."""
     subjects = {WHOLE_RUN: None}
     for each in run.sets:
         for axis in each.axes:
@@ -166,12 +166,12 @@ def _subjects(run: OpenedRun) -> list[str]:
 def _note_form(
     action: str, token: str, saved: Annotation | None, subjects: list[str] | None = None
 ) -> Markup:
-    """Return the form of a saved note or of a new note."""
+    """Return the form for a saved note, or for a new note."""
     about = saved.about if saved else WHOLE_RUN
     options = dict.fromkeys([about, *(subjects or ())])
     text = tag(
         "label",
-        tag("span", "Note; an empty note is deleted" if saved else "New note"),
+        tag("span", "Note (save it empty to delete it)" if saved else "New note"),
         tag("textarea", saved.text if saved else "", name="text", maxlength=MOST_TEXT, rows=3),
     )
     subject = choice("about", {name: name for name in options}, about, "About")
@@ -185,7 +185,7 @@ def _note_form(
 
 
 def write_note(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Save a note, and return to the notes."""
+    """Save a note, and redirect to the page with the notes."""
     run = site.opened.run(request.path_params["run"])
     identity = sent.text("id")
     saved = run.annotations.notes
@@ -193,7 +193,7 @@ def write_note(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
         raise LookupError("there is no such note")
     text = sent.text("text")
     if len(text) > MOST_TEXT:
-        raise UsageError(f"a note has at most {MOST_TEXT} characters")
+        raise UsageError(f"the note is too long. It may have at most {MOST_TEXT} characters")
     if text or identity:
         add_annotations(run.facts.folder, [note(sent.text("about")[:200], text, identity)])
     return RedirectResponse(f"/runs/{run.facts.id}/notes", SEE_OTHER)

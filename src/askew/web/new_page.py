@@ -1,4 +1,4 @@
-"""The form of a new run in three steps: what to measure, how, and at what cost."""
+"""Form for a new run in three steps: what to measure, how to measure it, and at what cost."""
 
 import re
 import subprocess
@@ -40,10 +40,10 @@ PREVIEW = "/new/preview"
 PLAN = f"/new/{PLAN_FILE}"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-"""Names of run folders that the form accepts."""
+"""Pattern of the names for run folders that the form accepts."""
 
 LONGEST_COUNT = 120
-"""Seconds after which the count of the work is given up."""
+"""Seconds after which askew stops counting the work of a command."""
 
 PREVIEW_IMAGES = 4
 PREVIEWS = ".web/previews"
@@ -52,19 +52,19 @@ PREVIEW_OPTIONS = {
     "interact": (),
     "rank": (),
 }
-"""Methods with a preview, and the options that make it short."""
+"""Methods that have a preview, with the options that make the preview short."""
 
 NOT_SENT = frozenset(("token", "step", "job"))
 
 
 def new_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the first step: the command, the prompts and the model."""
+    """Return the page of the first step, which asks for the command, prompts and model."""
     method = request.query_params.get("command", "audit")
     return _what(site, command_form(method), SentForm({}))
 
 
 def new_step(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Return the step that a form asks for, with the values of the steps before."""
+    """Return the page of the step that a form requests, with the values from earlier steps."""
     chosen = command_form(sent.text("command") or "audit")
     step = sent.text("step")
     if step == "what":
@@ -75,7 +75,7 @@ def new_step(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the first step."""
+    """Return the page of the first step, filled with the values from a form."""
     token = site.session.form_token(ACTION)
     points = registry.providers("method")
     commands = {name: f"{name}: {registry.summary(points[name])}" for name in methods()}
@@ -93,7 +93,7 @@ def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
     fields = []
     if chosen.takes_prompts:
         area = tag("textarea", sent.text(PROMPTS), name=PROMPTS, rows=4, maxlength=100_000)
-        label = "Prompts, one in each line, such as: a photo of a nurse"
+        label = "Prompts, one per line, such as: a photo of a nurse"
         fields.append(tag("p", tag("label", tag("span", label), area)))
     options = [_option(option, sent) for option in chosen.first()]
     content = form(
@@ -110,7 +110,7 @@ def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the second step: all other options by section."""
+    """Return the page of the second step, which asks for all other options, by section."""
     sections = []
     for number, (name, options) in enumerate(chosen.groups.items()):
         given = any(sent.texts(option.name) for option in options)
@@ -132,12 +132,12 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
         _button("what", "Back", "plain"),
         hidden=_carried(sent, {*names, "folder"}, chosen.method),
     )
-    lead = "Empty fields have their defaults. The fields are the options of the command."
+    lead = "Each field is an option of the command. An empty field means the default."
     return _step_page("how", tag("p", lead), content)
 
 
 def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the last step: the count of the work, the command, and the buttons to start."""
+    """Return the page of the last step, which shows the work, the command and the start buttons."""
     identity = sent.text("job") or new_identity()
     arguments = arguments_of(site, chosen, sent, identity)
     carried = _carried(sent, {"job"}, chosen.method)
@@ -171,7 +171,7 @@ def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def start_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Put the run into the queue, and show its job."""
+    """Add the run to the queue, and redirect to the page of its job."""
     chosen = command_form(sent.text("command"))
     identity = sent.text("job")
     arguments = arguments_of(site, chosen, sent, identity)
@@ -180,7 +180,7 @@ def start_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def save_plan(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Return the plan of the run as a file, which `askew COMMAND --plan FILE` carries out."""
+    """Return the plan of the run as a file that `askew COMMAND --plan FILE` can run."""
     chosen = command_form(sent.text("command"))
     arguments = arguments_of(site, chosen, sent, sent.text("job") or new_identity())
     with TemporaryDirectory() as folder:
@@ -192,7 +192,7 @@ def save_plan(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def preview_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Put a preview of a few images into the queue, and show its job."""
+    """Add a preview of a few images to the queue, and redirect to the page of its job."""
     chosen = command_form(sent.text("command"))
     if chosen.method not in PREVIEW_OPTIONS:
         raise UsageError(f"`askew {chosen.method}` has no preview")
@@ -229,21 +229,22 @@ PREVIEWED = frozenset(
         "offload",
     )
 )
-"""Options of a run that its preview has, too. Images of the preview are those of the run."""
+"""Options that a preview takes over from the run, so that it makes the same images as the run."""
 
 
 def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str) -> list[str]:
-    """Return the arguments of the command, which end with its run folder.
+    """Return the arguments for `askew` that a form describes. They end with the run folder.
 
     Raises
     ------
     UsageError
-        If the form cannot be a command.
+        If the form does not describe a valid command.
     """
     name = sent.text("folder")
     if name and not NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot be the name of a run folder. Use letters, digits, dots and hyphens"
+            f"{name!r} cannot be the name of a run folder. Use letters, digits, dots, hyphens and "
+            "underscores"
         )
     if not name:
         text = "-".join(prompts_in(sent)[:1]) if chosen.takes_prompts else ""
@@ -253,12 +254,12 @@ def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str)
 
 
 def count_work(arguments: Sequence[str]) -> str:
-    """Return the work of a command in words, by its dry run in another process.
+    """Return a description of a command's work, from a dry run in another process.
 
     Raises
     ------
     UsageError
-        If the command refuses the request, or the count takes too long.
+        If the command rejects its arguments, or the dry run takes too long.
     """
     command = [sys.executable, "-m", "askew", *arguments, "--dry-run"]
     try:
@@ -272,7 +273,7 @@ def count_work(arguments: Sequence[str]) -> str:
         )
     except subprocess.TimeoutExpired as error:
         raise UsageError(
-            f"the count of the work took longer than {LONGEST_COUNT} seconds. Run the command with "
+            f"counting the work took longer than {LONGEST_COUNT} seconds. Run the command with "
             "--dry-run in a terminal"
         ) from error
     if done.returncode:
@@ -298,7 +299,7 @@ def _plain(text: str) -> Markup:
 
 
 def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, str]]:
-    """Return the values of other steps, which a form sends as they are."""
+    """Return the values from other steps, which the form of this step sends unchanged."""
     pairs = [("command", method)]
     for name, values in sent.fields.items():
         if name not in shown and name not in NOT_SENT and name != "command":
@@ -307,7 +308,7 @@ def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, st
 
 
 def _option(option: OptionField, sent: SentForm) -> Markup:
-    """Return the field of an option with its help."""
+    """Return the form field for an option, with the option's help."""
     small = tag("small", option.help.replace("`", ""))
     value = sent.text(option.name)
     if option.kind == "flag":
@@ -318,7 +319,7 @@ def _option(option: OptionField, sent: SentForm) -> Markup:
         return choice(option.name, options, value, option.spelling, small)
     if option.kind == "lines":
         field = tag("textarea", "\n".join(sent.texts(option.name)), name=option.name, rows=2)
-        return tag("label", tag("span", f"{option.spelling} (one in each line)"), field, small)
+        return tag("label", tag("span", f"{option.spelling} (one per line)"), field, small)
     known = list(_suggestions(option.name))
     listing = f"known-{option.name}" if known else None
     field = tag("input", type="text", name=option.name, value=value, maxlength=4000, list=listing)
@@ -327,7 +328,7 @@ def _option(option: OptionField, sent: SentForm) -> Markup:
 
 
 def _suggestions(name: str) -> Iterator[str]:
-    """Yield names that a field accepts, which a browser suggests."""
+    """Yield values for an option that the browser suggests."""
     if name == "preset":
         yield from presets()
     if name == "model":

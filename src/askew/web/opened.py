@@ -1,4 +1,4 @@
-"""Runs that the app shows: their findings in memory, and their image files by hash."""
+"""Runs that the app shows: a cache of their findings, and access to their image files."""
 
 import threading
 from collections import OrderedDict
@@ -29,24 +29,24 @@ MOST_RUNS = 4
 """Largest number of runs that stay in memory."""
 
 MOST_OVERLAYS = 500
-"""Largest number of drawn overlays that stay in memory, each of about 10 kB."""
+"""Largest number of overlay images that stay in memory. Each takes about 10 kB."""
 
 MOST_ALLOWED = 2000
-"""Largest number of images of unfinished runs that can be opened."""
+"""Largest number of images from unfinished runs that the app serves."""
 
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".webp": "image/webp"}
 
 
 @dataclass(frozen=True)
 class OpenedRun:
-    """A finished run.
+    """A finished run that the app has loaded.
 
     Attributes
     ----------
     facts
-        Its facts in the index.
+        Facts about the run from the index.
     result
-        Its findings and files.
+        Findings and files of the run.
     """
 
     facts: RunFacts
@@ -54,28 +54,28 @@ class OpenedRun:
 
     @property
     def annotations(self) -> Annotations:
-        """Marks by hand in the run folder."""
+        """Corrections, flags and notes that the user made by hand, read from the run folder."""
         return read_annotations(self.facts.folder)
 
     @property
     def has_shares(self) -> bool:
-        """True if the shares of the run can be corrected by hand."""
+        """True if the run has shares, which corrections by hand can change."""
         return isinstance(self.result, AuditResult)
 
     def page(self, annotations: Annotations, *, with_corrections: bool = True) -> Page:
-        """Return the page of the run.
+        """Return the report page of the run.
 
         Parameters
         ----------
         annotations
-            Marks by hand.
+            Corrections, flags and notes that the user made by hand.
         with_corrections
-            False for the shares without corrections.
+            Whether corrected labels replace the instruments' labels in the shares.
 
         Raises
         ------
         UsageError
-            If the store lacks the answers that corrected shares need.
+            If the store does not contain the labels from which corrected shares are computed.
         """
         result = self.result
         is_corrected = bool(annotations.labels) and with_corrections
@@ -90,23 +90,23 @@ class OpenedRun:
 
     @cached_property
     def _corrected(self) -> dict[str, Any]:
-        """Findings with the corrections that were shown last."""
+        """Cache of the findings with the corrections that the page showed most recently."""
         return {}
 
     @cached_property
     def sets(self) -> Sequence[LabeledSet]:
-        """The image sets with all labels in the store."""
+        """Image sets of the run, with all their labels in the store."""
         return labeled_sets(self.result)
 
     @cached_property
     def set_numbers(self) -> Mapping[tuple[str, str], int]:
-        """Numbers of the image sets by prompt and name."""
+        """Number of each image set, by prompt and name of the set."""
         return {(each.prompt, each.name): each.number for each in self.sets}
 
 
 @dataclass
 class OpenedRuns:
-    """The runs of an index, of which the latest few stay in memory."""
+    """Cache that keeps the runs opened most recently in memory."""
 
     index: RunIndex
     _allowed: OrderedDict[str, Path] = field(default_factory=OrderedDict)
@@ -114,14 +114,14 @@ class OpenedRuns:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, identity: str) -> OpenedRun:
-        """Return a finished run by its id.
+        """Return the finished run that has this id.
 
         Raises
         ------
         LookupError
-            If there is no such run.
+            If the run does not exist.
         UsageError
-            If it is not finished, or is damaged.
+            If the run is not finished or is damaged.
         """
         facts = self.index.run(identity)
         if facts is None:
@@ -138,7 +138,10 @@ class OpenedRuns:
             return run
 
     def allow(self, images: Sequence[str], store: Path) -> None:
-        """Serve images of a run that is not finished; of many such images, the latest."""
+        """Allow the app to serve images from an unfinished run.
+
+        The app serves only the MOST_ALLOWED images that were allowed most recently.
+        """
         with self._lock:
             for name in images:
                 self._allowed[name] = store
@@ -147,12 +150,12 @@ class OpenedRuns:
                 self._allowed.popitem(last=False)
 
     def image_file(self, image: str) -> Path:
-        """Return the file of an image that is in the results of a run.
+        """Return the file of an image from the results of a run, or of an allowed image.
 
         Raises
         ------
         LookupError
-            If no run contains the image, or its file is gone.
+            If no run contains the image, or its file no longer exists.
         """
         stores = [default_store(folder) for folder in self.index.folders_of_image(image)]
         if image in self._allowed:
@@ -165,14 +168,14 @@ class OpenedRuns:
 
 
 def stored_file(store: Path, image: str) -> Path | None:
-    """Return the file of an image in a store; None if there is none.
+    """Return the file of an image in a store; None if the store does not contain the image.
 
     Parameters
     ----------
     store
         Folder of the store.
     image
-        Id of the image, 64 hexadecimal digits.
+        Id of the image: 64 hexadecimal digits.
     """
     if not is_image_id(image):
         return None
@@ -184,42 +187,42 @@ def stored_file(store: Path, image: str) -> Path | None:
 
 
 def intact_bytes(file: Path) -> bytes:
-    """Return the content of an image file whose name is its SHA-256.
+    """Return the content of an image file, after a check that its name is its SHA-256.
 
     Raises
     ------
     UsageError
-        If the content has changed.
+        If the content has another SHA-256.
     """
     data = read_bytes(file, follow=False)
     if sha256(data) != file.stem:
-        raise UsageError("the file of the image has changed: its SHA-256 differs")
+        raise UsageError("the image file has changed: its SHA-256 differs from its name")
     return data
 
 
 def decoded(file: Path) -> Image.Image:
-    """Return an image file as an image.
+    """Decode an image file.
 
     Raises
     ------
     UsageError
-        If it cannot be decoded.
+        If the file cannot be decoded.
     """
     try:
         return opened(file)
     except Exception as error:  # decoders raise all kinds of exceptions on garbage
-        raise UsageError("the file of the image cannot be opened") from error
+        raise UsageError("the image file cannot be decoded") from error
 
 
 @dataclass
 class OverlayCopies:
-    """Drawn overlays by the SHA-256 of their content. Only the latest stay in memory."""
+    """Cache that keeps the most recent overlay images in memory, by SHA-256."""
 
     _copies: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, content: bytes) -> str:
-        """Keep an overlay, and return its SHA-256."""
+        """Store an overlay image in memory, and return its SHA-256."""
         digest = sha256(content)
         with self._lock:
             self._copies[digest] = content
@@ -229,5 +232,5 @@ class OverlayCopies:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return an overlay. Raises LookupError if it is not in memory."""
+        """Return an overlay image. Raises LookupError if the image is not in memory."""
         return self._copies[digest]

@@ -1,4 +1,4 @@
-"""Processes of jobs: identities that survive the server, and signals to a process group."""
+"""Processes of jobs: start them, recognize them after a restart of the app, and stop them."""
 
 import os
 import signal
@@ -11,21 +11,21 @@ from pathlib import Path
 
 START_FIELD = 19
 STATE_FIELD = 0
-"""Positions in /proc/PID/stat after the name: state, and time of the start."""
+"""Positions of state and start time in /proc/PID/stat, counted after the name of the process."""
 
 ENDED_STATES = ("Z", "X")
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A process. Its number alone could be that of a later process.
+    """Number and start time of a process. A later process can have the same number.
 
     Attributes
     ----------
     pid
-        Its number, which is also that of its process group.
+        Number of the process, which is also the number of its process group.
     started
-        Time of its start as the system writes it; empty if unknown.
+        Start time of the process, in the system's format; empty if unknown.
     """
 
     pid: int
@@ -33,7 +33,7 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> "ProcessIdentity":
-        """Return the identity of a running process."""
+        """Return the identity of the running process that has this number."""
         return cls(pid=pid, started=_start_of(pid) or "")
 
     @property
@@ -43,14 +43,14 @@ class ProcessIdentity:
         return started is not None and started == self.started
 
     def interrupt(self) -> None:
-        """Send the signal of Ctrl-C to the process, if it is running."""
+        """Send the signal of Ctrl-C (SIGINT) to the process if it is running."""
         if self.is_alive:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, signal.SIGINT)
 
 
 def _start_of(pid: int) -> str | None:
-    """Return the time of the start of a process; None if there is no such process."""
+    """Return the start time of a process; None if the process does not run."""
     if sys.platform.startswith("linux"):
         try:
             stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
@@ -66,14 +66,14 @@ def _start_of(pid: int) -> str | None:
 
 
 def start(arguments: Sequence[str], output: Path, errors: Path) -> "subprocess.Popen[bytes]":
-    """Start `askew ARGUMENTS` in its own session, so that it survives the server.
+    """Start `askew ARGUMENTS` in a separate session, so that it continues after the server ends.
 
     Parameters
     ----------
     arguments
-        The arguments. No shell reads them.
+        Arguments for `askew`. No shell interprets them.
     output, errors
-        Files for its standard output and its standard error. Progress goes to the latter.
+        Files for standard output and standard error. Progress goes to standard error.
     """
     with output.open("wb") as out, errors.open("wb") as err:
         return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Removal of a run: what is removed and what stays, and the form that removes it."""
+"""Page that removes a run, after it shows what is removed and what stays."""
 
 from pathlib import Path
 
@@ -20,16 +20,16 @@ from askew.web.site import Site
 
 
 def removal_page(site: Site, request: HTTPRequest) -> Response:
-    """Return what the removal of a run removes, with the number of its images."""
+    """Return the page that shows what the removal of a run deletes, with a button to remove it."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
     shared = site.index.shared_images(facts.id)
     stays = (
-        f"The results of {count} are removed ({decimal(facts.size)}). The images and their labels "
-        "stay in the store until `askew store gc`."
+        f"This removes the results for {count} ({decimal(facts.size)}). The images and their labels "
+        "stay in the store until `askew store gc` deletes them."
     )
     if shared:
-        stays += f" Other runs here contain {shared} of them, too."
+        stays += f" Other runs here also contain {shared} of these images."
     command = tag("pre", command_line(["runs", "rm", str(facts.folder), "--yes"]))
     parts: list[object] = [tag("p", stays), tag("pre", bdi(runs_rm(facts.folder))), command]
     if site.is_read_only:

@@ -1,4 +1,4 @@
-"""A run: its report, with images by address, and links to the images behind each number."""
+"""Page of a run: its report, with links from each number to the images that it counts."""
 
 from urllib.parse import urlencode
 
@@ -18,17 +18,17 @@ from askew.web.shell import message, page, sheet
 from askew.web.site import Site
 
 ORIGINAL = "original"
-"""Value of the query `labels` for shares without corrections."""
+"""Value of the query parameter `labels` that requests shares without corrections."""
 
 CAVEAT = (
-    "They replace the labels of all instruments in shares, deviations and verdicts, but not in MAD "
+    "They replace the labels from all instruments in shares, deviations and verdicts, but not in MAD "
     "and CAS. Images that you chose to check are not a random sample, so corrections of a few "
     "images can bias a share."
 )
 
 
 def run_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the report of a run, or its state if it has no report."""
+    """Return the page with the report of a run, or with its state if it has no report."""
     identity = request.path_params["run"]
     site.indexer.refresh()
     facts = site.index.run(identity)
@@ -49,7 +49,7 @@ def run_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def links_of(site: Site, run: OpenedRun) -> PageLinks:
-    """Return the addresses of images and of lists of images of a run."""
+    """Return the links from a run's report to its images and to its filtered lists of images."""
     known = set(site.index.images_of_run(run.facts.id))
     base = f"/runs/{run.facts.id}/images"
 
@@ -67,12 +67,12 @@ def links_of(site: Site, run: OpenedRun) -> PageLinks:
 
 
 def small_or_large(reference: ImageReference) -> str:
-    """Return the address of a copy of an image in the size that a page shows."""
+    """Return the address of the large or small copy of an image, as the page shows it."""
     return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
 
 
 def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
-    """Return the address of the list of the images that a number counts."""
+    """Return the address of the list with the images that a number in the report counts."""
     if query is None or FORBIDDEN.search(query.axis + query.value + query.instrument):
         return None
     number = run.set_numbers.get((query.prompt, query.set))
@@ -84,7 +84,7 @@ def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
 
 
 def _overlay(site: Site, reference: ImageReference) -> str | None:
-    """Draw an overlay, keep it in memory, and return its address."""
+    """Draw an attention overlay, store it in memory, and return its address."""
     image = reference.source.picture(reference.image_id)
     if image is None or reference.overlay is None:
         return None
@@ -100,14 +100,14 @@ def _tools(run: OpenedRun) -> Markup:
         tag("a", "All runs", href="/"),
         tag("a", f"Filter the {count}", href=f"{base}/images"),
         tag("a", "Notes", href=f"{base}/notes"),
-        tag("a", "Not looked at yet", href=f"{base}/gaps"),
+        tag("a", "Not examined yet", href=f"{base}/gaps"),
         tag("a", "Remove", href=f"{base}/remove"),
     )
     return tag("div", *links, class_="tools")
 
 
 def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
-    """Return the remark that the page contains corrections by hand."""
+    """Return a note on whether the page uses corrections by hand; None without corrections."""
     if not count:
         return None
     base = f"/runs/{run.facts.id}"
@@ -127,13 +127,13 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
 
 
 def _unfinished(facts: RunFacts, error: UsageError) -> Response:
-    """Return the state of a run that has no report."""
+    """Return the page that shows the state of a run without a report."""
     remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
         return message("This run is damaged", str(error), 409, "runs", remove)
     text = (
-        f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue; "
-        "finished images are not generated again."
+        f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue. "
+        "askew does not generate finished images again."
     )
     command = tag("pre", f"askew check {facts.folder}")
     main = sheet("This run has no results yet", tag("p", bdi(text)), command, remove)

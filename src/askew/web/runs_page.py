@@ -1,4 +1,4 @@
-"""The list of runs: search, order, state and headline."""
+"""Page with the list of runs, which a user can search and sort."""
 
 from collections.abc import Sequence
 from urllib.parse import urlencode
@@ -15,10 +15,10 @@ from askew.web.shell import choice, date_of, page, page_number, pager, sheet, ta
 from askew.web.site import Site
 
 ON_A_PAGE = 100
-"""Number of runs on a page of the list."""
+"""Largest number of runs on a page of the list."""
 
 SHOWN_PROMPTS = 2
-"""Number of prompts of a run in its row."""
+"""Number of prompts that the row of a run shows."""
 
 ORDER_NAMES = {
     "changed": "last change",
@@ -31,11 +31,11 @@ ORDER_NAMES = {
 }
 
 REFRESH = 2
-"""Seconds after which the list is loaded again while runs are read."""
+"""Seconds after which the browser reloads the list while the index still reads runs."""
 
 
 def runs_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the list of runs."""
+    """Return the page with the list of runs."""
     unread = site.indexer.refresh()
     query = request.query_params.get("q", "")
     order = request.query_params.get("sort", "changed")
@@ -87,12 +87,12 @@ def _nothing(site: Site, query: str) -> Markup:
     if query:
         return tag("p", "No run contains all words of the search.")
     folders = words.listing([str(root) for root in site.index.roots])
-    text = f"There is no run in {folders}. "
+    text = f"There are no runs in {folders}. "
     return tag("p", bdi(text), tag("a", "Start a run", href="/new"), ".")
 
 
 def _list(runs: Sequence[RunFacts]) -> Markup:
-    """Return the runs as a form by which some of them can be compared."""
+    """Return the list of runs as a form in which the user selects runs to compare."""
     heads = ("Run", "Result", "Model", "Command", "State", "Images", "Size", "Changed")
     rows = [_row(run) for run in runs]
     button = tag("p", tag("button", "Compare the selected runs", class_="plain"))

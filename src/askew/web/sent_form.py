@@ -1,4 +1,4 @@
-"""Forms that the owner sends: their size, their token and their texts."""
+"""Submitted forms: check their size, token and characters, and read their fields."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,22 +10,22 @@ from starlette.requests import Request as HTTPRequest
 from askew.web.session import Session
 
 MOST_BYTES = 2**20
-"""Largest size of a form: 1 MB."""
+"""Largest size of a submitted form in bytes (1 MB)."""
 
 MOST_FIELDS = 500
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
-"""Control characters except tabs and line breaks, and characters that reorder other text."""
+"""Pattern of characters that reorder text, and of control characters except tabs and line breaks."""
 
 
 class FormRefused(Exception):
-    """A form that is not read.
+    """Raised for a form that the app refuses to read.
 
     Attributes
     ----------
     status
-        HTTP status of the answer.
+        HTTP status of the response.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -35,23 +35,23 @@ class FormRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SentForm:
-    """The fields of a form by name.
+    """Fields of a submitted form.
 
     Attributes
     ----------
     fields
-        Values of each field.
+        Values of each field, by name of the field.
     """
 
     fields: Mapping[str, Sequence[str]]
 
     def text(self, name: str) -> str:
-        """Return the last value of a field without surrounding spaces; empty if it was not sent."""
+        """Return the last value of a field, stripped of spaces; empty if the field was not sent."""
         values = self.fields.get(name, ())
         return values[-1].strip() if values else ""
 
     def texts(self, name: str) -> list[str]:
-        """Return all values of a field that are not empty."""
+        """Return all nonempty values of a field, stripped of spaces."""
         return [value.strip() for value in self.fields.get(name, ()) if value.strip()]
 
 
@@ -63,12 +63,12 @@ async def read_form(request: HTTPRequest, session: Session) -> SentForm:
     request
         The request.
     session
-        The owner's session, which knows the token of the form.
+        Session of the user, which checks the token of the form.
 
     Raises
     ------
     FormRefused
-        If it is too large, has a wrong token, or contains hidden characters.
+        If the form is too large, has a wrong token, or contains hidden characters.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
         raise FormRefused(415, "the request is not a form of this app")
@@ -91,7 +91,7 @@ async def read_form(request: HTTPRequest, session: Session) -> SentForm:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     form = SentForm(fields)
     if not session.is_form_token(request.url.path, form.text("token")):
-        raise FormRefused(403, "the form is not from this app, or the app was started again")
+        raise FormRefused(403, "the form is not from this app, or the app has been restarted")
     for values in fields.values():
         if any(CONTROL.search(value) for value in values):
             raise FormRefused(400, "the form contains a control character")

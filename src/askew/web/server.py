@@ -1,4 +1,4 @@
-"""The server of the app: its socket, its index, and the browser that it opens."""
+"""Server for the web app. It listens on a port, reads the runs, and opens the user's browser."""
 
 import os
 import tempfile
@@ -20,22 +20,22 @@ from askew.web.session import Session
 from askew.web.site import Site
 
 APP_FOLDER = ".web"
-"""Folder beside the runs for the index of the app and for its jobs."""
+"""Name of the folder, next to the run folders, with the app's index and jobs."""
 
 JOBS_FOLDER = "jobs"
 
 
 class WebServer:
-    """The app on a port of this machine.
+    """Server for the web app on a port of this machine.
 
     Parameters
     ----------
     folders
-        Run folders, and folders that contain run folders.
+        Run folders, or folders that contain run folders.
     port
-        Port; 0 for a free port.
+        Port of the server; 0 for any free port.
     is_read_only
-        True to change nothing on disk.
+        Whether the app must not change anything on disk.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """The address that opens the app once."""
+        """Address with the one-time token, which opens the app only once."""
         return f"http://{HOST}:{self.port}/?t={self.site.session.token}"
 
     def run(self, *, open_browser: bool = False) -> None:
@@ -82,12 +82,12 @@ class WebServer:
             self.site.index.close()
 
     def stop(self) -> None:
-        """End a server that runs in another thread."""
+        """Stop the server if it runs in another thread."""
         self._listener.stop()
 
 
 def home_of(folders: Sequence[Path]) -> Path:
-    """Return the folder of new runs: the first folder, or its parent if it is a run."""
+    """Return the folder for new runs: the first folder, or its parent if it is a run folder."""
     first = folders[0].absolute()
     return first.parent if (first / PLAN_FILE).exists() else first
 
@@ -95,8 +95,8 @@ def home_of(folders: Sequence[Path]) -> Path:
 def show_in_browser(address: str) -> None:
     """Open an address in the user's browser.
 
-    The browser gets a file that only this user can read: other users of the machine can see the
-    arguments of a process.
+    The address contains a secret, and other users of the machine can see the arguments of a process.
+    The browser therefore opens a file that only this user can read and that leads to the address.
     """
     with suppress(OSError, webbrowser.Error):
         folder = Path(tempfile.mkdtemp(prefix="askew-"))

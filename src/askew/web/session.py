@@ -1,7 +1,8 @@
-"""The owner's session: a token that opens the app once, a cookie, and a token for each form.
+"""The user's session: a one-time token that opens the app, a cookie, and a token for each form.
 
-The address that the terminal prints contains the one-time token. The first request exchanges it for
-a cookie. A form contains a digest of its action that only this session can compute.
+The address that askew prints in the terminal contains the one-time token. The first request exchanges
+this token for a cookie. Each form contains a digest of its action path, which only this session can
+compute.
 """
 
 import hmac
@@ -14,7 +15,7 @@ TOKEN_BYTES = 16
 
 
 class Session:
-    """The secrets of one server. They are forgotten when the server ends.
+    """Secrets of a running server, which exist only in memory.
 
     Parameters
     ----------
@@ -32,11 +33,11 @@ class Session:
 
     @property
     def token(self) -> str:
-        """The one-time token; empty if it was used."""
+        """The one-time token; empty if it has been used."""
         return self._token or ""
 
     def exchange(self, token: str) -> str | None:
-        """Return the value of the cookie for the one-time token; None for any other text."""
+        """Use up the one-time token, and return the value of the cookie; None for a wrong token."""
         with self._lock:
             expected = self._token
             if expected is None or not hmac.compare_digest(expected.encode(), token.encode()):
@@ -45,13 +46,13 @@ class Session:
         return self._cookie
 
     def is_owner(self, cookie: str) -> bool:
-        """Check whether a cookie is the owner's."""
+        """Check whether a cookie is from the user who opened the app with the one-time token."""
         return hmac.compare_digest(self._cookie.encode(), cookie.encode())
 
     def form_token(self, action: str) -> str:
-        """Return the token of a form, by the path that it is sent to."""
+        """Return the token for a form that is sent to this path."""
         return hmac.new(self._key, action.encode(), sha256).hexdigest()
 
     def is_form_token(self, action: str, token: str) -> bool:
-        """Check the token of a form."""
+        """Check whether a token is valid for a form that is sent to this path."""
         return hmac.compare_digest(self.form_token(action).encode(), token.encode())

@@ -1,4 +1,4 @@
-"""The frame of all pages of the app: head, bar, forms and small elements."""
+"""Elements that all pages of the app share: head, navigation bar, forms, lists and tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,17 +12,17 @@ from askew.pages import html, words
 from askew.pages.elements import bdi, tag
 
 AREAS = {"runs": ("/", "Runs"), "new": ("/new", "New run"), "jobs": ("/jobs", "Jobs")}
-"""Addresses and names of the areas of the app."""
+"""Address and name of each area of the app."""
 
 
 def style_sheet() -> str:
-    """Return the style sheet of all pages: the reports' sheet and the app's additions."""
+    """Return the style sheet for all pages: the reports' style sheet and the app's additions."""
     additions = resources.files("askew.web").joinpath("app.css").read_text(encoding="utf-8")
     return f"{html.style()}\n{additions}"
 
 
 STYLE_ADDRESS = f"/style-{sha256(style_sheet().encode()).hexdigest()[:16]}.css"
-"""Address of the style sheet, which changes with its content."""
+"""Address of the style sheet. The address changes whenever the style sheet changes."""
 
 
 def page(
@@ -39,13 +39,13 @@ def page(
     title
         Title of the page.
     *content
-        Its elements.
+        Elements of the page.
     area
-        Area of the app that the bar marks.
+        Area of the app that the navigation bar marks as current; empty for none.
     status
-        HTTP status.
+        HTTP status of the response.
     refresh
-        Seconds after which the browser loads the page again.
+        Seconds after which the browser reloads the page; None for no reload.
     """
     again = None
     if refresh is not None:
@@ -80,14 +80,14 @@ def _bar(area: str) -> Markup:
 
 
 def sheet(title: str, *content: object, lead: str = "") -> Markup:
-    """Return the content of a page that is not a report, under its headline."""
+    """Return the main content of a page that is not a report, with its headline."""
     head = tag("h1", bdi(title), id="top")
     first = tag("p", lead, class_="lead") if lead else None
     return tag("main", head, first, *content, class_="sheet")
 
 
 def message(title: str, text: str, status: int, area: str = "", *more: object) -> HTMLResponse:
-    """Return a page with a sentence, such as an error."""
+    """Return a page with a single message, such as an error."""
     return page(
         title, sheet(title, tag("p", bdi(text), role="alert"), *more), area=area, status=status
     )
@@ -96,18 +96,18 @@ def message(title: str, text: str, status: int, area: str = "", *more: object) -
 def form(
     action: str, token: str, *content: object, hidden: Iterable[tuple[str, str]] = ()
 ) -> Markup:
-    """Return a form that changes something.
+    """Return a form that is sent as a POST request.
 
     Parameters
     ----------
     action
-        Path that the form is sent to.
+        Path to which the form is sent.
     token
         Token of the form.
     *content
-        Its elements.
+        Elements of the form.
     hidden
-        Names and values that the form sends as they are.
+        Names and values of hidden fields.
     """
     fields = [_hidden(name, value) for name, value in (("token", token), *hidden)]
     return tag("form", *fields, *content, method="post", action=action)
@@ -124,20 +124,20 @@ def choice(
     label: str,
     note: Markup | None = None,
 ) -> Markup:
-    """Return a labeled list of options.
+    """Return a drop-down list with a label.
 
     Parameters
     ----------
     name
-        Name of the field.
+        Name of the form field.
     options
-        Texts of the options by value.
+        Text of each option, by its value.
     chosen
         Value of the selected option.
     label
-        Text before the list.
+        Label before the list.
     note
-        Element after the list.
+        Element after the list; None for no element.
     """
     items = [_option(value, text, value == chosen) for value, text in options.items()]
     return tag("label", tag("span", label), tag("select", *items, name=name), note)
@@ -151,16 +151,16 @@ def _option(value: str, text: str, is_chosen: bool) -> Markup:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> Markup:
-    """Return a table of elements, whose rows become cards on a narrow screen.
+    """Return a table, whose rows become cards on a narrow screen.
 
     Parameters
     ----------
     heads
         Heads of the columns. The first column names the row.
     rows
-        Cells by row.
+        Cells of each row.
     kind
-        Class of the table.
+        CSS class of the table.
     """
     head = tag("tr", *(tag("th", text, scope="col") for text in heads))
     body = []
@@ -173,16 +173,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> 
 
 
 def page_number(text: str, count: int, on_a_page: int) -> int:
-    """Return the number of a page of a list, from the query of an address.
+    """Return the valid page number that is closest to the page number in a query.
 
     Parameters
     ----------
     text
-        The number in the query. Any other text is the first page.
+        Page number from the query. Any other text means the first page.
     count
-        Number of entries of the list.
+        Number of entries in the list.
     on_a_page
-        Number of entries of a page.
+        Largest number of entries on a page.
     """
     last = max(1, -(-count // on_a_page))
     is_number = text.isascii() and text.isdigit() and len(text) < 7
@@ -190,7 +190,7 @@ def page_number(text: str, count: int, on_a_page: int) -> int:
 
 
 def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | None:
-    """Return links to the pages before and after a page of a list; None for a single page."""
+    """Return links to the previous and the next page of a list; None if the list has one page."""
     if last < 2:
         return None
     links = []
@@ -201,5 +201,5 @@ def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | Non
 
 
 def date_of(seconds: float) -> str:
-    """Return a time in words, in the time zone of the machine."""
+    """Return the date and time of a Unix time, in the time zone of the machine."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

@@ -1,4 +1,4 @@
-"""The parts of a running app that its pages share."""
+"""Record of the parts of a running app that its pages share, and types of the pages' handlers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,28 +18,28 @@ from askew.web.session import Session
 
 @dataclass
 class Site:
-    """A running app.
+    """Parts of a running app.
 
     Attributes
     ----------
     index
-        The runs.
+        Index of the runs.
     indexer
-        The thread that reads changed runs.
+        Thread that reads new and changed runs.
     session
-        The owner's session.
+        Session of the user.
     opened
-        Runs in memory.
+        Cache of opened runs.
     jobs
         Commands that the app starts.
     home
-        Folder of new runs.
+        Folder for new runs.
     is_read_only
-        True if the app changes nothing on disk.
+        Whether the app must not change anything on disk.
     overlays
-        Attention overlays of the pages that were shown last.
+        Cache of attention overlays on recent pages.
     comparisons
-        Comparisons that were shown last.
+        Cache of recent comparisons.
     """
 
     index: RunIndex
@@ -57,4 +57,4 @@ Handler = Callable[[Site, HTTPRequest], Response]
 """A function that answers a GET request. It runs in a thread."""
 
 FormHandler = Callable[[Site, HTTPRequest, SentForm], Response]
-"""A function that carries out a form and answers it. It runs in a thread."""
+"""A function that carries out a submitted form and returns the response. It runs in a thread."""
