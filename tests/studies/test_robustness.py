@@ -84,8 +84,8 @@ def test_the_answer_names_the_hardest_simulations_and_empty_columns_are_left_out
     changes = [change("pictures", 16, 1.0), change("pictures", 8, 0.5), change("errors", 0.4, 0.25)]
     result = Robustness(changes)
     assert result.answer() == (
-        "On average these shares of 4 edges remain: 50 % with 8 images per set and 25 % with 40 % "
-        "wrong answers."
+        "On average, the following shares of 4 edges remain: 50 % with 8 images per set and 25 % "
+        "with 40 % wrong answers."
     )
     console = Console(width=100, file=StringIO())
     console.print(result)

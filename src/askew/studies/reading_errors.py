@@ -1,4 +1,4 @@
-"""Sensitivity of TIBET's scores to errors of the VQA model (TIBET, section 5.3, figure 5c)."""
+"""Simulate how TIBET's scores change with errors of the VQA model (section 5.3, figure 5c)."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -42,22 +42,22 @@ from askew.studies.answer_errors import (
 from askew.types import Axis, Estimate, Missing, record
 
 RATES = (0.05, 0.1, 0.18, 0.2, 0.3, 0.4)
-"""Shares of the answers that are replaced. The authors estimate .18 for their VQA model."""
+"""Simulated error rates. The authors of TIBET estimate a rate of .18 for their VQA model."""
 
 ANSWERED = 0.2
-"""The rate about which the first sentence is."""
+"""Error rate that the first sentence of the output describes."""
 
 SCORES = ("cas", *SPREADS)
 WITHIN = Missing("not_asked", "no axis has a significant MAD")
-UNRANKED = Missing("not_asked", "no prompt has several axes with a MAD")
-TOO_FEW_RANKED = Missing("not_asked", "no prompt has three axes with a MAD")
+UNRANKED = Missing("not_asked", "no prompt has two or more axes with a MAD")
+TOO_FEW_RANKED = Missing("not_asked", "no prompt has three or more axes with a MAD")
 
 WRONG: Mapping[Errors, str] = {
     "answers": "wrong answers",
     "captions": "wrong captions",
     "both": "wrong texts",
 }
-"""Heading of the error rates."""
+"""Heading of the column with error rates, by kind of error."""
 
 SCORE_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "cas": ("CAS", "signed"),
@@ -65,7 +65,7 @@ SCORE_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "wasserstein": ("Wasserstein", "signed"),
     "standard_deviation": ("standard deviation", "signed"),
 }
-"""Headings and scales of columns."""
+"""Heading and scale of each column, by name of the score."""
 
 RANK_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "nearest_kept": ("first value stays", "share"),
@@ -76,27 +76,29 @@ RANK_COLUMNS: Mapping[str, tuple[str, Scale]] = {
 
 @record
 class ErrorRate:
-    """Mean changes of scores and rankings at a share of wrong texts, with Student's interval.
+    """Mean changes in scores and rankings at an error rate. Intervals use Student's t.
+
+    The scores are averaged over axes that have a significant MAD. The rankings include all axes with
+    a MAD, and are averaged over prompts. If there is only one prompt, they are averaged over its
+    simulations. Prompts without a significant MAD are left out.
 
     Attributes
     ----------
     errors : "answers", "captions" or "both"
-        Texts that can be wrong.
+        Kind of texts that can be wrong.
     rate : float
-        Share of wrong texts.
+        Share of these texts that are wrong.
     axes : int
-        Number of axes with a significant MAD (q < 0.05). Other axes are left out, because their
-        scores are noise.
+        Number of axes with a significant MAD (q < 0.05). The scores of other axes are noise.
     cas, mad, wasserstein, standard_deviation : E
-        Mean changes of these scores over axes.
+        Mean change in each of these scores.
     nearest_kept : E
-        Share of simulations in which the value with the largest CAS stays the same: mean over axes.
+        Share of simulations in which the value with the largest CAS stays the same. This is a mean
+        over axes.
     largest_kept : E
-        Share of simulations in which the axis with the largest MAD stays the same. Means of the
-        ranking are over prompts, or over the simulations of a single prompt. All axes of a prompt
-        with a significant axis are ranked.
+        Share of simulations in which the axis with the largest MAD stays the same.
     rank_correlation : E
-        Mean Spearman's correlation of the MAD of a prompt's axes before and after the errors.
+        Mean of Spearman's correlation between the MAD of a prompt's axes before and after the errors.
     """
 
     errors: Errors
@@ -113,14 +115,14 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Changes of a prompt at an error rate.
+    """Simulated changes in the scores of a prompt at an error rate.
 
     Attributes
     ----------
     significant : sequence of SimulatedAxis
-        Changes of the axes with a significant MAD.
+        Scores of the axes that have a significant MAD, before and after the errors.
     ranking : Ranking or None
-        Ranking of all axes with a MAD; None for fewer than two axes.
+        Changes in the ranking of all axes with a MAD; None for fewer than two axes.
     """
 
     significant: Sequence[SimulatedAxis]
@@ -129,12 +131,12 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnit:
-    """Sets whose concepts are extracted together.
+    """Image sets whose concepts are extracted together.
 
     Attributes
     ----------
     answered : AnsweredSets
-        The sets.
+        The image sets with their encoded answers.
     sets_by_axis : mapping of axis to sequence of str
         Names of the counterfactual sets of each axis.
     """
@@ -144,10 +146,10 @@ class ScoredUnit:
 
 
 class ErrorRates(tuple[ErrorRate, ...]):
-    """Changes of scores and rankings at each rate."""
+    """Changes in scores and rankings at each error rate."""
 
     def __rich__(self) -> RenderableType:
-        """Return the tables of changes."""
+        """Return a sentence and tables about the changes."""
         axes = self[0].axes
         if not axes:
             return Text(
@@ -157,16 +159,18 @@ class ErrorRates(tuple[ErrorRate, ...]):
         of_axes = f"mean over {plural(axes, 'axis', 'axes')} with a significant MAD"
         return Group(
             Text(self.answer()),
-            self._table(f"Change of the scores with VQA errors: {of_axes}", SCORE_COLUMNS),
+            self._table(f"Changes in scores due to VQA errors: {of_axes}", SCORE_COLUMNS),
             self._table(
-                "Rankings with VQA errors, compared with the rankings without: values by CAS, and "
-                "axes by MAD",
+                "Changes in rankings due to VQA errors: values ranked by CAS, and axes ranked by MAD",
                 RANK_COLUMNS,
             ),
         )
 
     def answer(self) -> str:
-        """Return the change of MAD and of the first axis at the rate `ANSWERED`, as sentences."""
+        """Return a sentence on the change in MAD at the error rate `ANSWERED`.
+
+        The sentence also states how often the axis with the largest MAD stays the same.
+        """
         row = next(row for row in self if row.rate == ANSWERED)
         wrong = f"{percent(row.rate)} {WRONG[row.errors]}"
         text = f"With {wrong}, MAD changes by {measured(row.mad, 'signed')} on average"
@@ -178,7 +182,7 @@ class ErrorRates(tuple[ErrorRate, ...]):
         return f"{text}."
 
     def _table(self, caption: str, columns: Mapping[str, tuple[str, Scale]]) -> FittedTable:
-        """Return the means of some fields, with a row for each rate."""
+        """Return a table of mean changes, with a row for each error rate."""
         rows = []
         for row in self:
             cells = [measured(getattr(row, name), scale) for name, (_, scale) in columns.items()]
@@ -196,9 +200,9 @@ def sensitivity(
     repeats: int = 10,
     json: Flag = False,
 ) -> ErrorRates:
-    """Simulate how the scores of an audit change if 5 to 40 % of the VQA model's answers are wrong.
+    """Simulate how an audit's scores change if 5 to 40 % of the VQA model's answers are wrong.
 
-    Axes without a significant MAD are left out, because their scores are noise.
+    askew leaves out axes without a significant MAD, because their scores are noise.
 
     Examples
     --------
@@ -216,15 +220,15 @@ def sensitivity(
     store
         Store of the run. [default: .askew beside the run]
     repeats
-        Simulations per error rate.
+        Number of simulations for each error rate.
     json
         Print the changes as JSON.
 
     Raises
     ------
     UsageError
-        If the folder has no finished audit, the store lacks its images or answers, or captions are
-        to be wrong that do not become concepts.
+        If the folder contains no finished audit, if the store lacks its images or answers, or if
+        captions should be wrong but the audit does not use captions.
     """
     result = load(run, store)
     if not isinstance(result.plan, AuditPlan):
@@ -245,7 +249,7 @@ def sensitivity(
 
 
 def _significant_axes(findings: AuditFindings) -> set[tuple[str, str]]:
-    """Return the prompts and axes with a significant MAD."""
+    """Return the pairs of a prompt and an axis that have a significant MAD."""
     significant = set()
     for entry in findings.tibet:
         for name, axis in entry.axes.items():
@@ -261,7 +265,7 @@ def changes_by_rate(
     repeats: int,
     errors: Errors = "answers",
 ) -> ErrorRates:
-    """Simulate errors that are independent over images and questions.
+    """Simulate errors that are independent across images and questions.
 
     Parameters
     ----------
@@ -270,16 +274,16 @@ def changes_by_rate(
     plan
         Plan of the audit.
     significant
-        Prompts and axes with a significant MAD.
+        Pairs of a prompt and an axis that have a significant MAD.
     repeats
-        Simulations per error rate.
+        Number of simulations for each error rate.
     errors
-        Texts that can be wrong.
+        Texts that can be wrong: answers, captions, or both.
 
     Returns
     -------
     ErrorRates
-        Mean changes at each rate.
+        Mean changes at each error rate.
     """
     simulations: dict[float, list[Simulation]] = {rate: [] for rate in RATES}
     for prompt in plan.prompts:
@@ -303,7 +307,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return the sets of all axes, or those of each axis if each axis has its own concepts."""
+    """Return the sets of all axes as one unit, or a unit for each axis if it has its own concepts."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]
@@ -311,7 +315,7 @@ def _scored_units(
 
 
 def _scored_unit(sets: Sequence[ObservedSet], axes: Sequence[Axis], plan: AuditPlan) -> ScoredUnit:
-    """Return the baseline set and counterfactual sets of some axes."""
+    """Return the given sets as a unit, with the names of each axis's counterfactual sets."""
     scoring = Scoring.of(plan, captioner_of(plan.vqa))
     names = {}
     for axis in axes:
@@ -331,7 +335,7 @@ def _changes(
     rng: np.random.Generator,
     runs: int,
 ) -> dict[str, SimulatedAxis]:
-    """Simulate errors in all sets of a prompt, and return the changes by axis."""
+    """Simulate errors in all sets of a prompt, and return the changes in scores by axis."""
     changes: dict[str, SimulatedAxis] = {}
     for unit in units:
         changes |= axis_changes(unit.answered, unit.sets_by_axis, rate, errors, rng=rng, runs=runs)
@@ -339,7 +343,7 @@ def _changes(
 
 
 def _check_captions(units: Sequence[ScoredUnit], prompt: PromptPlan, errors: Errors) -> None:
-    """Check that there are captions if they are to be wrong."""
+    """Raise UsageError if captions should be wrong, but no image has a caption."""
     if errors != "answers" and not any(unit.answered.possible.is_caption.any() for unit in units):
         raise UsageError(
             f"no image of {quote(prompt.text)} has a caption, so captions cannot be wrong. "
@@ -350,7 +354,7 @@ def _check_captions(units: Sequence[ScoredUnit], prompt: PromptPlan, errors: Err
 def _error_rate(
     errors: Errors, rate: float, simulations: Sequence[Simulation], plan: AuditPlan
 ) -> ErrorRate:
-    """Return the mean changes at a rate."""
+    """Return the mean changes at an error rate."""
     level = plan.confidence
     changes = [change for simulation in simulations for change in simulation.significant]
     means: dict[str, E] = dict.fromkeys((*SCORES, "nearest_kept"), WITHIN)
@@ -375,7 +379,7 @@ def _error_rate(
 
 
 def _score_changes(changes: Sequence[SimulatedAxis], variant: Variant) -> dict[str, list[float]]:
-    """Return the mean change of each score over simulations, for each axis."""
+    """Return each axis's mean change over the simulations, by name of the score."""
     numbers: dict[str, list[float]] = {name: [] for name in SCORES}
     for change in changes:
         numbers["cas"].append(float(np.mean(change.after - change.before)))
@@ -388,7 +392,10 @@ def _score_changes(changes: Sequence[SimulatedAxis], variant: Variant) -> dict[s
 def _mean_of_prompts(
     by_prompt: Sequence[Floats], level: float, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """Return the mean over prompts, or over the simulations of a single prompt; None without any."""
+    """Return the mean over prompts; None if no number is known.
+
+    If only one prompt has known numbers, return the mean over its simulations.
+    """
     known = [numbers[np.isfinite(numbers)] for numbers in by_prompt]
     known = [numbers for numbers in known if len(numbers)]
     if not known:
@@ -401,6 +408,6 @@ def _mean_of_prompts(
 def _mean(
     numbers: Sequence[float], over: str, level: float, bounds: tuple[float, float]
 ) -> Estimate:
-    """Return the mean; without an interval if all numbers are equal."""
+    """Return the mean of the numbers. It has no interval if all numbers are equal."""
     mean = student_mean(numbers, level, f"t over {over}", bounds=bounds)
     return mean if np.ptp(numbers) else Estimate(mean.value, n=mean.n)

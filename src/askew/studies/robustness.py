@@ -1,8 +1,8 @@
-"""Stability of a graph of interactions with fewer images or VQA errors (BiasConnect, section 5.4).
+"""Simulate an interaction graph with fewer images or VQA errors (BiasConnect, section 5.4).
 
-The graph is computed again after images of all sets are left out, or answers are replaced (figure
-4). IS is corrected for the number of images, because the plug-in IS depends on it.
-Known labeling errors are not corrected.
+askew computes the graph again after it has left out images of all sets, or replaced answers (figure
+4). Intersectional Sensitivity (IS) is corrected for the number of images, because the plug-in
+estimate depends on it. Known labeling errors are not corrected.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -38,29 +38,29 @@ from askew.store.store import default_store
 from askew.types import Estimate, Missing, record
 
 ERROR_RATES = (0.05, 0.1, 0.2, 0.3, 0.4)
-"""Shares of the answers that are replaced by another answer."""
+"""Shares of the answers that are replaced by wrong answers."""
 
 PICTURES = (48, 40, 32, 24, 16, 8)
-"""Numbers of images to keep in sets that have more images."""
+"""Numbers of images that each set keeps in the simulations."""
 
 Degradation = Literal["pictures", "errors"]
 Repeated = Literal["prompt", "simulation"]
 Changes = Mapping[str, float]
-"""Changes of a graph by name of a column; NaN where a change is not defined."""
+"""Changes in a graph by name of the measure. A change is NaN if it is not defined."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """A measure of change.
+    """Table column with a measure of change.
 
     Attributes
     ----------
     heading : str
-        Heading of its column.
+        Heading of the column.
     scale : Scale
-        Scale of its numbers.
+        Scale on which the numbers are shown.
     bounds : tuple of (float, float)
-        Smallest and largest possible value.
+        Smallest and largest possible value of the measure.
     """
 
     heading: str
@@ -70,7 +70,7 @@ class ChangeColumn:
 
 COLUMNS: Mapping[str, ChangeColumn] = {
     "edges_kept": ChangeColumn(heading="remaining edges", scale="share", bounds=(0.0, 1.0)),
-    "sensitivity_change": ChangeColumn(heading="change of IS", scale="unit", bounds=(0.0, 2.0)),
+    "sensitivity_change": ChangeColumn(heading="change in IS", scale="unit", bounds=(0.0, 2.0)),
     "rank_correlation": ChangeColumn(heading="rank correlation", scale="unit", bounds=(-1.0, 1.0)),
     "paper_change": ChangeColumn(heading="relative change", scale="share", bounds=(0.0, np.inf)),
 }
@@ -78,7 +78,7 @@ COLUMNS: Mapping[str, ChangeColumn] = {
 
 @record
 class GraphChange:
-    """Change of a graph with fewer images in every set, or with a share of wrong answers.
+    """Mean change in the graphs if each set has fewer images, or if a share of answers is wrong.
 
     Attributes
     ----------
@@ -93,12 +93,12 @@ class GraphChange:
     edges_kept : E
         Share of a graph's edges that remain. Missing if there is no edge.
     sensitivity_change : E
-        Mean |change of IS| over pairs of different axes, in units of IS.
+        Mean |change in IS| over all pairs of different axes, in units of IS.
     rank_correlation : E
-        Spearman's correlation of IS before and after, over the same pairs.
+        Spearman's correlation between IS before and after the change, over the same pairs.
     paper_change : E
-        The paper's percentage: sum of |change of IS| divided by the sum of |IS|, over pairs with a
-        significant IS.
+        The paper's percentage: sum of |change in IS| divided by sum of |IS|, over the pairs that
+        have a significant IS.
     """
 
     kind: Degradation
@@ -113,16 +113,16 @@ class GraphChange:
 
 @dataclass(frozen=True, slots=True)
 class OriginalGraph:
-    """A prompt with all of its images and answers.
+    """Graph of a prompt, computed from all of its images and answers.
 
     Attributes
     ----------
     prompt : PromptPlan
         The prompt.
     sets : sequence of ObservedSet
-        Its image sets.
+        Image sets of the prompt.
     points : mapping of AxisPair to PairPoint
-        Its pairs of different axes.
+        Sensitivity and edge of each pair of different axes.
     significant : set of AxisPair
         Pairs with a significant sensitivity, without correction for the number of pairs.
     """
@@ -134,10 +134,10 @@ class OriginalGraph:
 
 
 class Robustness(tuple[GraphChange, ...]):
-    """Mean changes of a prompt's graph."""
+    """Mean changes in the graphs of a run, for each simulated number of images and error rate."""
 
     def __rich__(self) -> RenderableType:
-        """Return sentences about the graph, and the table of changes."""
+        """Return a sentence about the edges that remain, and a table of all changes."""
         names = list(filter(self._is_measured, COLUMNS))
         headings = [COLUMNS[name].heading for name in names]
         rows = tuple((_simulation(change), *_cells(change, names)) for change in self)
@@ -145,13 +145,13 @@ class Robustness(tuple[GraphChange, ...]):
         if "paper_change" in names:
             note = (
                 "Relative change: the paper's percentage, over pairs with a significant IS. –: no "
-                "such pair"
+                "pair has a significant IS"
             )
         table = Table(self._caption(), ("simulation", *headings), rows, note=note)
         return Group(Text(self.answer()), FittedTable(table))
 
     def answer(self) -> str:
-        """Return how many edges remain with the fewest images and with the most errors."""
+        """Return a sentence on how many edges remain with the fewest images and the most errors."""
         by_kind = {change.kind: change for change in self if self._has(change, "edges_kept")}
         parts = []
         for change in by_kind.values():
@@ -161,19 +161,19 @@ class Robustness(tuple[GraphChange, ...]):
         if not parts:
             return "The graph has no edge that could be lost."
         edges = plural(self[0].edges, "edge")
-        return f"On average these shares of {edges} remain: {' and '.join(parts)}."
+        return f"On average, the following shares of {edges} remain: {' and '.join(parts)}."
 
     def _is_measured(self, name: str) -> bool:
-        """Check whether a measure of change is known in any simulation."""
+        """Check whether any simulation gives a value of a measure."""
         return any(self._has(change, name) for change in self)
 
     @staticmethod
     def _has(change: GraphChange, name: str) -> bool:
-        """Check whether a measure of change is known."""
+        """Check whether a change has a value of a measure."""
         return isinstance(getattr(change, name), Estimate)
 
     def _caption(self) -> str:
-        caption = "Stability of a prompt's graph with fewer images or VQA errors: mean"
+        caption = "Changes in a prompt's graph due to fewer images or VQA errors: mean"
         for change in self:
             if isinstance(change.sensitivity_change, Estimate):
                 caption += f" of {plural(change.sensitivity_change.n or 0, change.over)}"
@@ -182,14 +182,14 @@ class Robustness(tuple[GraphChange, ...]):
 
 
 def _simulation(change: GraphChange) -> str:
-    """Return what a simulation changes, such as "16 images per set"."""
+    """Return a text that describes a simulation, such as "16 images per set"."""
     if change.kind == "pictures":
         return f"{change.size:g} images per set"
     return f"{percent(change.size)} wrong answers"
 
 
 def _cells(change: GraphChange, names: Iterable[str]) -> Iterator[str]:
-    """Yield the cells of some columns."""
+    """Yield the cells of a row, one for each measure in `names`."""
     for name in names:
         cell = measured(getattr(change, name), COLUMNS[name].scale)
         yield f"{cell} of {plural(change.edges, 'edge')}" if name == "edges_kept" else cell
@@ -198,7 +198,7 @@ def _cells(change: GraphChange, names: Iterable[str]) -> Iterator[str]:
 def robustness(
     run: str | Path, /, *, store: PathOption = None, repeats: int = 3, json: Flag = False
 ) -> Robustness:
-    """Simulate how the interaction graph of a run changes with fewer images or VQA errors.
+    """Simulate how the interaction graph of a run changes with fewer images or with VQA errors.
 
     Example: `askew robustness runs/mine`
 
@@ -209,14 +209,14 @@ def robustness(
     store
         Store of the run. [default: .askew beside the run]
     repeats
-        Simulations per number of images and per error rate.
+        Number of simulations for each number of images and for each error rate.
     json
         Print the numbers as JSON.
 
     Raises
     ------
     UsageError
-        If the run is of another method, or the store lacks its images or answers.
+        If the run is not a run of `askew interact`, or if the store lacks its images or answers.
     NotEnoughData
         If no prompt has a graph.
     """
@@ -232,10 +232,11 @@ def robustness(
 def simulated(
     sets: Observed, plan: InteractionPlan, scoring: Scoring, repeats: int = 3
 ) -> Robustness:
-    """Simulate the changes of graphs, by number of images and by error rate.
+    """Simulate how graphs change with fewer images, and with wrong answers.
 
-    Changes are averaged over the simulations of each prompt, then over prompts with Student's t.
-    For a single prompt, the mean is over the simulations.
+    askew averages the changes over the simulations of each prompt, and then over prompts. The
+    intervals use Student's t over prompts. If there is only one prompt, mean and interval are over
+    its simulations.
 
     Parameters
     ----------
@@ -246,12 +247,12 @@ def simulated(
     scoring
         Instrument, seed, number of draws and confidence level.
     repeats
-        Simulations per number of images and per error rate.
+        Number of simulations for each number of images and for each error rate.
 
     Returns
     -------
     Robustness
-        A change for each number of images and for each error rate.
+        The mean change for each number of images and for each error rate.
 
     Raises
     ------
@@ -273,7 +274,7 @@ def simulated(
 
 
 def _degradations(originals: Sequence[OriginalGraph]) -> Iterator[tuple[Degradation, float]]:
-    """Yield the numbers of images that are smaller than the largest set, then the error rates."""
+    """Yield each number of images that is smaller than the largest set, then each error rate."""
     sizes = [len(observed.pictures) for original in originals for observed in original.sets]
     for images in PICTURES:
         if images < max(sizes):
@@ -290,7 +291,7 @@ def _mean_change(
     scoring: Scoring,
     repeats: int,
 ) -> GraphChange:
-    """Simulate the graphs of all prompts, and return the mean change."""
+    """Simulate the graphs of all prompts, and return the mean of their changes."""
     over: Repeated = "simulation" if len(originals) == 1 else "prompt"
     values: dict[str, list[float]] = {name: [] for name in COLUMNS}
     for original in originals:
@@ -305,7 +306,7 @@ def _mean_change(
 def _original_graph(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
 ) -> OriginalGraph:
-    """Compute the graph of a prompt, and which of its sensitivities are significant."""
+    """Compute the graph of a prompt, and find its significant sensitivities."""
     counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
     rng = scoring.rng(prompt.text, "robustness")
     measured = edges({prompt.text: counts}, plan, scoring, rng)[prompt.text]
@@ -325,7 +326,7 @@ def _original_graph(
 def _points(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: InteractionPlan, scoring: Scoring
 ) -> Mapping[AxisPair, PairPoint]:
-    """Return the pairs of different axes of a prompt."""
+    """Return the sensitivity and the edge of each pair of different axes of a prompt."""
     counts = count_answers(sets, prompt.axes, scoring.instrument, distance=plan.distance)
     return pair_points(counts, plan, prompt.text, scoring)
 
@@ -338,7 +339,7 @@ def _simulations(
     scoring: Scoring,
     repeats: int,
 ) -> list[Changes]:
-    """Return the changes of a prompt's graph in several simulations."""
+    """Return the changes in a prompt's graph for each of several simulations."""
     prompt = original.prompt
     simulations = []
     for k in range(repeats):
@@ -355,7 +356,7 @@ def _simulations(
 
 
 def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> list[float]:
-    """Return the defined changes of a prompt, or their mean."""
+    """Return the values of a measure in a prompt's simulations, without NaN, or their mean."""
     known = [changes[name] for changes in simulations if np.isfinite(changes[name])]
     if known and averaged:
         return [float(np.mean(known))]
@@ -363,16 +364,16 @@ def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> 
 
 
 def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E:
-    """Return the mean; without an interval if all values are equal."""
+    """Return the mean of the values. It has no interval if all values are equal."""
     if not values:
-        return Missing("not_asked", "no prompt has an edge, or a significant sensitivity")
+        return Missing("not_asked", "no prompt has an edge or a significant sensitivity")
     interval = f"Student's t over {over}s"
     mean = student_mean(values, level, interval, bounds=COLUMNS[name].bounds)
     return mean if np.ptp(values) else Estimate(mean.value, n=mean.n)
 
 
 def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Changes:
-    """Return the changes of a graph; NaN where a change is not defined."""
+    """Return the changes in a graph by name of the measure; NaN if a change is not defined."""
     remaining = [after[pair].is_edge for pair, point in original.points.items() if point.is_edge]
     x = np.array([point.sensitivity for point in original.points.values()])
     y = np.array([after[pair].sensitivity for pair in original.points])
@@ -393,7 +394,7 @@ def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Ch
 
 
 def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:
-    """Return a random part of a set."""
+    """Return the image set with only `images` of its images, which are chosen at random."""
     order = rng.permutation(len(observed.pictures))
     return observed.picked(sorted(order[:images].tolist()))
 
@@ -405,7 +406,7 @@ def _with_errors(
     rate: float,
     rng: np.random.Generator,
 ) -> ObservedSet:
-    """Return the set with a share of the answers replaced by another value of the same axis."""
+    """Return the image set with answers replaced at random by other values of the same axis."""
     answers = observed.values[instrument]
     draws = rng.random((2, len(axes), len(observed.pictures)))
     replaced = {}
@@ -418,9 +419,9 @@ def _with_errors(
 def _with_wrong(
     answers: Sequence[Answer], values: Sequence[str], places: Sequence[int], choices: Floats
 ) -> tuple[Answer, ...]:
-    """Replace answers at some places by other values; missing answers stay missing.
+    """Replace the answers at some positions by other values. Missing answers stay missing.
 
-    Numbers in [0, 1) at the same places choose among the other values.
+    `choices` contains a number in [0, 1) for each answer, which selects one of the other values.
     """
     wrong = list(answers)
     if len(values) < 2:

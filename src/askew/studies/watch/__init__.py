@@ -1,1 +1,1 @@
-"""Checkpoints of a model, watched for a change of bias while they appear."""
+"""Watch the checkpoints of a model for changes in bias while training writes them."""

@@ -1,4 +1,4 @@
-"""Changes of shares from the first checkpoint to another one."""
+"""Test whether shares have changed from the first checkpoint to a later checkpoint."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """The clearest change of an axis from the first checkpoint to another one.
+    """The change on an axis with the smallest p-value, from the first checkpoint to a later one.
 
     Attributes
     ----------
@@ -33,11 +33,11 @@ class CheckpointChange:
     value
         The value with the smallest p-value.
     first, now
-        Its shares among the pairs, of the first checkpoint and of this one.
+        Share of this value at the first and at the later checkpoint, among the pairs of images.
     pairs
-        Number of pairs of images that are both labeled.
+        Number of pairs in which both images are labeled.
     changed
-        Number of pairs with different labels.
+        Number of pairs whose labels differ.
     """
 
     axis: str
@@ -51,14 +51,14 @@ class CheckpointChange:
 
 
 def axis_changes(first: AuditResult, now: AuditResult) -> list[CheckpointChange]:
-    """Compare the labels of two checkpoints on images with the same seeds.
+    """Compare the labels of images that have the same seed at two checkpoints.
 
-    Each value is tested on each prompt, and on all prompts together.
+    Each value is tested for each prompt, and for all prompts together.
 
     Parameters
     ----------
     first, now
-        Finished audits of the first checkpoint, and of another one.
+        Finished audits of the first checkpoint and of a later checkpoint.
 
     Raises
     ------
@@ -81,12 +81,12 @@ def axis_changes(first: AuditResult, now: AuditResult) -> list[CheckpointChange]
 
 
 def _labeled_axes(prompt: PromptPlan) -> Iterator[AxisPlan]:
-    """Yield the axes of a prompt whose labels are values."""
+    """Yield the axes of a prompt that have a list of values."""
     yield from (axis for axis in prompt.axes if axis.axis().values)
 
 
 def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int, Answer]:
-    """Return the labels of the images of a set by seed."""
+    """Return the labels on an axis of the images in a set, by seed."""
     labels = observed.values[instrument][axis.name]
     return {
         picture.seed: label
@@ -98,7 +98,7 @@ def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int,
 def _table(
     values: Sequence[str], before: Mapping[int, Answer], after: Mapping[int, Answer]
 ) -> np.ndarray:
-    """Count pairs of equal seeds by their labels, (values, values)."""
+    """Count the pairs of images with the same seed by their two labels: (values, values)."""
     counted = Counter((before[seed], after[seed]) for seed in before.keys() & after.keys())
     counts = [counted[change] for change in product(values, values)]
     return np.reshape(counts, (len(values), len(values)))
@@ -107,16 +107,17 @@ def _table(
 def clearest_change(
     axis: str, values: Sequence[str], tables: Mapping[str, np.ndarray]
 ) -> CheckpointChange:
-    """Return the change of an axis with the smallest p-value.
+    """Return the change on an axis that has the smallest p-value.
 
     Parameters
     ----------
     axis
         Name of the axis.
     values
-        Its values.
+        Values of the axis.
     tables
-        Numbers of pairs by the labels of both images, (values, values), by prompt.
+        For each prompt, an array of shape (values, values) with numbers of pairs. The row is the
+        label at the first checkpoint, and the column is the label at the later checkpoint.
     """
     tested = dict(tables)
     if len(tested) > 1:

@@ -1,4 +1,4 @@
-"""Checkpoints in a folder, and the order in which they were watched."""
+"""List the checkpoints in a folder, and record the order in which they were watched."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ HISTORY_FILE = "watch.json"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint that appeared.
+    """A checkpoint in the watched folder.
 
     Attributes
     ----------
     name
-        Name of its file or folder.
+        Name of the checkpoint's file or folder.
     state
-        Digest of the sizes and times of its files.
+        Digest of the sizes and modification times of the checkpoint's files.
     """
 
     name: str
@@ -36,17 +36,18 @@ def checkpoints_in(folder: Path, pattern: str | None) -> list[Checkpoint]:
     Parameters
     ----------
     folder
-        The folder.
+        Folder of the checkpoints.
     pattern
-        Names such as "checkpoint-*". By default pipelines of diffusers and safetensors files.
+        Pattern of the checkpoints' names, such as "checkpoint-*". By default, all diffusers
+        pipelines and safetensors files count as checkpoints.
 
     Raises
     ------
     UsageError
-        If there is no such folder.
+        If the folder does not exist.
     """
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {str(folder)!r}; name the folder of the checkpoints")
+        raise UsageError(f"there is no folder {str(folder)!r}. Name the folder of the checkpoints")
     paths = [path for path in folder.glob(pattern or "*") if pattern or _is_checkpoint(path)]
     visible = [path for path in paths if not path.name.startswith(".")]
     return [
@@ -66,13 +67,13 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def read_history(folder: Path) -> list[Checkpoint]:
-    """Return the checkpoints that were watched, in their order; empty before the first time."""
+    """Return the checkpoints that were watched, in order; empty if no checkpoint was watched."""
     path = folder / HISTORY_FILE
     return list(read_records(tuple[Checkpoint, ...], path)) if path.exists() else []
 
 
 def write_history(folder: Path, history: Sequence[Checkpoint]) -> None:
-    """Write the checkpoints that were watched."""
+    """Write the list of checkpoints that were watched."""
     folder.mkdir(parents=True, exist_ok=True)
     write(tuple(history), folder / HISTORY_FILE, tuple[Checkpoint, ...])
 
@@ -80,7 +81,7 @@ def write_history(folder: Path, history: Sequence[Checkpoint]) -> None:
 def new_checkpoints(
     history: Sequence[Checkpoint], present: Sequence[Checkpoint]
 ) -> list[Checkpoint]:
-    """Return the checkpoints that were not watched yet.
+    """Return the checkpoints that have not been watched yet.
 
     Raises
     ------
@@ -98,9 +99,10 @@ def new_checkpoints(
 
 
 def filled(template: object, path: Path) -> object:
-    """Return a text, or texts in a list, with {checkpoint} and {name} replaced.
+    """Replace {checkpoint} and {name} in a text, or in each text of a list.
 
-    Settings in a mapping become NAME=VALUE texts, so that a name can be a number.
+    A mapping of settings becomes a list of texts NAME=VALUE, so that a checkpoint name such as 500
+    can be read as a number.
     """
     if isinstance(template, str):
         return template.replace("{checkpoint}", str(path)).replace("{name}", path.name)

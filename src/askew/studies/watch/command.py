@@ -1,4 +1,7 @@
-"""Command `watch`: audit the checkpoints of a folder, with an alarm that stays valid."""
+"""The command `askew watch`, which audits checkpoints and raises an alarm if bias changes.
+
+The probability of a false alarm stays limited, however many checkpoints follow.
+"""
 
 import time
 from collections.abc import Sequence
@@ -30,8 +33,8 @@ from askew.studies.watch.checkpoints import (
 MODEL = "diffusers/{checkpoint}"
 IMAGES = 24
 NO_SEEDS = (
-    "its images have no seeds, so they cannot be paired with those of the first checkpoint; name a "
-    "model that makes images from seeds"
+    "its images have no seeds, so they cannot be paired with images of the first checkpoint. Name a "
+    "model that generates images from seeds"
 )
 
 
@@ -47,16 +50,16 @@ class WatchOptions(
 
 @dataclass(frozen=True)
 class WatchedCheckpoint:
-    """A checkpoint, and what changed since the first one.
+    """A checkpoint, with its changes since the first checkpoint.
 
     Attributes
     ----------
     name
-        Its name.
+        Name of the checkpoint.
     level
-        Level of the tests of each axis, 0 for the first checkpoint.
+        Significance level of the tests on each axis; 0 for the first checkpoint.
     changes
-        The clearest change of each axis, empty for the first checkpoint.
+        The change with the smallest p-value on each axis; empty for the first checkpoint.
     """
 
     name: str
@@ -65,20 +68,20 @@ class WatchedCheckpoint:
 
     @property
     def alarms(self) -> tuple[CheckpointChange, ...]:
-        """Changes that are significant at the level."""
+        """Changes whose p-value is at most the level."""
         return tuple(change for change in self.changes if change.p <= self.level)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """All checkpoints that were watched, in their order.
+    """All checkpoints that were watched, in the order in which they were watched.
 
     Attributes
     ----------
     folder
         Folder of the audits.
     checkpoints
-        The checkpoints. All are compared with the first.
+        The checkpoints. Each later checkpoint is compared with the first.
     """
 
     folder: Path
@@ -103,10 +106,13 @@ class Watch:
         )
 
     def __rich__(self) -> Group:
-        """Show the checkpoints as a table, and the number of alarms."""
+        """Return a table of the changes at each checkpoint, and the number of alarms."""
         first, *others = self.checkpoints
         if not others:
-            text = f"{first.name} is the first checkpoint. Later checkpoints are compared with it"
+            text = (
+                f"{first.name} is the first checkpoint. "
+                "askew will compare later checkpoints with this checkpoint"
+            )
             return Group(UnbrokenText(text))
         rows = [
             (
@@ -138,7 +144,8 @@ class Watch:
             ),
             rows=tuple(rows),
             labels=2,
-            note="The clearest change of each axis. An alarm needs a p of at most the level.",
+            note="The table shows the clearest change on each axis. askew raises an alarm if p is at "
+            "most the level.",
         )
         answer = plural(len(self.alarms), "alarm")
         if not self.alarms:
@@ -164,11 +171,11 @@ def watch(
     store: shared.PathOption = None,
     **options: Unpack[WatchOptions],
 ) -> Watch:
-    """Audit each new checkpoint of a folder, and raise an alarm if its biases have changed.
+    """Audit each new checkpoint in a folder, and raise an alarm if its biases have changed.
 
-    The first checkpoint is the baseline. askew compares images that have the same seed. However
-    many checkpoints follow, the probability of any false alarm is at most --alpha. If you repeat
-    the command, it audits only new checkpoints. The exit code is 3 after an alarm.
+    askew compares each checkpoint with the first checkpoint, in pairs of images that have the same
+    seed. However many checkpoints follow, the probability of any false alarm is at most --alpha. If
+    you repeat the command, it audits only new checkpoints. The exit code is 3 after an alarm.
 
     Examples
     --------
@@ -179,22 +186,23 @@ def watch(
     Parameters
     ----------
     checkpoints
-        Folder in which checkpoints appear: diffusers pipelines and safetensors files.
+        Folder in which training writes checkpoints (diffusers pipelines or safetensors files).
     prompts
         Prompts to audit on each checkpoint.
     model
-        Model of a checkpoint. {checkpoint} stands for its path and {name} for its name, here and in
-        -M. [default: diffusers/{checkpoint}]
+        Model that uses a checkpoint. Here and in -M, {checkpoint} stands for the path of the
+        checkpoint, and {name} for its name. [default: diffusers/{checkpoint}]
     axes
         Bias axes, separated by commas. [default: as for `askew audit`]
     images
         Images per prompt and checkpoint. [default: 24]
     pattern
-        Names of checkpoints, such as "checkpoint-*".
+        Pattern of the checkpoints' names, such as "checkpoint-*".
     alpha
-        Probability of a false alarm about any axis of any checkpoint. [default: 0.05]
+        Maximum probability of a false alarm on any axis of any checkpoint. [default: 0.05]
     interval
-        Look again after this number of seconds, until Ctrl-C or an alarm. By default look once.
+        Look for new checkpoints every so many seconds, until Ctrl-C or an alarm. By default, askew
+        looks only once.
     run
         Folder of the audits. [default: runs/watch-FOLDER]
     store
@@ -203,14 +211,14 @@ def watch(
     Returns
     -------
     Watch
-        The checkpoints, and what changed since the first one.
+        The checkpoints, with their changes since the first checkpoint.
 
     Raises
     ------
     UsageError
         If a checkpoint cannot be audited, or has changed since it was watched.
     CheckFailed
-        After an alarm.
+        If there is an alarm.
     """
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha {alpha:g} is out of range. Give a number between 0 and 1")
@@ -237,20 +245,20 @@ def watch(
 
 @dataclass(frozen=True)
 class _Series:
-    """The audits of a series of checkpoints.
+    """A series of checkpoints, and the settings for their audits.
 
     Attributes
     ----------
     checkpoints, pattern
-        Folder of the checkpoints, and their names.
+        Folder of the checkpoints, and pattern of their names.
     folder
         Folder of the audits.
     alpha
-        Level of the whole series.
+        Maximum probability of a false alarm in the series of checkpoints.
     model
-        Template of the model.
+        Name of the model, in which {checkpoint} and {name} are replaced.
     prompts, settings
-        Arguments of `audit`, in which settings are templates, too.
+        Arguments of `audit`. {checkpoint} and {name} are also replaced in the settings.
     """
 
     checkpoints: Path
@@ -262,9 +270,10 @@ class _Series:
     settings: dict[str, object]
 
     def look_until_an_alarm(self, interval: float | None) -> Watch:
-        """Look once, or again and again. Raises CheckFailed after an alarm.
+        """Audit new checkpoints once, or repeatedly at an interval. Raise CheckFailed after an alarm.
 
-        With an interval, a checkpoint is audited once its files are the same at two looks.
+        With an interval, askew audits a checkpoint as soon as its files have not changed between two
+        looks at the folder.
         """
         history = read_history(self.folder)
         audits = {entry.name: self._finished(entry.name) for entry in history}
@@ -287,13 +296,14 @@ class _Series:
             time.sleep(interval)
         if not watched.checkpoints:
             raise UsageError(
-                f"the folder {str(self.checkpoints)!r} contains no checkpoint: no pipeline of "
-                'diffusers and no safetensors file. Name others with --pattern, as in "step-*"'
+                f"the folder {str(self.checkpoints)!r} contains no checkpoint: neither a diffusers "
+                "pipeline nor a safetensors file. If checkpoints have other names, use --pattern, "
+                'such as --pattern "step-*"'
             )
         return watched
 
     def _finished(self, name: str) -> AuditResult:
-        """Load the audit of a checkpoint, whose files may be gone."""
+        """Load the audit of a checkpoint. The files of the checkpoint may have been deleted."""
         store = self.settings.get("store")
         return finished_run(self.folder / name, None if store is None else Path(str(store)))
 
@@ -314,7 +324,7 @@ class _Series:
         return result
 
     def _watch(self, audits: dict[str, AuditResult]) -> Watch:
-        """Compare all checkpoints with the first."""
+        """Compare each later checkpoint with the first checkpoint."""
         watched = []
         for number, (name, result) in enumerate(audits.items()):
             level = 0.0
