@@ -1,8 +1,8 @@
 """Classes that describe the content of a page and its order, but not its appearance.
 
 The `page.py` of a method builds a page from blocks, and renderers draw the page. A page begins with
-a sentence that states the result. The chart that shows the result follows (always shares, for
-people), then images, and then the details.
+a sentence that states the result. A chart of the result follows (always of shares, if the result is
+about people), then images, and then the details.
 
 Choose a block that suits the content:
 
@@ -23,12 +23,12 @@ Choose a block that suits the content:
 
 Blocks take scores as `Estimate` or `Missing`, not as text. Renderers format scores according to the
 block's `Scale`, draw their intervals and the values expected by chance, print significant scores in
-bold (unless `strong` is set), and state why a score is missing. In a plot, the mark is at the
-estimate's `debiased` value, if it has one. The number beside the plot is its `value`.
+bold (unless `strong` is set), and state why a score is missing. In a plot, the dot is at the
+estimate's `debiased` value, if the estimate has one. The number beside the plot is the `value`.
 
 Text contains no markup. Pass names that users chose through `words.quote` and `words.shorten`. A
-`link` leads to the block with the same `anchor`. It becomes plain text if the page has no such
-block. A `series` is the number of a color, from 0 to 5, and connects rows and blocks that belong
+`link` leads to the block with the same `anchor`, and becomes plain text if the page has no such
+block. A `series` is the number of a color, from 0 to 5; rows and blocks with the same color belong
 together. Sections and details omit blocks without content, and a page omits sections without
 blocks.
 """
@@ -58,7 +58,7 @@ Scale = Literal["unit", "share", "signed", "fine", "points", "degrees", "range"]
 """
 
 Column = Literal["value", "mark", "interval", "null", "corrected", "p", "q"]
-"""Part of an estimate that a column beside the plot shows. `null` has the heading "chance"."""
+"""Part of an estimate to show in a column beside the plot. `null` has the heading "chance"."""
 
 SCORE: tuple[Column, ...] = ("value", "interval", "null", "corrected", "q")
 TESTED: tuple[Column, ...] = ("value", "interval", "null", "q")
@@ -74,7 +74,8 @@ Effect = Literal["better", "worse", "changed"]
 Swatch = Literal["heat", "only-a", "only-b", "both"]
 """Colors of attention overlays (see `media`).
 
-"heat" is the color map. The others are areas in the mask of one word (a or b) or of both words.
+"heat" is the color map. The other colors mark areas in the mask of only word a, of only word b, or
+of both words.
 """
 
 
@@ -89,9 +90,9 @@ class TableCell:
     note : str
         Small text below the value.
     strong : bool, optional
-        Whether the cell is bold. By default, significant scores are bold.
+        Whether the cell is bold (by default, whether its score is significant).
     level : float, optional
-        Shading in a shaded table, from -1 (blue) to 1 (orange). By default, the shading depends on
+        Shading in a shaded table, from -1 (blue) to 1 (orange); by default, the shading depends on
         the value.
     """
 
@@ -121,7 +122,7 @@ class Paragraph:
     items : tuple of str or Paragraph
         Items of a bulleted list below the text.
     muted : bool
-        Whether the text is only a remark. Terminals show remarks dimmed.
+        Whether the text is only a remark, which terminals show dimmed.
     """
 
     text: str = ""
@@ -211,7 +212,7 @@ class ValueGroup:
     link : str, optional
         Anchor of the group's details.
     leading : str
-        Main value of the group. By default, the value that exceeds its reference share the most.
+        Main value of the group (by default, the value that exceeds its reference share the most).
     images : ImageQuery, optional
         Query for the group's images.
     """
@@ -303,15 +304,15 @@ class IntervalRow:
     note : str
         Small text after the label.
     strong : bool, optional
-        Whether the row is bold. By default, rows with significant scores are bold.
+        Whether the row is bold (by default, whether its score is significant).
     muted : bool
         Whether the row summarizes other rows.
     marks : tuple of ReferenceMark
         Marks with which the score is compared.
     chance : tuple of float, optional
-        Range expected by chance. By default, it runs from 0 to the estimate's `null`.
+        Range expected by chance (by default, from 0 to the estimate's `null`).
     points : tuple of float
-        Single scores, if the row's score is their mean.
+        Single scores whose mean is the row's score.
     """
 
     label: str
@@ -407,8 +408,8 @@ class LineChart:
     steps : tuple of str
         The steps.
     lines : tuple of LineSeries
-        Lines of the chart. For the first line, a gray band shows the value expected by chance; for
-        the other lines, a dotted line shows it.
+        Lines of the chart; the value expected by chance is shown as a gray band for the first line,
+        and as a dotted line for the other lines.
     name : str
         Name of the score.
     scale : Scale
@@ -443,7 +444,7 @@ class HeatOverlay:
     Attributes
     ----------
     map : ndarray of float, shape (height, width)
-        Attention to a word. The map need not have the resolution of the image.
+        Attention to a word, in any resolution.
     """
 
     map: NDArray[np.floating[Any]]
@@ -456,7 +457,7 @@ class MaskOverlay:
     Attributes
     ----------
     first, second : ndarray of bool, shape (height, width)
-        Masks of the two words. They need not have the resolution of the image.
+        Masks of the two words, in any resolution.
     """
 
     first: NDArray[np.bool_]
@@ -519,7 +520,7 @@ class Scatter:
     points : tuple of ScatterPoint
         The points.
     x, y : tuple of (str, Scale or None)
-        Name and scale of each axis. An axis without a scale has no numbers.
+        Name and scale of each axis; None for an axis without numbers.
     description : str
         Description of the plot, for terminals and for readers who cannot see the plot.
     keys : tuple of str
@@ -618,8 +619,8 @@ class LabelGroup:
     deviation : Deviation
         Whether the label is over- or under-represented.
     n : int, optional
-        Number of images out of which `count` have this label. By default, the number of labeled
-        images in the set.
+        Number of images out of which `count` have this label (by default, the number of labeled
+        images in the set).
     images : ImageQuery, optional
         Query for all images with this label.
     """
@@ -741,10 +742,10 @@ class ScoreMatrix:
     note : str
         A sentence below the title.
     keys : tuple of (str, str)
-        Legend: kind and meaning of cells. The kinds are "over" and "under" (which are shown as
-        ramps of shades), "framed" and "none".
+        Entries of the legend: kind of cell ("over" or "under" for a ramp of shades, "framed" or
+        "none") and meaning.
     square : bool
-        Whether rows and columns are the same axes. The cells are then small.
+        Whether rows and columns are the same axes, so that cells are small.
     """
 
     caption: str
@@ -765,16 +766,17 @@ class ChangeRow:
     label : str
         Name of the row.
     before, after : Estimate or Missing
-        The two scores. Only the second score is drawn with its interval.
+        The two scores, of which only the second is drawn with its interval.
     verdict : str
         Result of the test for a change.
     brief : str
-        The same result in fewer words, for narrow tables. By default, the verdict.
+        The same result in fewer words, for narrow tables (by default, the verdict).
     significant : bool
         Whether the change is significant.
     deviation : Deviation
         "under" if the score came significantly closer to the reference, "over" if it moved
-        significantly away. "none" if the change is not significant or has no determined direction.
+        significantly away, and "none" if the change is not significant or its direction is not
+        determined.
     group : str
         Name above all rows of the group.
     reference : float, optional
@@ -834,7 +836,7 @@ class ChangeChart:
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """A row of images that belong together, for example because one model generated them."""
+    """A row of images that belong together, such as images from the same model."""
 
     shots: tuple[Thumbnail, ...]
     label: str = ""
@@ -884,8 +886,8 @@ class Table:
     rows : tuple of tuple of Content
         Cells of each row.
     labels : int
-        Number of columns that label the row. If there are several, a first label that repeats the
-        label above it is hidden.
+        Number of columns that label the row; if there are several, repetitions in the first column
+        are hidden.
     scale : Scale
         Scale of all scores.
     note : str
@@ -967,7 +969,7 @@ class Section(Container):
     screen : bool
         Whether terminals and notebooks also show the section.
     anchor : str, optional
-        Name that links use to lead here. By default, the title.
+        Name that links use to lead here (by default, the title).
     """
 
     title: str

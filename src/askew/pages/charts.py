@@ -73,7 +73,7 @@ NAME_LETTER = 8.2
 
 LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
-"""Maximum number of edges for which scores are written, and positions for a score on its edge.
+"""Maximum number of edges with written scores, and possible positions of a score on its edge.
 
 The first position is closer to the target, so that the scores of the two edges between a pair of
 nodes do not overlap.
@@ -86,8 +86,9 @@ PALEST = 0.65
 FULL_AT = 0.25
 """Widths and opacity of edges.
 
-In pixels: the width of an edge with score 0, the added width per unit of the score, and the maximum
-width. Then the opacity of the palest edge, and the score from which edges are opaque.
+The first three values are in pixels: the width of an edge with score 0, the added width per unit of
+the score, and the maximum width. The other values are the opacity of the palest edge, and the score
+from which edges are opaque.
 """
 
 
@@ -97,7 +98,7 @@ class DiagramSize(NamedTuple):
     Attributes
     ----------
     name : str
-        CSS class of the drawing. The style sheet shows only the drawing that fits the screen.
+        CSS class, by which the style sheet shows only the drawing that fits the screen.
     width, height : int
         Size in pixels.
     across, down : float
@@ -325,7 +326,7 @@ def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
 
 
 def _below(plane: ValuePlane, labels: Sequence[str]) -> Iterator[Markup]:
-    """Yield the names of as many steps as fit. Fewer names are visible on a narrow screen."""
+    """Yield the names of as many steps as fit, some of which are hidden on a narrow screen."""
     space = LETTER * max(map(len, labels), default=1) + 12
     length = round(len(labels) * space)
     wide = max(1, -(-length // WIDE))
@@ -502,7 +503,7 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
 def _number(
     edge: Arrow, places: Mapping[str, complex], labels: Sequence[NodeLabel], size: DiagramSize
 ) -> Markup:
-    """Return the score of an edge as text, on or beside the edge, where it hides no name."""
+    """Return the text of an edge's score, placed on or beside the edge where it hides no name."""
     start, bend, tip = _curve(places[edge.source], places[edge.target])
     on_edge = [_bezier(start, bend, tip, t) for t in LABEL_AT]
     middle = complex(size.width / 2, size.height / 2)
@@ -546,7 +547,10 @@ def _node_label(name: str, note: str, place: complex, size: DiagramSize) -> Node
 
 
 def _curve(source: complex, target: complex) -> tuple[complex, complex, complex]:
-    """Return start, control point and end of an edge, which bends right and touches no node."""
+    """Return the start, control point and end of an edge.
+
+    The edge bends to the right, and ends shortly before the nodes.
+    """
     bend = (source + target) / 2 + BEND * 1j * (target - source)
     return _towards(source, bend, NODE + 3), bend, _towards(target, bend, NODE + 4)
 

@@ -18,7 +18,7 @@ Ids = Mapping[str, str]
 
 NOTHING = Markup("")
 RUNS = 6
-"""Number of colors for series. If there are more series, the colors repeat."""
+"""Number of colors for series; the colors repeat if there are more series."""
 
 _ROUND = tuple(m * 10.0**e for e in range(-5, 6) for m in (1, 2, 5))
 _TICKS = 4
@@ -39,10 +39,10 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     name : str
         Name of the element.
     *children : object
-        Content of the element. Texts are escaped.
+        Content of the element, in which texts are escaped.
     **attributes : object
-        Attributes of the element. `class_` means class, and `a_b` means a-b. Attributes that are
-        None, False or "" are omitted. True gives an attribute without a value.
+        Attributes of the element, with `class_` for class and `a_b` for a-b. None, False or "" omit
+        an attribute, and True gives an attribute without a value.
 
     Returns
     -------
@@ -64,9 +64,9 @@ def _attribute(key: str, value: object) -> str:
 
 
 def joined(parts: Iterable[object]) -> Markup:
-    """Concatenate parts. Texts are escaped, and None is omitted.
+    """Concatenate parts, with texts escaped and None omitted.
 
-    A line never breaks between a number and its percent sign.
+    The result does not allow a line break between a number and its percent sign.
     """
     texts = []
     for part in parts:
@@ -118,12 +118,12 @@ def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
 
 
 def at(share: float) -> str:
-    """Return a position, given as a share of the width, as a percentage."""
+    """Convert a position from a share of the width to a percentage."""
     return f"{100 * share:.2f}%"
 
 
 def bdi(text: str) -> Markup:
-    """Return text in an element that keeps its writing direction from affecting other text."""
+    """Return text in an element that isolates its writing direction from the text around it."""
     return tag("bdi", text)
 
 
@@ -151,7 +151,7 @@ def legend(keys: Sequence[tuple[str, str]]) -> Markup:
     Parameters
     ----------
     keys : sequence of (str, str)
-        CSS class and meaning of each mark. An entry without a class has only text.
+        CSS class and meaning of each mark; without a class, the entry has only text.
 
     Returns
     -------
@@ -233,7 +233,7 @@ class LinearScale:
     labels: tuple[str, ...]
 
     def share(self, value: float) -> float:
-        """Return the position of a value, from 0 to 1. Values beyond an end are moved to it."""
+        """Return the position of a value, from 0 to 1; values beyond an end are clipped."""
         return min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
     def at(self, value: float) -> str:
@@ -241,7 +241,7 @@ class LinearScale:
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return a drawing of the tick labels; of many labels, only the ends and the middle.
+        """Return a drawing of the tick labels; if there are many, only the ends and the middle.
 
         Screen readers skip the labels, because each row states its numbers.
         """
@@ -269,7 +269,7 @@ def axis(scale: Scale, values: Iterable[float]) -> LinearScale:
     Returns
     -------
     LinearScale
-        The axis. It runs from 0 to 1 for shares and scores (or further if a score is above 1), is
+        Axis that runs from 0 to 1 for shares and scores (or further if a score is above 1), is
         symmetric around 0 for differences, and otherwise covers the lowest to the highest value.
     """
     held = list(values)

@@ -53,7 +53,7 @@ FILLS: dict[Deviation, tuple[float, float, float]] = {
     "under": (60 / 255, 140 / 255, 214 / 255),
     "none": (0.955, 0.96, 0.968),
 }
-"""Colors of marks and of shaded cells, by direction. They are the same on pages."""
+"""Colors of marks and of shaded cells, by direction, which are the same as on pages."""
 
 NULL = "#d3d6da"
 INK = "#1b1d1f"
@@ -113,7 +113,7 @@ def figure(page: Page, panels: int = PANELS) -> Figure:
     Returns
     -------
     Figure
-        Figure with one panel per plot. A terminal shows the same data as tables.
+        Figure with one panel per plot.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def figure(page: Page, panels: int = PANELS) -> Figure:
 
 
 def _plots(blocks: Iterable[Block]) -> Iterator[Plot]:
-    """Yield the plots that a screen shows. An interval chart of its edges replaces each graph."""
+    """Yield the plots that a screen shows, with each graph replaced by a chart of its edges."""
     for block in blocks:
         if isinstance(block, Section) and block.screen:
             yield from _plots(block.blocks)
@@ -200,7 +200,7 @@ def _draw_values(panel: Axes, chart: ValueChart) -> None:
     _label_rows(panel, labels)
     panel.set_xlim(0, 100)
     panel.set_xlabel(
-        "percent of images; line: confidence interval; mark: reference share\norange, blue: "
+        "percent of images; line: confidence interval; mark: reference share\norange and blue: "
         "significantly over- and under-represented",
         fontsize=7,
     )

@@ -48,7 +48,7 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 SHOWN_WARNINGS = 2
-"""Number of warnings to show. The others are folded, so that the chart stays on the screen."""
+"""Number of warnings to show; other warnings are folded, so that the chart stays on the screen."""
 
 LONG_HEADLINE = 110
 LONG = 26
@@ -70,7 +70,7 @@ def page(document: Page, link: ImageLink = data_uri, image_sources: str = "data:
     document : Page
         The page.
     link : callable
-        Function that returns the address of an image. By default, images are embedded.
+        Function that returns the address of an image (by default, images are embedded).
     image_sources : str
         Sources from which the content security policy allows images.
 
@@ -105,12 +105,12 @@ def fragment(document: Page, link: ImageLink = data_uri) -> str:
     document : Page
         The page.
     link : callable
-        Function that returns the address of an image. By default, images are embedded.
+        Function that returns the address of an image (by default, images are embedded).
 
     Returns
     -------
     str
-        The element. It contains a style sheet, which does not affect other elements.
+        Element with a style sheet that does not affect other elements.
     """
     identity = repr((document.title, document.answer, document.meta))
     prefix = hashlib.sha256(identity.encode()).hexdigest()[:8]
@@ -359,7 +359,7 @@ TextBlock = Paragraph | blocks.CodeBlock | DefinitionList | blocks.GraphDiagram 
 
 
 def _text(block: TextBlock) -> Markup:
-    """Return a block without links and images as HTML."""
+    """Return the HTML of a block that has no links and images."""
     match block:
         case Paragraph():
             return _paragraph(block)
@@ -443,7 +443,7 @@ def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> s
 def _table_rows(
     block: Table, texts: Sequence[Sequence[str]], kinds: Sequence[str | None]
 ) -> Iterator[Markup]:
-    """Yield the rows of a table. If rows have several labels, a repeated first label is hidden."""
+    """Yield the rows of a table, with repetitions of the first of several labels hidden."""
     values = []
     for row in block.rows:
         for cell in row:
@@ -496,7 +496,7 @@ def _shaded(scale: LinearScale, block: Table, column: int, row: Sequence[Content
 
 
 def _level(scale: LinearScale, content: Content, row: Sequence[Content]) -> float:
-    """Return the shading of a cell, from -1 to 1, based on its score or on its share of the row."""
+    """Return the shading of a cell, from -1 to 1, based on its score or its share of the row."""
     if isinstance(content, TableCell) and content.level is not None:
         return content.level
     value = content.value if isinstance(content, TableCell) else content

@@ -41,7 +41,7 @@ A copy of a photograph takes about 4.6 kB, so that a page takes less than 3 MB.
 """
 
 VIRIDIS = ("440154", "472d7b", "3b528b", "2c728e", "21918c", "28ae80", "5ec962", "addc30", "fde725")
-"""Evenly spaced colors from the color map viridis (by S. van der Walt and N. Smith, CC0).
+"""Evenly spaced colors from the color map viridis (by van der Walt and Smith, CC0).
 
 Equal steps look equal, even in gray and for color-blind readers. In legends, the swatch `heat`
 shows the color map.
@@ -89,9 +89,12 @@ def allowance(initial: int, others: int) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Number of images of each baseline set (2 to 100) and of each other set (0 to 12). The
-        numbers allow for baseline images that are shown about twice, and for rows that repeat the
-        baseline set beside each axis.
+        Number of images of each baseline set (2 to 100) and of each other set (0 to 12).
+
+    Notes
+    -----
+    The numbers allow for baseline images that are shown about twice, and for rows that repeat the
+    baseline set beside each axis.
     """
     of_initial = max(2, min(100, TOTAL // (4 * max(initial, 1))))
     rest = TOTAL - 2 * min(of_initial, 48) * initial
@@ -126,7 +129,7 @@ def picture_row(
     Returns
     -------
     PictureRow
-        Row of thumbnails. The alternative text of each thumbnail contains its number.
+        Row of thumbnails, whose alternative texts contain their numbers.
     """
     label = words.shorten(of, 60)
     shots = [
@@ -161,7 +164,7 @@ def set_row(media: Media, image_set: PictureSet, most: int, seed: int | None = N
     Returns
     -------
     PictureRow
-        Row of thumbnails. For a counterfactual set, the note contains the prompt.
+        Row of thumbnails, with the prompt in the note of a counterfactual set.
     """
     label = "Baseline images"
     notes = []
@@ -302,7 +305,7 @@ def heat_pixels(picture: Image.Image, map: NDArray[np.floating[Any]], side: int)
     picture : Image
         The image.
     map : ndarray of float, shape (height, width)
-        The map. Its lowest value is drawn in dark violet, and its highest value in yellow.
+        Attention map, whose lowest value is drawn in dark violet and whose highest value in yellow.
     side : int
         Longest side of the copy, in pixels.
 
@@ -329,8 +332,8 @@ def mask_pixels(
     picture : Image
         The image.
     a, b : ndarray of bool, shape (height, width)
-        The masks. Areas in only the first mask, in only the second mask and in both masks have
-        different colors.
+        Masks, with different colors for areas in only the first mask, in only the second mask and
+        in both masks.
     side : int
         Longest side of the copy, in pixels.
 
@@ -352,7 +355,7 @@ def mask_pixels(
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return, for each of `new` positions, the index of the position to use out of `old`."""
+    """Return indices that resize a row of `old` pixels to `new` pixels."""
     return np.arange(new) * old // new
 
 
@@ -375,7 +378,7 @@ def colors(level: Pixels) -> Pixels:
 
 
 def _gray(picture: Image.Image, longest: int) -> Pixels:
-    """Return a grayscale copy of shape (height, width, 3), with a longest side of given length."""
+    """Return a grayscale copy of shape (height, width, 3), whose longest side is `longest`."""
     width, height = (max(1, round(side * longest / max(picture.size))) for side in picture.size)
     small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
     pixels = np.asarray(small, dtype=float)

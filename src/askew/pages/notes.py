@@ -22,7 +22,7 @@ def with_notes(page: Page, annotations: Annotations) -> Page:
     Returns
     -------
     Page
-        The page. It is unchanged if there are neither notes nor corrected labels.
+        The page, which is unchanged if there are neither notes nor corrected labels.
     """
     items = tuple(
         Paragraph(clean(note.text), lead=f"{shorten(note.about, 120)}:" if note.about else "")

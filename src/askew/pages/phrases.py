@@ -1,8 +1,7 @@
-"""Sentences of pages that make a claim, or report that a test is not significant.
+"""Sentences on pages that claim an effect or report that a test is not significant.
 
-`tests/truth/test_summaries.py` has a row for each phrase. The row measures how often the phrase
-claims an effect that does not exist. The page `docs/reference/wording.md` is generated from the
-phrases and the test.
+`tests/truth/test_summaries.py` tests each phrase, and measures how often it claims an effect that
+does not exist. The page `docs/reference/wording.md` is generated from the phrases and this test.
 """
 
 from collections.abc import Mapping
@@ -11,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Phrase:
-    """A text with placeholders and the condition under which pages use it.
+    """A text with placeholders, and the condition under which pages use the text.
 
     Attributes
     ----------
     text : str
         Sentence or part of a sentence, with placeholders in braces.
     condition : str
-        Result that the phrase reports, for the reference documentation.
+        Condition under which pages use the phrase, for the reference documentation.
     """
 
     text: str
@@ -458,7 +457,7 @@ def format_phrase(name: str, /, **parts: object) -> str:
     name : str
         Key of `PHRASES`.
     **parts : object
-        Values of the placeholders. Parts that the text lacks are ignored.
+        Values of the placeholders, including any that the text does not use.
 
     Returns
     -------

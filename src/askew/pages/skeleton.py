@@ -113,7 +113,7 @@ def page(
     notes : iterable of str
         Texts to show at the end of the page, and below the tables in a terminal.
     gaps : sequence of MissingNote
-        Missing labels. Missing images are added.
+        Missing labels, to which missing images are added.
     uneven : sequence of str
         Sentences about data that are missing more often for some values than for others.
 
@@ -169,7 +169,7 @@ def reading(
     Returns
     -------
     Section
-        The guide. Terminals do not show it.
+        The guide, which terminals do not show.
     """
     not_meant = Paragraph(lead=f"Limits of a {of}", items=(PERCEIVED, *limits, HOLDS))
     definitions = Details(
@@ -272,8 +272,7 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
     Returns
     -------
     Section
-        Section with the sentences and a table of all missing data. It is empty if nothing is
-        missing.
+        Section with the sentences and a table of all missing data; empty if nothing is missing.
     """
     excluded = "Missing images and labels are excluded from all counts. A missing label never counts as a value."
     rows = tuple(_gap_row(gap) for gap in gaps if sum(gap.missing.values()))
@@ -302,7 +301,7 @@ def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
 
 
 def _reason_sentence(reason: str, names: Mapping[str, Sequence[str]]) -> str:
-    """Return a sentence with a reason, and the images or labels that are missing for it."""
+    """Return a sentence with a reason, and the images or labels that it explains."""
     parts = []
     for sentence, places in names.items():
         if places:

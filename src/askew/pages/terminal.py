@@ -15,7 +15,7 @@ from askew.pages.blocks import CodeBlock, Content, Details, Page, Paragraph, Sec
 from askew.pages.plain import PlainBlock, plain
 
 ROWS = 24
-"""Maximum number of rows in a table. Any other rows are only counted."""
+"""Maximum number of rows in a table; any other rows are only counted."""
 
 WARNINGS = 12
 """Maximum number of warnings to show."""
@@ -26,22 +26,22 @@ LEAST = 12
 WORD = 16
 """Widths in a terminal of 80 columns.
 
-Maximum width of a label, maximum width of a text, minimum width of both, and width up to which a
-word is not broken.
+The values are the maximum width of a label, the maximum width of a text, the minimum width of both,
+and the width up to which words are not broken.
 """
 
 _UNBROKEN = re.compile(
     r"(?<=\d) (?=%)|(?<=\b\w) (?=[=<] ?\d)|(?<=[=<]) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])"
 )
 HELD = "\ue000"
-"""Placeholder for spaces at which a line must not break. rich even breaks at no-break spaces."""
+"""Placeholder for spaces at which lines must not break, because rich breaks at no-break spaces."""
 
 
 class UnbrokenText(text.Text):
     """Text in which no line breaks inside intervals, inside "q = 0.03", or before percent signs."""
 
     def wrap(self, *args: object, **options: object) -> Lines:
-        """Return the lines of the text. rich defines the arguments."""
+        """Return the lines of the text, given the arguments that the package rich defines."""
         held = self.copy()
         held.plain = _UNBROKEN.sub(HELD, self.plain)
         lines = held.wrap(*args, **options)  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def screen(page: Page, width: int | None = None) -> RenderableType:
     page : Page
         The page.
     width : int, optional
-        Number of columns. By default, the width of the terminal.
+        Number of columns (by default, the width of the terminal).
 
     Returns
     -------
@@ -136,7 +136,7 @@ class ColumnLayout:
     Attributes
     ----------
     numeric : bool
-        Whether the column contains only numbers. Such a column is right-aligned and never wrapped.
+        Whether the column contains only numbers, so that it is right-aligned and never wrapped.
     least : int
         Minimum width.
     preferred : int
@@ -152,7 +152,7 @@ class ColumnLayout:
 class FittedTable:
     """A table that never truncates numbers.
 
-    If some columns do not fit, they follow in another table with the same labels.
+    Columns that do not fit follow in another table with the same labels.
     """
 
     table: Table
@@ -179,7 +179,7 @@ class FittedTable:
         columns: Sequence[int],
         width: int,
     ) -> Grid:
-        """Return some columns of the table. A first label is shown once if it repeats."""
+        """Return some columns of the table, with repetitions in the first column hidden."""
         grid = Grid(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
         widths = _widths([layouts[column] for column in columns], width)
         for column, column_width in zip(columns, widths, strict=True):

@@ -90,7 +90,7 @@ def shown_values(chart: ValueChart, group: ValueGroup) -> list[ValueShare]:
     Returns
     -------
     list of ValueShare
-        All values with the largest share first, or the only value if `chart.value` names it. In a
+        All values with the largest share first, or only the value `chart.value` if it is set. In a
         brief chart, a group that is not significant shows only its main value.
     """
     if chart.value:
@@ -361,7 +361,7 @@ def _change_keys(chart: ChangeChart) -> list[tuple[str, str]]:
     undetermined = any(row.significant for row in neutral)
     meaning = "change not significant"
     if undetermined:
-        meaning += ", or closer and further not determined"
+        meaning += ", or its direction not determined"
     references = any(row.reference is not None for row in chart.rows)
     keys = (
         (True, "ring", chart.before),

@@ -64,11 +64,11 @@ def format_value(value: float | None, scale: Scale = "unit", digits: int | None 
     Parameters
     ----------
     value : float or None
-        The value. Shares, and differences in points, are between -1 and 1.
+        Value to format, from -1 to 1 for shares and for differences in points.
     scale : Scale
         Scale of the value.
     digits : int, optional
-        Number of decimal places. By default, the number for the scale.
+        Number of decimal places (by default, the number for the scale).
 
     Returns
     -------
@@ -95,9 +95,9 @@ def possible_interval(score: Estimate, scale: Scale = "unit") -> tuple[float, fl
     Parameters
     ----------
     score : Estimate
-        The score. If its `max` is known, the score ranges from 0 to `max`.
+        Score, which ranges from 0 to `max` if its `max` is known.
     scale : Scale
-        Scale of the score. Shares and points have a fixed range.
+        Scale of the score, which has a fixed range for shares and points.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def leading(group: ValueGroup) -> ValueShare | None:
     Returns
     -------
     ValueShare or None
-        The value named by `group.leading`. By default, the value that exceeds its reference share
+        The value `group.leading` if it is set, otherwise the value that exceeds its reference share
         the most.
     """
 
@@ -311,7 +311,7 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     noun : str
         Singular form.
     plural_noun : str
-        Plural form. By default, the singular form with an "s".
+        Plural form (by default, the singular form with an "s").
 
     Returns
     -------
@@ -368,7 +368,7 @@ def reads_appearance(name: str) -> bool:
 
 
 def perceived(axis: str) -> str:
-    """Return the name of an axis, with "perceived" before it if it is about appearance."""
+    """Return the name of an axis, such as "perceived gender" for an axis about appearance."""
     return f"perceived {axis_label(axis)}" if reads_appearance(axis) else axis_label(axis)
 
 
