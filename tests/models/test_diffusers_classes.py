@@ -29,7 +29,7 @@ REASONS = {
     "IFSuperResolutionPipeline": "it takes an image",
     "KandinskyV22PriorPipeline": "it makes only the input of a decoder",
     "StableDiffusionAttendAndExcitePipeline": "it needs token_indices besides the prompt",
-    "StableDiffusionLDM3DPipeline": "it makes images with a depth",
+    "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "OnnxStableDiffusionPipeline": "its networks have the ONNX format",
     "ShapEPipeline": "it makes three-dimensional objects",
     "LLaDA2Pipeline": "it makes text",

@@ -302,7 +302,7 @@ def report_images(count: int) -> None:
 
 @contextmanager
 def progress_listener(listener: Callable[[int], None]) -> Iterator[None]:
-    """Call `listener` with each number that a model reports by `report_images` in this context."""
+    """Call `listener` with each count that a model passes to `report_images` in this context."""
     token = _LISTENER.set(listener)
     try:
         yield

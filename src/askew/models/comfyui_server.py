@@ -1,4 +1,4 @@
-"""Client for a ComfyUI server, which queues a workflow, polls for its result and gets its image.
+"""Client that queues a workflow on a ComfyUI server, polls for the result and gets the image.
 
 The client follows no redirects, limits the size and time of answers, and gets images only from the
 same server.

@@ -1,4 +1,4 @@
-"""Choice of the device and number format of networks, by the user or to suit the machine."""
+"""Choice of device and number format for networks, as the user asks or to suit the machine."""
 
 import gc
 from collections.abc import Iterator

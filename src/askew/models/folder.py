@@ -50,7 +50,7 @@ from askew.prompts.axes import AXES
 from askew.store.files import digest_of
 
 METADATA = "metadata.jsonl"
-"""Name of the manifest in image folders of Hugging Face."""
+"""Name of the manifest in Hugging Face image folders."""
 
 NO_MANIFEST = "none"
 JOINT = ": "
@@ -91,7 +91,7 @@ class FolderCollection:
 
     @cached_property
     def digests(self) -> Mapping[Path, str]:
-        """SHA-256 of every readable image file, by path; also the `id` of the `Picture`."""
+        """SHA-256 of every readable image file, by path. It equals the `id` of the `Picture`."""
         with without_cycle_search():
             return file_memory().digests(picture.path for picture in self._pictures)
 
@@ -255,7 +255,7 @@ class _Columns:
 
 
 def _columns_of(table: Manifest, options: _FolderOptions) -> _Columns:
-    """Return the columns that the options name; for unset options, the columns used by default."""
+    """Return the columns that the options name, and default columns for options that are unset."""
     usual = next((name for name in FILE_COLUMNS if name in table.columns), FILE_COLUMNS[0])
     file = options.file or usual
     prompts = tuple(options.prompt_columns) or ("prompt",)
@@ -297,7 +297,7 @@ def _filed_pictures(
 def _labels_of_row(
     row: Mapping[str, str], columns: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """Return two mappings from axis to labels, for axes with one rater and with several raters."""
+    """Return the labels of axes with one rater, and of axes with several raters, by axis."""
     single = {}
     several = {}
     for axis, names in columns.items():

@@ -71,7 +71,7 @@ OPENED = 8
 """Number of image files that askew searches for prompts. They are spread over the folder."""
 
 SHORTEST_NAME = 3
-"""Minimum number of letters that a common beginning of file names needs to name a prompt."""
+"""Minimum length of a common beginning of file names that may be the name of a prompt."""
 
 
 @dataclass(frozen=True, slots=True)

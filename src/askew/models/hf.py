@@ -50,7 +50,7 @@ REFUSALS = re.compile(r"moderat|content.?policy|content.?filter|nsfw|safety", re
 
 
 class InferenceModel:
-    """One image model of one inference provider.
+    """Image model of one of Hugging Face's inference providers.
 
     Parameters
     ----------

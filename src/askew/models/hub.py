@@ -33,7 +33,7 @@ NO_MEMORY = re.compile(
     r"|CUBLAS_STATUS_ALLOC_FAILED",
     re.I,
 )
-"""Pattern of PyTorch's messages about missing memory on a CPU, on cuda and on mps."""
+"""Pattern of PyTorch's out-of-memory messages on a CPU, on CUDA and on MPS."""
 
 REQUIRED_PACKAGE = re.compile(r"requires the (?:🤗 )?(\S+) library|pip install (?:-\S+ )*([\w.-]+)")
 """Pattern of messages in which a library names a package to install."""
@@ -285,7 +285,7 @@ def explain_errors(name: str, library: str = "", part: str = "") -> Iterator[Non
 
 
 def _explanation(error: BaseException, name: str) -> AskewError | None:
-    """Return the error for users, if askew knows the exception or one of its causes."""
+    """Return the error for users; None if neither the exception nor any of its causes is known."""
     for cause in reversed(_causes(error)):
         key = _known_error(cause)
         if key in USER_ERRORS:

@@ -17,7 +17,7 @@ JSON_LINES = ".jsonl"
 """Suffix of files that contain one JSON object per line."""
 
 FILE_COLUMNS = ("file", "file_name")
-"""Default columns for the image's path. Image folders of Hugging Face use the second name."""
+"""Default columns for the image's path. Hugging Face image folders use the second name."""
 
 CONDITION = "condition"
 """Default column for the condition, and name of the axis whose values are conditions."""

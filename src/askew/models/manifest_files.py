@@ -167,7 +167,7 @@ class FileSearch:
 def find_files(
     manifest: Manifest, column: str, places: Places, *, match_names: bool = False
 ) -> FileSearch:
-    """Find the file of each row in a manifest.
+    """Find the image file for each row of a manifest.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class SeedBits:
         return {"seed": seed % 2**self.count} if self.count else {}
 
     def settings(self) -> dict[str, Setting]:
-        """Return the settings for seeds that affect images."""
+        """Return the number of bits as a setting that affects images; empty if no seed is sent."""
         return {"seed_bits": self.count} if self.count else {}
 
 

@@ -31,7 +31,7 @@ FACTS = ("revision", "settings", "batch_size", "dtype")
 
 
 def _states(text: str) -> list[object]:
-    """Return a value that changes when a file changes that a setting of `FILE_SETTINGS` names."""
+    """Return a value that changes when the files that a setting names change."""
     addresses = [part.strip() for part in text.split(",")]
     addresses += [address.rpartition(":")[0] for address in addresses]
     return [

@@ -27,7 +27,7 @@ class PlantedModel:
         Bias from 0 (uniform) to 1 (stereotyped).
     equal
         Attribute that the model samples uniformly if the prompt leaves it open. This removes the
-        bias of this attribute exactly.
+        attribute's bias completely.
 
     Raises
     ------

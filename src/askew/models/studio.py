@@ -19,10 +19,10 @@ MODELS: Mapping[str, str] = {"": "studio", "balanced": "balanced"}
 DEFAULTS: Mapping[str, Setting] = {"num_inference_steps": 12, "guidance_scale": 1.4}
 BATCH_SIZE = 24
 KNOWN: Mapping[str, Setting] = {**DEFAULTS, "batch_size": BATCH_SIZE}
-"""Settings, with defaults, whose positive values diffusers does not need to check."""
+"""Defaults of the settings for which any positive value is valid without a check by diffusers."""
 
 DTYPE = "float32"
-"""Number format on every device, which is thus known before PyTorch is loaded."""
+"""Number format. It is the same on every device, so it is known before PyTorch is loaded."""
 
 
 class StudioModel(PipelineModel):

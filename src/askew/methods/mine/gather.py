@@ -366,8 +366,8 @@ class Miner:
         if not any(map(objective.needs_images, prompts)):
             axes = words.listing([words.perceived(axis) for axis in self.plan.axes])
             raise UsageError(
-                f"no prompt of the topic {self.plan.topic or 'anything'!r} leaves {axes} open. Name "
-                "another --topic or other --axes, or search by the paper's score with "
+                f"no prompt on the topic {self.plan.topic or 'anything'!r} leaves {axes} open. "
+                "Choose another --topic or other --axes, or search by the paper's score with "
                 "--objective eq1"
             )
 

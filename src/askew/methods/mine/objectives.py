@@ -60,7 +60,7 @@ class Objective(Protocol):
     """A score that a search for prompts minimizes."""
 
     def read(self, prompt: str, seed: int) -> ObjectiveReading | Missing:
-        """Measure a prompt's images that have a given run seed.
+        """Measure a prompt's images for the given run seed.
 
         Returns
         -------

@@ -189,7 +189,7 @@ class SkewObjective(Objective):
     _open_axes: dict[str, tuple[Axis, ...]] = field(default_factory=dict, repr=False)
 
     def needs_images(self, prompt: str) -> bool:
-        """Check whether an axis applies to a prompt and the prompt leaves this axis unstated."""
+        """Check whether at least one axis applies to a prompt without being stated in it."""
         return bool(self.open_axes(prompt))
 
     def open_axes(self, prompt: str) -> tuple[Axis, ...]:
@@ -261,8 +261,8 @@ class SkewObjective(Objective):
     ) -> SkewReading | Missing:
         """Label held-out images on the axis of the largest skew in the first images.
 
-        If the held-out images decided the axis, deviations that are large by chance would be
-        favored.
+        If the held-out images decided which axis to use, the result would favor deviations that are
+        large by chance.
         """
         return self._read(prompt, seed, self.held_out_images(first), self.held_out_axes(first))
 
@@ -308,7 +308,10 @@ class SkewObjective(Objective):
     def _answered(
         self, vqa: VQA, prompt: str, pictures: Sequence[Outcome], axes: Sequence[Axis]
     ) -> ObservedSet:
-        """Return labels from a VQA model. Axes about people get no label without a person."""
+        """Return labels from a VQA model.
+
+        An image without a person gets no label on axes about people.
+        """
         rows = self.run.ask(vqa, pictures, _questions(axes)) if axes else {}
         answers: dict[str, Sequence[Answer]] = {}
         for picture, row in rows.items():

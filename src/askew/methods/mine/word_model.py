@@ -61,7 +61,7 @@ class AxisWords:
         return cls(axis=axis, places=places, model=fit_counts(features, list(counts.values())))
 
     def rows(self, words: Sequence[str]) -> list[int]:
-        """Return the rows of effects that apply to these words: the base row and a row per word."""
+        """Return the rows of effects for these words: the base row and a row per known word."""
         return [0, *(1 + self.places[word] for word in words if word in self.places)]
 
     @cached_property

@@ -1,6 +1,6 @@
 """`diffusers/ID-OR-PATH`: a text-to-image pipeline of diffusers, from a folder or the Hub.
 
-This module imports no heavy package.
+This module does not import heavy packages such as PyTorch.
 """
 
 from askew.errors import MissingPackage

@@ -22,10 +22,10 @@ SECOND_ENCODER = {
     "clip_l": ("text_encoder", "tokenizer"),
     "clip_g": ("text_encoder_2", "tokenizer_2"),
 }
-"""Text encoder and tokenizer of a learned word, by key, in files for two text encoders."""
+"""Text encoder and tokenizer for each key in a learned-word file that serves two encoders."""
 
 UNNAMED = ("emb_params",)
-"""Keys in files of learned words that are not the learned word itself."""
+"""Keys in a learned-word file that do not name the learned word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,10 +140,9 @@ class DiffusersEditor(PipelineMaker[EditRequest]):
                 )
 
     def _multiple(self) -> int:
-        """Return the number of which width and height must be multiples.
+        """Return the number that must divide the width and the height of an image.
 
-        It is determined by the factor between pixels and latents and by the patch size of a
-        transformer.
+        It depends on the factor between pixels and latents and on the patch size of a transformer.
         """
         if not hasattr(self.pipeline, "vae"):
             return KANDINSKY_SIDES

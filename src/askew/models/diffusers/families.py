@@ -47,7 +47,7 @@ CLASSES: Mapping[str, str] = {
     "LLaDA2Pipeline": "it makes text",
     "ShapEPipeline": "it makes three-dimensional objects",
     "StableAudio3Pipeline": SOUND,
-    "StableDiffusionLDM3DPipeline": "it makes images with a depth",
+    "StableDiffusionLDM3DPipeline": "it makes images with depth maps",
     "JoyImageEditPlusPipeline": IMAGE,
 }
 """Reasons why a pipeline cannot be used, by its class, if no parameter or part shows it."""
@@ -176,7 +176,7 @@ def _needed_parameters(call: Parameters) -> list[str]:
 
 
 def _reason_of_channels(repository: Repository) -> str:
-    """Return why a UNet needs an image as input besides noise, as for inpainting; empty if not."""
+    """Return why a UNet cannot work without an input image, as in inpainting; empty if it can."""
     channels = repository.config("unet").get("in_channels")
     latents = repository.config("vae").get("latent_channels")
     if channels is None or latents is None or channels == latents:

@@ -227,8 +227,8 @@ class DiffusersModel(PipelineMaker[Request]):
     name
         Name of the model in results. By default diffusers/LOCATION.
     defaults
-        Settings that replace the pipeline's own defaults. If None, the settings that the model's
-        makers recommend. See `recommended_settings`.
+        Settings that replace the pipeline's own defaults. If None, askew uses the settings that the
+        model's makers recommend. See `recommended_settings`.
     revision
         Branch, tag or commit of a repository.
     variant

