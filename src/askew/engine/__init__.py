@@ -1,1 +1,1 @@
-"""Engines: where the work of a run is carried out."""
+"""Engines, which carry out the work of a run in this process, in threads or on a cluster."""

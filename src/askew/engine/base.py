@@ -1,8 +1,8 @@
-"""The protocol of an engine, which carries out the parts of a run on this machine or elsewhere.
+"""The protocol of engines, which carry out the work of a run on this machine or elsewhere.
 
-A run gives an engine one task and an iterable of items, such as the batches of images that the
-budget allows. The engine decides how many items are in flight. The run holds the lock of every item
-in flight, and stores each result before it asks for the next.
+A run gives an engine a task and an iterable of items, such as the batches of images that the budget
+allows. The engine decides how many items are in flight, that is, started but not yet finished. The
+run holds a lock for every item in flight, and stores each result before it asks for the next.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -15,22 +15,23 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result in place of the exception of a task.
+    """The result of a task that raised an exception.
 
-    An engine may yield it so that items in flight still yield their results. The run stores them,
-    gives out no further items, and then raises the first exception.
+    An engine may yield a `Failure` instead of raising the exception, so that other items in flight
+    still yield their results. The run stores these results, gives out no further items, and then
+    raises the first exception.
 
     Attributes
     ----------
     error
-        The exception.
+        Exception that the task raised.
     """
 
     error: BaseException
 
 
 class Engine(Protocol):
-    """Something that applies a task to items, such as a process pool or a cluster."""
+    """An object that applies a task to items, such as a process pool or a cluster."""
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
@@ -41,23 +42,23 @@ class Engine(Protocol):
 
         - It draws items only while its caller waits for a result, and in the caller's thread. This
           is necessary because the iterable locks each item and reads a database.
-        - It keeps a bounded number of items in flight, which are drawn but not yet yielded with
-          their results. It yields a result as soon as it is ready, before it draws more items than
-          the bound.
+        - It limits the number of items in flight, which are drawn but not yet yielded with their
+          results. If it has reached the limit, it yields a result before it draws another item.
         - When the iterable ends early, all items in flight are still yielded.
-        - An exception of the task is raised when its result is asked for, or yielded as `Failure`.
-        - Closing the generator abandons the items in flight and frees the engine's resources.
+        - If the task raises an exception, the engine either raises it in place of the result or
+          yields it as a `Failure`.
+        - If the generator is closed, the engine abandons the items in flight and frees its resources.
 
         Parameters
         ----------
         task
-            A function of one item. It gives the same result each time. Task, items and results can
-            be pickled.
+            Function that takes an item. It returns the same result each time. The task, the items
+            and the results can be pickled.
         items
-            The items, possibly many. Drawing an item can take time.
+            Iterable of items, which may be many. Drawing an item may take time.
 
         Yields
         ------
         tuple of Item and Output or Failure
-            Each item once. An item is the object that was drawn, or a copy of it.
+            Each item once, with its result. The item is the object that was drawn, or a copy of it.
         """

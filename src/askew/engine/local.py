@@ -1,4 +1,4 @@
-"""The default engine: one item at a time, in this process."""
+"""The default engine, which works in this process on one item at a time."""
 
 from collections.abc import Callable, Generator, Iterable
 
@@ -6,7 +6,7 @@ from askew.engine.base import Item, Output
 
 
 class LocalEngine:
-    """An engine that works on an item when its result is asked for, with one item in flight."""
+    """An engine that starts to work on an item when the run asks for its result."""
 
     name = "local"
     workers = 1

@@ -1,4 +1,4 @@
-"""Engines by name, as the option --engine gives it."""
+"""Create the engine that the option --engine names."""
 
 import os
 from contextlib import AbstractContextManager, nullcontext
@@ -11,7 +11,7 @@ from askew.errors import MissingPackage, UnknownName, UsageError
 
 NAMES = ("local", "threads", "ray", "ray://HOST:PORT")
 THREAD_WORKERS = 4
-"""Number of threads by default: one uses the provider, and the others encode images."""
+"""Default number of threads. One thread uses the provider, and the others encode images."""
 
 
 def opened_engine(
@@ -19,16 +19,16 @@ def opened_engine(
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> AbstractContextManager[Any]:
-    """Return a context whose value is the engine with this name, or the given engine.
+    """Return a context manager that yields the engine with this name, or the given engine.
 
     Parameters
     ----------
     engine
         An engine, or one of `NAMES`. By default "local".
     workers
-        Number of workers. Each engine has its own default.
+        Number of workers. The default depends on the engine.
     gpus_per_worker
-        Number of GPUs of each worker of Ray.
+        Number of GPUs that each Ray worker reserves.
 
     Raises
     ------
@@ -37,12 +37,12 @@ def opened_engine(
     UsageError
         If the options do not fit the engine.
     MissingPackage
-        If the package of the engine is missing.
+        If the package that the engine needs is not installed.
     """
     if workers is not None and workers < 1:
-        raise UsageError(f"--workers is {workers}; it must be at least 1")
+        raise UsageError(f"--workers is {workers}. It must be at least 1")
     if gpus_per_worker is not None and not gpus_per_worker >= 0:
-        raise UsageError(f"--gpus-per-worker is {gpus_per_worker:g}; it must be 0 or more")
+        raise UsageError(f"--gpus-per-worker is {gpus_per_worker:g}. It must be 0 or more")
     name = "local" if engine is None else engine
     if not isinstance(name, str):
         return nullcontext(name)
@@ -61,6 +61,7 @@ def opened_engine(
         raise UnknownName("engine", name, NAMES)
     if workers not in (None, 1):
         raise UsageError(
-            "--engine local has one worker. Use --engine threads or --engine ray with --workers"
+            "--engine local has only one worker. To set --workers, use --engine threads or "
+            "--engine ray"
         )
     return nullcontext(LocalEngine())

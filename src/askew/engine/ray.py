@@ -1,9 +1,10 @@
-"""An engine whose workers are actors of Ray, on this machine or on a cluster.
+"""An engine whose workers are Ray actors, on this machine or on a cluster.
 
-A worker has up to `AHEAD` items, so that it does not wait for the driver. Ray restarts no worker,
-since it would give a new worker the item that killed the last one. This engine asks for a new
-worker, and gives it work when it has started: if a machine is gone, there may be no place for it.
-The items of a dead worker come last.
+Each worker has up to `AHEAD` items in its queue, so that it does not wait for the driver. Ray does
+not restart workers, because it would give the new worker the item that killed the previous worker.
+Instead, this engine asks Ray for a new worker. It sends work to the new worker only after it has
+started, because a cluster that lost a machine may have no room for it. The items of a dead worker
+are repeated after all other items.
 """
 
 import logging
@@ -28,35 +29,35 @@ from askew.errors import RESUME, ModelError, UsageError
 from askew.messages import report_message
 
 AHEAD = 2
-"""Number of items that a worker has at a time."""
+"""Number of items that a worker has in its queue."""
 
 WAIT = 0.2
-"""Seconds of waiting for results before new workers are looked for."""
+"""Seconds to wait for results before the engine checks whether new workers have started."""
 
 MOST_DEATHS = 3
-"""Number of workers that an item may kill."""
+"""Number of workers that may die while they work on the same item."""
 
 STARTS = 3
-"""Number of attempts to start Ray, which gives up after 30 seconds on a busy machine."""
+"""Number of attempts to start Ray. On a busy machine, an attempt may fail after 30 seconds."""
 
 START_LIMIT = 600.0
-"""Seconds in which the first worker must start."""
+"""Seconds within which the first worker must start."""
 
 THREADS = "OMP_NUM_THREADS"
 
 
 @dataclass(eq=False, slots=True)
 class Worker:
-    """An actor of Ray.
+    """A Ray actor that works on items.
 
     Attributes
     ----------
     actor
         Handle of the actor.
     queue
-        References of its results, in the order in which it works.
+        References to the actor's results, in the order in which it works on them.
     place
-        Where it runs; None before it has started.
+        Machine and process of the actor; None before it has started.
     """
 
     actor: Any
@@ -66,18 +67,18 @@ class Worker:
 
 @dataclass(slots=True)
 class Flight(Generic[Item]):
-    """An item that a worker has.
+    """An item in the queue of a worker.
 
     Attributes
     ----------
     item
         The item.
     sent
-        The pickled item.
+        The item in pickled form, as it was sent to the worker.
     worker
-        The worker.
+        Worker that has the item.
     deaths
-        Number of workers that died while they worked on it.
+        Number of workers that died while they worked on the item.
     """
 
     item: Item
@@ -88,29 +89,30 @@ class Flight(Generic[Item]):
 
 @dataclass(slots=True)
 class Lost(Generic[Item]):
-    """An item of a dead worker, which comes last."""
+    """An item whose worker died. It is repeated after all other items."""
 
     item: Item
     deaths: int
 
 
 class RayEngine:
-    """An engine of a cluster of Ray. It is a context that starts and ends its workers.
+    """An engine that works on a Ray cluster. As a context manager, it starts and ends its workers.
 
     Parameters
     ----------
     workers
-        Number of workers. By default one for each GPU, or for each CPU without GPUs.
+        Number of workers. By default, one worker for each GPU. If there is no GPU, one worker for
+        each CPU.
     address
-        Address of a cluster, such as ray://HOST:PORT. By default that of the environment variable
-        RAY_ADDRESS. Without an address, Ray starts on this machine.
+        Address of a cluster, such as ray://HOST:PORT. By default, the address in the environment
+        variable RAY_ADDRESS. Without an address, Ray starts on this machine.
     gpus_per_worker
-        Number of GPUs that each worker reserves; a fraction lets workers share a GPU.
+        Number of GPUs that each worker reserves. With a fraction, several workers share a GPU.
 
     Raises
     ------
     UsageError
-        If the cluster cannot be reached, or has another version of askew.
+        If the cluster cannot be reached, or has a different version of askew.
     """
 
     name = "ray"
@@ -175,13 +177,13 @@ class RayEngine:
         self._restore_printing = _without_printing()
 
     def _places(self, resources: dict[str, float]) -> int:
-        """Return the number of workers that the cluster has room for."""
+        """Return the number of workers for which the cluster has room."""
         if self._gpus:
             return max(1, int(resources.get("GPU", 0) / self._gpus))
         return max(1, int(resources.get("CPU", 1)))
 
     def _hire(self) -> None:
-        """Ask for a worker. Ray starts it as soon as a machine has room."""
+        """Ask Ray for a worker, which starts as soon as a machine has room for it."""
         variables = {THREADS: os.environ.get(THREADS, "1")}
         actor = self._actor_class.options(
             num_cpus=1,
@@ -193,7 +195,7 @@ class RayEngine:
         self._starting[actor.place.remote()] = Worker(actor)
 
     def welcome(self, seconds: float) -> None:
-        """Take in the workers that have started."""
+        """Wait for up to `seconds` for new workers, and take in those that have started."""
         if not self._starting:
             return
         references = list(self._starting)
@@ -214,7 +216,7 @@ class RayEngine:
         Raises
         ------
         UsageError
-            If none starts.
+            If no worker starts in time.
         """
         deadline = time.monotonic() + START_LIMIT
         while not self._ready:
@@ -222,8 +224,8 @@ class RayEngine:
             if time.monotonic() > deadline:
                 raise UsageError(
                     f"the Ray cluster started no worker within {START_LIMIT:.0f} s. A worker needs "
-                    f"1 CPU and {self._gpus:g} GPUs; the cluster has free: {_free()}. Change "
-                    "--workers or --gpus-per-worker"
+                    f"1 CPU and {self._gpus:g} GPUs, but only {_free()} are free on the cluster. "
+                    "Change --workers or --gpus-per-worker"
                 )
 
     def map(
@@ -238,12 +240,12 @@ class RayEngine:
 
     @property
     def processes(self) -> list[int]:
-        """Process numbers of the workers that have started."""
+        """Process ids of the workers that have started."""
         return [worker.place.process for worker in self._ready if worker.place]
 
     @property
     def free_worker(self) -> Worker | None:
-        """Worker with the shortest queue; None if all queues are full, or none has started."""
+        """Worker with the shortest queue; None if all queues are full, or no worker has started."""
         self.welcome(0)
         worker = min(self._ready, key=lambda worker: len(worker.queue), default=None)
         if worker is None or len(worker.queue) >= AHEAD:
@@ -251,22 +253,22 @@ class RayEngine:
         return worker
 
     def replace(self, worker: Worker) -> None:
-        """Ask for a worker in place of a dead one."""
+        """Ask for a new worker that replaces a dead worker."""
         self._ready.remove(worker)
         self._hire()
 
 
 class RayCall(Generic[Item]):
-    """The items of one call.
+    """One call of `RayEngine.map`, with its task and its items.
 
     Parameters
     ----------
     engine
-        The engine.
+        Engine whose workers carry out the task.
     task
-        The pickled task, which is sent once.
+        The task in pickled form. It is sent only once.
     items
-        The items.
+        Items to which the task is applied.
     """
 
     def __init__(self, engine: RayEngine, task: bytes, items: Iterator[Item]) -> None:
@@ -289,7 +291,7 @@ class RayCall(Generic[Item]):
                 yield from self._outcome(reference)
 
     def abandon(self) -> None:
-        """Take the items in flight from their workers, as far as they have not begun them."""
+        """Remove the items in flight from their workers, unless work on them has begun."""
         for reference, flight in self._in_flight.items():
             with suppress(RayError, ValueError):
                 flight.worker.queue.remove(reference)
@@ -325,7 +327,7 @@ class RayCall(Generic[Item]):
         flight.worker.queue.append(reference)
 
     def _outcome(self, reference: Any) -> Iterator[tuple[Item, Any]]:
-        """Yield the result of an item, if it has one."""
+        """Yield an item with its result, unless its worker died or lacks image files."""
         flight = self._in_flight[reference]
         try:
             reply = ray.get(reference)
@@ -344,10 +346,10 @@ class RayCall(Generic[Item]):
         yield flight.item, reply.output
 
     def _bury(self, worker: Worker, error: RayActorError) -> Iterator[tuple[Item, Failure]]:
-        """Take the items of a dead worker back, and count the death for the item it worked on."""
+        """Take back the items of a dead worker. Count the death against the item it worked on."""
         self._engine.replace(worker)
         host = worker.place.host if worker.place else "an unknown machine"
-        report_message(f"a worker on {host} died; other workers make its images")
+        report_message(f"a worker on {host} died. Other workers generate its images")
         for place, reference in enumerate(worker.queue):
             flight = self._in_flight.pop(reference)
             deaths = flight.deaths + (1 if place == 0 else 0)
@@ -368,7 +370,7 @@ def _start_sentence(address: str | None, error: Exception) -> str:
 
 
 def _check_place(place: WorkerPlace) -> None:
-    """Raise UsageError if a worker has another version of askew or Python."""
+    """Raise UsageError if a worker has a different version of askew or Python."""
     here = WorkerProcess.versions()
     there = (place.python.rpartition(".")[0], place.askew)
     if there != here:
@@ -382,8 +384,8 @@ def _check_place(place: WorkerPlace) -> None:
 def _death_sentence(item: object, error: RayActorError) -> str:
     work = getattr(item, "label", "") or "the same item"
     return (
-        f"{MOST_DEATHS} workers died during work on {work}. This happens when memory runs out. Use "
-        "fewer --workers, smaller batches (-M batch_size=1), or machines with more memory. Ray "
+        f"{MOST_DEATHS} workers died while they worked on {work}. This happens when memory runs out. "
+        "Use fewer --workers, smaller batches (-M batch_size=1), or machines with more memory. Ray "
         f"reports: {_first_line(error)}. {RESUME}"
     )
 
@@ -398,9 +400,9 @@ def _free() -> str:
 
 
 def _without_printing() -> Callable[[], None]:
-    """Drop the paragraphs that Ray prints to standard output, and return a function that ends this.
+    """Suppress the text that Ray prints to standard output, and return a function that restores it.
 
-    Ray has no option for it, and the results of a command are on standard output.
+    Commands print their results to standard output, and Ray has no option to print nothing there.
     """
     module: Any = ray._private.worker
     original = getattr(module, "print_to_stdstream", None)
@@ -416,7 +418,7 @@ def _without_printing() -> Callable[[], None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop the lines of Ray's start, and keep the program's handlers of signals."""
+    """Suppress the messages of Ray's start, and restore the program's signal handlers afterward."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     numbers = [signal.SIGTERM, signal.SIGINT]

@@ -1,7 +1,7 @@
-"""An engine with several items in flight, in threads of this process.
+"""An engine that works on several items at the same time, in threads of this process.
 
-Calls of a server wait at the same time. Models and instruments of this process work one at a time,
-while images of the previous item are encoded.
+Several threads can wait for a server at the same time. A model or an instrument in this process
+works on one item at a time, while another thread encodes the images of the previous item.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -16,16 +16,16 @@ from askew.engine.turn import provider_turn
 class ThreadEngine:
     """An engine with up to `workers` items in flight.
 
-    A task that fails yields a `Failure`, so that the results of the other items in flight, which
-    may have cost money, are not lost.
+    If a task fails, the engine yields a `Failure`. The results of the other items in flight, which
+    may have cost money, are then not lost.
 
     Parameters
     ----------
     workers
-        Greatest number of items in flight, at least 1.
+        Largest number of items in flight, at least 1.
     takes_turns
-        True if tasks use a model or an instrument of this process, which works on one item at a
-        time. Calls of a server need no turns.
+        True if tasks use a model or an instrument in this process, which works on one item at a
+        time. Requests to a server need no turns.
     """
 
     name = "threads"
@@ -37,7 +37,7 @@ class ThreadEngine:
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]
     ) -> Generator[tuple[Item, Output | Failure], None, None]:
-        """Yield each item with the result of `task` or its failure, as soon as it is ready."""
+        """Yield each item with the result of `task` or with its failure, as soon as it is ready."""
         lock = Lock() if self._takes_turns else None
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="call")
         in_flight = dict[Future[Output | Failure], Item]()
@@ -64,7 +64,7 @@ def _ready(
 
 
 def _outcome(task: Callable[[Item], Output], item: Item, lock: "Lock | None") -> Output | Failure:
-    """Return the result of a task, or its exception."""
+    """Return the result of a task, or a `Failure` with the exception that it raised."""
     try:
         with provider_turn(lock):
             return task(item)

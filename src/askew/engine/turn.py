@@ -1,7 +1,7 @@
-"""The turn of a provider: items in several threads use a model or an instrument one at a time.
+"""Turns, with which threads use a provider (a model or an instrument) one at a time.
 
-Networks are not safe for threads. A task begins with the turn, and ends it as soon as it needs the
-provider no longer, such as before it encodes images.
+Networks are not thread-safe. A thread waits for its turn before it starts a task. It ends its turn
+as soon as it no longer needs the provider, for example before it encodes images.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from threading import Lock
 
 
 class Turn:
-    """The right of one thread to use the provider.
+    """The right of a single thread to use the provider.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class Turn:
         self._has_turn = False
 
     def begin(self) -> None:
-        """Wait for the turn."""
+        """Wait until no other thread has the turn, and take it."""
         self._lock.acquire()
         self._has_turn = True
 
     def end(self) -> None:
-        """End the turn, once."""
+        """End the turn. Further calls have no effect."""
         if self._has_turn:
             self._has_turn = False
             self._lock.release()
@@ -40,7 +40,7 @@ _TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
 
 @contextmanager
 def provider_turn(lock: "Lock | None") -> Iterator[None]:
-    """Hold the turn until this block or `end_turn` ends it; nothing without a lock."""
+    """Hold the turn until the `with` block ends or `end_turn` is called. Do nothing without a lock."""
     if lock is None:
         yield
         return
@@ -55,7 +55,7 @@ def provider_turn(lock: "Lock | None") -> Iterator[None]:
 
 
 def end_turn() -> None:
-    """Let the task of another thread use the provider from now on."""
+    """End the turn of this thread, so that another thread can use the provider."""
     turn = _TURN.get()
     if turn is not None:
         turn.end()

@@ -1,6 +1,7 @@
-"""The part of an engine that runs in another process, perhaps on another machine.
+"""The part of an engine that runs in another process, which may be on another machine.
 
-It has no access to the driver's store. Images that this machine cannot open are sent with an item.
+A worker has no access to the driver's store. If it cannot open the images of an item, the driver
+sends them with the item.
 """
 
 import os
@@ -24,14 +25,14 @@ from askew.types import Picture
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Result of an item.
+    """The reply of a worker, with the result of an item.
 
     Attributes
     ----------
     output
-        Output of the task, or its failure.
+        Output of the task, or a `Failure`.
     messages
-        Sentences that the model or the instrument reported.
+        Messages that the model or the instrument reported during the task.
     """
 
     output: Any
@@ -40,12 +41,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class LackingFiles:
-    """A reply without a result: the worker cannot open these images.
+    """A reply without a result, because the worker cannot open some images.
+
+    The driver then sends the item again, with these images.
 
     Attributes
     ----------
     paths
-        Paths of the image files.
+        Paths of the image files that the worker cannot open.
     """
 
     paths: tuple[str, ...]
@@ -53,18 +56,18 @@ class LackingFiles:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlace:
-    """The place of a worker.
+    """Machine and process in which a worker runs, with its versions.
 
     Attributes
     ----------
     host
-        Name of its machine.
+        Name of the machine.
     process
-        Number of its process.
+        Process id.
     python, askew
-        Versions.
+        Versions of Python and askew.
     threads
-        Value of OMP_NUM_THREADS.
+        Value of the environment variable OMP_NUM_THREADS.
     """
 
     host: str
@@ -75,12 +78,13 @@ class WorkerPlace:
 
 
 class WorkerProcess:
-    """A process that carries out tasks. Providers stay loaded between tasks.
+    """A process that carries out tasks. Models and instruments stay loaded between tasks.
 
     Parameters
     ----------
     folder
-        Working folder of the driver. The worker uses it if it exists, for relative paths.
+        Working folder of the driver. If the folder exists on the worker's machine, relative paths
+        start there.
     """
 
     def __init__(self, folder: str) -> None:
@@ -90,7 +94,7 @@ class WorkerProcess:
         self._received = tempfile.TemporaryDirectory(prefix="askew-images-")
 
     def place(self) -> WorkerPlace:
-        """Return where the worker runs."""
+        """Return the machine, process and versions of the worker."""
         return WorkerPlace(
             host=socket.gethostname(),
             process=os.getpid(),
@@ -101,13 +105,13 @@ class WorkerProcess:
 
     @staticmethod
     def versions() -> tuple[str, str]:
-        """Return the versions of Python (major and minor) and askew."""
+        """Return the version of Python (major and minor), and the version of askew."""
         return python_version().rpartition(".")[0], version("askew")
 
     def do(
         self, sent_task: bytes, sent_item: bytes, files: Mapping[str, bytes] | None = None
     ) -> Reply | LackingFiles:
-        """Return the result of a task for an item, or the images that it needs."""
+        """Apply a task to an item, and return the result, or the paths of images that are missing."""
         messages: list[str] = []
         try:
             task: Callable[[Any], Any] = pickle.loads(sent_task)
@@ -128,7 +132,7 @@ class WorkerProcess:
         return path in self._files or os.path.exists(path)
 
     def _receive(self, files: Mapping[str, bytes]) -> None:
-        """Write images that were sent into a folder of the worker."""
+        """Write the images that the driver sent into a folder of the worker."""
         for path, data in files.items():
             file = Path(self._received.name) / f"{len(self._files)}{Path(path).suffix}"
             file.write_bytes(data)
@@ -136,7 +140,7 @@ class WorkerProcess:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception that another process can unpickle, with the same message."""
+    """Return an exception with the same message that another process can unpickle."""
     if isinstance(error, AskewError):
         with suppress(Exception):
             copy = pickle.loads(pickle.dumps(error))
@@ -162,7 +166,7 @@ def picture_paths(item: object) -> Iterator[str]:
 
 
 def with_paths(item: Any, paths: Mapping[str, str]) -> Any:
-    """Return an item in which the images have other paths; parts without images are not copied."""
+    """Return the item with new paths for its images. Parts without images are not copied."""
     if isinstance(item, Picture):
         return replace(item, path=paths.get(item.path, item.path))
     if next(picture_paths(item), None) is None:
