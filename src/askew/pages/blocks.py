@@ -74,8 +74,8 @@ Effect = Literal["better", "worse", "changed"]
 Swatch = Literal["heat", "only-a", "only-b", "both"]
 """Colors of attention overlays (see `media`).
 
-"heat" is the color map. The other colors mark areas in the mask of only word a, of only word b, or
-of both words.
+"heat" is the color map. Other colors mark areas in the mask of only word a, of only word b, or of
+both words.
 """
 
 
@@ -958,7 +958,7 @@ class Details(Container):
 
 @dataclass(frozen=True, slots=True)
 class Section(Container):
-    """A heading and the blocks below it. Nested sections have smaller headings.
+    """A heading and the blocks below it, with a smaller heading if the section is nested.
 
     Attributes
     ----------
@@ -1041,7 +1041,7 @@ class Page:
     meta : str
         A line with model, images, instruments, missing data, seed and date.
     sections : tuple of Section
-        The content. Sections without blocks are omitted.
+        The content, from which sections without blocks are omitted.
     first : FirstScreen, optional
         Chart and images of the first screen.
     warnings : tuple of str
@@ -1055,7 +1055,7 @@ class Page:
     version : str
         Version of askew.
     limits : str
-        Limits of the results. Only a printed report shows them on its first page.
+        Limits of the results, which a printed report shows on its first page.
     """
 
     kicker: str

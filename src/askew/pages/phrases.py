@@ -52,9 +52,9 @@ _ONE_SET: Mapping[str, Phrase] = {
     "no_bias_after_correction": Phrase(
         text="not significant after correction for {tests} ({q})",
         condition="the verdict has q of 0.05 or more, although the interval of a share excludes "
-        "its reference share; the text states the reason for the correction: the "
-        "number of tests, labeling errors, a reference computed from images, or the "
-        "number of values",
+        "its reference share; the text states what the correction is for: the number "
+        "of tests, labeling errors, a reference computed from images, or the number "
+        "of values",
     ),
     "bias_in_worst_case": Phrase(
         text="{verdict}, also in the worst case of {missing}",
@@ -227,7 +227,8 @@ _PROMPTS: Mapping[str, Phrase] = {
     "no_search_gain": Phrase(
         text="Mining did not find significantly {better} prompts than random search with the same "
         "budget",
-        condition="the interval of this difference contains 0",
+        condition="the interval of the difference between the best prompts from the two "
+        "searches contains 0",
     ),
     "ranked_bias": Phrase(
         text="Bias is significant in {counts}.",
@@ -339,25 +340,25 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
         "the images of {most} and in {low} of the images of {least}; the groups differ "
         "significantly.",
         condition="the groups that change most and least often differ with q < 0.05, and one "
-        "group changes more often than by encoding and decoding alone, which is its "
-        "floor",
+        "group changes more often than its floor, which is the rate for encoding and "
+        "decoding alone",
     ),
     "no_edit_difference": Phrase(
         text="Edits toward {targets} at strength {strength} change perceived gender in {range} of "
         "a group's images; the groups do not differ significantly.",
-        condition="a group changes above its floor with q < 0.05, and the groups that change "
-        "most and least do not differ significantly",
+        condition="a group changes more often than its floor (q < 0.05), and the groups that "
+        "change most and least often do not differ significantly",
     ),
     "edit_change": Phrase(
         text="Edits toward {targets} at strength {strength} change perceived gender in {share} of "
         "the images of {most}.",
-        condition="a group changes above its floor with q < 0.05, and no other group changes "
-        "significantly more or less often",
+        condition="a group changes more often than its floor (q < 0.05), and no other group "
+        "changes significantly more or less often",
     ),
     "no_edit_change": Phrase(
         text="Edits toward {targets} at strength {strength} do not change perceived gender "
         "significantly more often than encoding and decoding.",
-        condition="no group changes above its floor with q < 0.05",
+        condition="no group changes more often than its floor with q < 0.05",
     ),
     "skin_change": Phrase(
         text="Edits toward {targets} make skin significantly {how}.",
@@ -389,7 +390,7 @@ _EDITS_AND_CLASSES: Mapping[str, Phrase] = {
     "no_samples_change": Phrase(
         text="From {fewer} to {more}, {score} does not change significantly: from {before} to "
         "{after} percentage points ({points}, {q}).",
-        condition="this change has q of 0.05 or more",
+        condition="the change in this difference or association has q of 0.05 or more",
     ),
 }
 
@@ -418,7 +419,8 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_subject_loss": Phrase(
         text="fewer images show the subject",
-        condition='after "but", if the interval of the change in this share is below 0',
+        condition='after "but", if the interval of the change in the share of images that show '
+        "the subject is below 0",
     ),
     "technique_prompt_loss": Phrase(
         text="images match the prompt less closely",
@@ -427,7 +429,8 @@ _TECHNIQUES: Mapping[str, Phrase] = {
     ),
     "technique_label_loss": Phrase(
         text="more images are unlabeled",
-        condition='after "but", if the interval of the change in this share is above 0',
+        condition='after "but", if the interval of the change in the share of unlabeled images '
+        "is above 0",
     ),
     "technique_doubt": Phrase(
         text="labels by {instruments} do not confirm the change of {axis}",

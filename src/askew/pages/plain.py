@@ -69,7 +69,7 @@ def plain(shown: Iterable[Block]) -> Iterator[PlainBlock]:
 
 
 def _plain_block(block: Block) -> Iterator[PlainBlock]:
-    """Convert a block that contains no blocks to text or a table; yield nothing if impossible."""
+    """Convert a block without nested blocks to text or a table, or yield nothing."""
     match block:
         case Paragraph() | CodeBlock():
             yield block
@@ -243,7 +243,7 @@ def _mark_texts(row: IntervalRow, chart: IntervalChart) -> dict[str, str]:
 def _common_marks(marks: list[dict[str, str]], chart: IntervalChart) -> tuple[list[str], list[str]]:
     """Return names of marks that have the same value in all rows, and names of all other marks.
 
-    Each of the other marks needs a column.
+    The table needs a column for each of the other marks.
     """
     names = [name for texts in marks for name in texts if name not in chart.more]
     common: list[str] = []

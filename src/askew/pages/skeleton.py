@@ -29,20 +29,20 @@ INTERVAL = (
 )
 Q = (
     "q",
-    "False discovery rate (Benjamini and Hochberg 1995) over all tests of a family. It is the "
-    "expected share of false discoveries if this result, and all results with a smaller q, are "
-    "called significant. This page calls results with q below 0.05 significant. A larger q does "
-    "not show that there is no effect.",
+    "False discovery rate (Benjamini and Hochberg 1995) over all tests of a family. The q-value of "
+    "a result is the expected share of false discoveries if this result, and all results with a "
+    "smaller q-value, are called significant. This page calls results with q below 0.05 "
+    "significant. A larger q-value does not show that there is no effect.",
 )
 PERCEIVED = (
-    "Instruments label how people in images look, and they make errors. Gender, age, ethnicity "
-    "and similar axes are perceived; they do not describe anyone's identity."
+    "Instruments label how people in images look, and they make errors. Labels for gender, age, "
+    "ethnicity and similar axes are perceptions; they do not describe anyone's identity."
 )
 HOLDS = (
     "The results hold for these prompts, this model with these settings, and these instruments. "
-    "They do not explain causes, and they are not a statement on any law or standard."
+    "The results do not explain causes, and make no statement about any law or standard."
 )
-DRAWN = Paragraph("All random draws follow from the run seed: the same plan gives the same page.")
+DRAWN = Paragraph("All random draws depend on the run seed, so the same plan gives the same page.")
 
 Named = tuple[str, str]
 """A term and its meaning, or the name and value of a fact."""

@@ -88,7 +88,7 @@ _ATTRIBUTES = frozenset(
     "heritage identity leg legs arm arms limb limbs look mood origin outfit person physique skin "
     "smile tone uniform wear tones".split()
 )
-"""Nouns whose adjectives describe a person: "with a sad expression" describes a sad person."""
+"""Nouns whose adjectives describe a person. "With a sad expression" describes a sad person."""
 
 _HIDDEN = frozenset("\u200b\u200e\u200f\u2028\u2029\ufeff")
 _JOINERS = frozenset("\u200c\u200d")

@@ -263,7 +263,7 @@ def _depth_change(sign: str) -> int:
 
 
 def read_texts(answer: Completion) -> list[str]:
-    """Return the prompts in an answer, tidied as in `tidy`.
+    """Return the prompts in an answer, after each has been cleaned by `tidy`.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def read_texts(answer: Completion) -> list[str]:
 
 
 def _items(answer: Completion) -> Sequence[Any]:
-    """Return the items of the list in an answer."""
+    """Return the items of the list that an answer contains."""
     try:
         value = parse(answer)
     except UnusableAnswer:

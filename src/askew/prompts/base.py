@@ -171,7 +171,7 @@ def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> 
     Parameters
     ----------
     kind, prompt, count, words
-        Parameters of `Writer.write`.
+        The same parameters as in `Writer.write`.
 
     Returns
     -------

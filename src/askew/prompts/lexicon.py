@@ -59,8 +59,8 @@ class LexiconWriter:
     """A prompt generator that uses word lists and returns the same texts for the same seed.
 
     For a prompt with people, the lexicon proposes BiasConnect's eight axes. For any other prompt,
-    it proposes the first six axes in the catalog that fit the prompt. By default it omits axes that
-    the prompt states.
+    it proposes the first six axes in the catalog that fit the prompt. By default, the lexicon omits
+    axes that the prompt states.
 
     Parameters
     ----------
@@ -430,8 +430,8 @@ DETAILS = 2
 def vary(prompt: str, topic: d.Topic, words: Words, knows: d.Knows, rng: Random) -> Iterator[str]:
     """Yield an endless sequence of variations, or nothing if the prompt leaves nothing open.
 
-    Aspects take turns, and so do the values of each aspect. Even in a short series of variations,
-    all aspects therefore appear about equally often, as do all values of an aspect.
+    Aspects take turns, and so do the values of each aspect. Therefore, all aspects appear about
+    equally often even in a short series of variations, as do all values of an aspect.
 
     Parameters
     ----------
@@ -579,7 +579,7 @@ def _with_details(text: str, words: Words, topic: d.Topic, knows: d.Knows, rng: 
     """Add compatible details until the text has a random number of words.
 
     Styles are never added. A value of an axis is added only if every value of that axis would fit.
-    Otherwise short values would be more frequent than long values.
+    Without this rule, short values would be more frequent than long values.
     """
     length = rng.randint(*words)
     options = _invented_details(text, knows)

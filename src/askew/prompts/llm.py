@@ -177,12 +177,12 @@ class AnswerTally:
 
 
 def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
-    """Report how often a prompt generator called its language model, and how many answers failed.
+    """Report a prompt generator's calls of its language model, and the number of usable answers.
 
     Parameters
     ----------
     writer
-        Prompt generator. For a generator without a language model, nothing is reported.
+        Prompt generator, for which nothing is reported if it has no language model.
     report
         Function that displays a line of text; None to report nothing.
     """

@@ -1,7 +1,7 @@
 """A prompt generator that uses a language model.
 
 The generator proposes axes and counterfactual prompts in TIBET's three steps (section 3.1 and
-appendix 9.1). It also writes random prompts, mutations and variations.
+appendix 9.1). The generator also writes random prompts, mutations and variations.
 """
 
 import re

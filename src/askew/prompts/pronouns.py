@@ -11,7 +11,7 @@ _BY_GENDER = {
 _MALE_FORMS = {"she": "he", "hers": "his", "herself": "himself"}
 _PRONOUN = re.compile(r"\b(he|him|his|himself|she|her|hers|herself)\b", re.I)
 _NO_POSSESSION = frozenset("and or but in on at to with for from by while as".split())
-"""Words after "her" which show that "her" is an object ("with her in"), not a possessive."""
+"""Words that follow "her" if it is an object ("a photo of her in a park"), not a possessive."""
 
 
 def states_gender(text: str) -> bool:
