@@ -75,7 +75,7 @@ class Media(ImageSource, Protocol):
     """A finished run, which opens images and stored rows by the ids in its findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return rows that are stored for images, such as vectors or attention maps, by image id."""
+        """Return the rows stored for images, such as vectors or attention maps, by image id."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
