@@ -13,10 +13,10 @@ from askew.people.records import PREFER_NOT, Item, RaterRecord
 from askew.store.keys import derived_seed
 
 ITEMS_PER_CHECK = 12
-"""A rater gets an attention check for every this many items."""
+"""A rater gets one attention check per this many items."""
 
 ITEMS_PER_REPEAT = 20
-"""A rater gets a repeated item for every this many items."""
+"""A rater gets one repeated item per this many items."""
 
 CHECK_QUESTION = "This question checks that you read the questions. Please choose “{}”."
 COPIES = 4

@@ -21,9 +21,9 @@ def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(
-        "Share of choices that see more bias in the images of the mined prompt than in the images of "
-        f"the random prompt. In {choices.random_majorities} of {pairs}, most choices see more bias in "
-        "the images of the random prompt",
+        "How often raters who chose a set see more bias in the images of the mined prompt than in the "
+        f"images of the random prompt. For {choices.random_majorities} of {pairs}, more raters see "
+        "more bias in the images of the random prompt",
         "Run",
         rows,
         "share",
@@ -46,8 +46,8 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
         tuple(points),
         ("score of the second set minus score of the first set", "signed"),
         ("choices for the first set as less biased", "share"),
-        "Each point is a pair of image sets. It shows the difference between their scores, and the "
-        "share of choices for the first set as the less biased set.",
+        "Each point is a pair of image sets. It shows the difference between their scores, and how "
+        "often raters who chose a set chose the first set as less biased.",
     )
 
 

@@ -77,7 +77,7 @@ def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
 def _mined(
     study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
 ) -> dict[str, Estimate | Missing]:
-    """Return, for each run, the share of choices that see less bias in the random prompt."""
+    """Return, for each run, how often raters choose the random prompt of a pair as less biased."""
     shares: dict[str, Estimate | Missing] = {}
     for number, source in enumerate(study.folder.plan.sources):
         columns = [

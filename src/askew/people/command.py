@@ -97,9 +97,9 @@ def study_new(
     kind
         Kind of study.
     like
-        Study of a paper to repeat, with the paper's kind of study, number of questions, and raters
-        per question: tibet-1 (axes), tibet-2 (rate, societal axes only), tibet-3 (concepts), or
-        minethegap (choose).
+        Repeat the study of a paper, which determines the kind of study, the number of questions, and
+        the raters per question: tibet-1 (axes), tibet-2 (rate, societal axes only), tibet-3
+        (concepts), or minethegap (choose).
     output
         Folder for the study. It must be empty or not exist yet.
     axes

@@ -1,4 +1,7 @@
-"""Export and import of study questions and answers: Label Studio, CSV, JSON Lines, Prolific, MTurk."""
+"""Export of a study's questions, and import of answers.
+
+The formats are those of Label Studio, CSV, JSON Lines, Prolific and MTurk.
+"""
 
 import csv
 import io
@@ -58,7 +61,7 @@ COLUMNS: Mapping[ExchangeFormat, Columns] = {
 """Default column names for each format."""
 
 REJECTED = ("rejected", "returned", "timed-out")
-"""Values of the columns AssignmentStatus and Status that mark an assignment as not to be imported."""
+"""Values in the columns AssignmentStatus and Status of assignments that askew does not import."""
 
 
 def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:

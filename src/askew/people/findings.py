@@ -167,8 +167,8 @@ class ChoiceFindings:
     Attributes
     ----------
     agreement_with_score : Estimate or Missing
-        Share of choices that see less bias in the set with the smaller score (Wilson interval,
-        clustered by rater).
+        How often raters who choose a set choose the set with the smaller score as less biased
+        (Wilson interval, clustered by rater).
     correlation : Estimate or Missing
         Pearson's r between score difference and share of choices for the first set, across pairs.
     pairs : tuple of PairChoices
@@ -176,10 +176,10 @@ class ChoiceFindings:
     strengths : mapping of set to Estimate or Missing
         Bradley-Terry strength of each set. Raters see less bias in sets with a larger strength.
     mined : mapping of run to Estimate or Missing
-        Share of choices that see more bias in the images of the mined prompt than in the images of
-        the random prompt (MineTheGap, figure 10). Empty for audits.
+        How often raters who choose a set see more bias in the images of the mined prompt than in the
+        images of the random prompt (MineTheGap, figure 10). Empty for audits.
     random_majorities : int, optional
-        Number of pairs for which most choices see more bias in the images of the random prompt. None
+        Number of pairs for which more raters see more bias in the images of the random prompt. None
         for audits.
     """
 
@@ -268,7 +268,7 @@ class RatingFindings:
     Attributes
     ----------
     reliability : Estimate or Missing
-        Share of the variance of mean ratings that would be the same with other raters.
+        Share of the variance of mean ratings that does not depend on which raters took part.
     scores : tuple of ScoreAgreement
         Agreement between the ratings and each score.
     grids : tuple of RatedGrid
@@ -309,14 +309,14 @@ class SelectionScores:
 
 @record
 class OptionCount:
-    """Number of answers about an option of a list.
+    """Counts of the answers about an option.
 
     Attributes
     ----------
     option : str
         The option.
     proposed : bool
-        Whether these counts are for lists for which a run proposes the option.
+        Whether the counts are from lists for which a run proposes the option.
     answers, chosen : int
         Number of answers to lists that contain the option, and number of answers that choose it.
     """
@@ -348,7 +348,7 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results from the answers of some raters. Each kind of study fills other fields.
+    """Results from the answers of some raters. Each kind of study fills different fields.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Study folders: read their files, and write answers so that no acknowledged answer is lost.
+"""Access to the files of a study folder, with answers written so that none is lost.
 
 A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts that
 raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it replies

@@ -143,7 +143,7 @@ class AxisView:
 
 
 def is_split(study: StudyAnswers, item: Item) -> bool:
-    """Check whether no answer to an item has a majority among its raters."""
+    """Check whether raters labeled an item, but no label has a majority."""
     label = study.majority(item.id)
     return isinstance(label, Missing) and label.reason == "no_majority"
 

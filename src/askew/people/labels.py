@@ -110,7 +110,7 @@ class StudyVQA:
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Count an instrument's labels by the true value of the image, as the raters suggest it.
+        """Count an instrument's labels for each true value, estimated from the raters' labels.
 
         Parameters
         ----------

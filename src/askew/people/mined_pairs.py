@@ -23,7 +23,7 @@ LEAST_IMAGES = 2
 def mined_pairs(
     source: SourceRun, number: int, rng: np.random.Generator, count: int = PAIRS_PER_RUN
 ) -> list[Pair]:
-    """Return pairs of image sets: each pair has one of a search's best prompts and a random prompt.
+    """Return pairs of image sets that compare the best prompts of a search with random prompts.
 
     The images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
     generator wrote from scratch, without an earlier prompt. It was not selected by its score.

@@ -37,8 +37,8 @@ PURPOSE = (
     "automatic labels of such images are wrong."
 )
 INSTRUCTION = (
-    "You see one image at a time, with a question about it. Answer how most viewers would describe "
-    "the image. There are no right or wrong answers, and the people in the images do not exist."
+    "You see one image at a time, with a question about it. Choose the answer that most viewers would "
+    "give. There are no right or wrong answers, and the people in the images do not exist."
 )
 
 

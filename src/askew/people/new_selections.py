@@ -71,11 +71,11 @@ OTHER_AXES = (
 """Axes that fill the lists if a run has too few axes."""
 
 CONCEPTS_QUESTION = "Which of these words describe something that the images show?"
-AXES_QUESTION = "Images of this text may be biased. In which of these attributes?"
+AXES_QUESTION = "In which of these attributes could images made from this text be biased?"
 
 PURPOSES = {
     "concepts": "We study whether automatic descriptions of images are correct.",
-    "axes": "We study in which attributes people expect biased images of a text.",
+    "axes": "We study which biases people expect in images that a computer makes from a text.",
 }
 INSTRUCTIONS = {
     "concepts": (

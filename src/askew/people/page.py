@@ -100,7 +100,7 @@ def _answer(findings: StudyFindings) -> str:
 
 
 def _against_half(share: Estimate) -> str:
-    """Return a sentence that a share may be chance; empty if its interval excludes one half."""
+    """Return a sentence if a share may be due to chance; empty if its interval excludes one half."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
         return "This is not significantly different from half."
     return ""

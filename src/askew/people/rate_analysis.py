@@ -190,9 +190,9 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
 
 
 def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
-    """Return the share of prompts for which people, too, rate the highest-scored axis high.
+    """Return the share of prompts for which the axis with the largest score is rated high, too.
 
-    People rate an axis high if fewer than `most` axes of the prompt have a larger mean rating.
+    An axis is rated high if fewer than `most` axes of the prompt have a larger mean rating.
     """
     hits = []
     for places in data.by_prompt:

@@ -18,7 +18,7 @@ from askew.types import Missing
 Label = str | Missing
 
 TIME_FLOOR_ANSWERS = 5
-"""Smallest number of timed answers that a rater needs to be excluded for the median time."""
+"""A rater is excluded for a short median time only after at least this many timed answers."""
 
 
 @dataclass(frozen=True)

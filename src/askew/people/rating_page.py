@@ -26,9 +26,9 @@ def rating_headline(ratings: RatingFindings) -> str:
 
 
 def _caution(correlation: Estimate) -> str:
-    """Return a sentence that a correlation may be chance; empty if its interval excludes 0."""
+    """Return a sentence if a correlation may be due to chance; empty if its interval excludes 0."""
     if correlation.low is None or correlation.high is None:
-        return " There are too few prompts for an interval, so this may be chance."
+        return " There are too few prompts for an interval, so this may be due to chance."
     if correlation.low <= 0 <= correlation.high:
         return " This is not significantly different from 0."
     return ""

@@ -32,7 +32,7 @@ ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
     "concepts": selection_analysis,
     "axes": selection_analysis,
 }
-"""Function that analyzes each kind of study."""
+"""Function that computes the results of each kind of study."""
 
 
 @dataclass(frozen=True, repr=False)

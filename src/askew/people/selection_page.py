@@ -30,7 +30,11 @@ def selection_sections(kind: StudyKind, selections: SelectionFindings) -> Iterat
     heads = (kind.removesuffix("s").replace("axe", "axis"), "proposed", "answers", "chosen")
     yield b.Section(
         "Options",
-        [b.Table("Options: proposals that the fewest people chose first", heads, tuple(rows))],
+        [
+            b.Table(
+                "Options. Proposals that people chose least often come first", heads, tuple(rows)
+            )
+        ],
         screen=False,
     )
     if selections.free_text:

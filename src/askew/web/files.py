@@ -55,6 +55,6 @@ def _copy(site: Site, request: HTTPRequest, side: int) -> Response:
 
 
 def overlay(site: Site, request: HTTPRequest) -> Response:
-    """Return an attention overlay from memory, which a page drew before."""
+    """Return an attention overlay that an earlier page drew and kept in memory."""
     content = site.overlays.get(request.path_params["digest"])
     return Response(content, media_type="image/webp", headers=FOREVER)

@@ -98,7 +98,7 @@ def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> It
 
 
 def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
-    """Yield a suggestion for each axis and image set in which few images have some of the values."""
+    """Yield a suggestion for each image set and axis with values that only few images have."""
     findings = run.result.findings
     if not isinstance(findings, AuditFindings):
         return

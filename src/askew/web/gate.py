@@ -1,9 +1,9 @@
 """Checks for every request before the app reads it, and headers for every response.
 
-The gate refuses three kinds of requests. It recognizes requests from other pages in the same browser
-by Host, Origin, Sec-Fetch-Site, and a cookie that browsers never send across sites. It recognizes
-other users of this machine by the cookie and, on Linux, by the user id of the connection. It also
-refuses addresses that are not plain paths. Responses allow no scripts.
+The gate refuses three kinds of requests: from other pages in the same browser, from other users of
+this machine, and for addresses that are not plain paths. It recognizes other pages by the headers
+Host, Origin and Sec-Fetch-Site, and by a cookie that browsers never send across sites. It recognizes
+other users by the cookie and, on Linux, by the user id of the connection. Responses allow no scripts.
 """
 
 import os
@@ -221,7 +221,7 @@ def user_of_connection(client_port: int, server_port: int) -> int | None:
     Returns
     -------
     int or None
-        User id; None if the system does not report it, which only Linux does.
+        User id; None on systems other than Linux, which do not report it.
     """
     local = f":{client_port:04X}"
     remote = f":{server_port:04X}"

@@ -368,7 +368,10 @@ def _is_run(folder: Path) -> bool:
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
-    """Open an index. It is in memory if its file cannot be written, and made anew if damaged."""
+    """Open the index in a file, or in memory if the file cannot be written.
+
+    askew replaces a file that is damaged or from another version.
+    """
     if file is None:
         return _connected(":memory:")
     try:
@@ -382,7 +385,7 @@ def _opened(file: Path | None) -> sqlite3.Connection:
 
 
 def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a copy of an index in memory; an empty index if it cannot be read."""
+    """Copy an index into memory. The copy is empty if the index cannot be read."""
     memory = _connected(":memory:")
     with closing(connection), suppress(sqlite3.OperationalError):
         connection.backup(memory)

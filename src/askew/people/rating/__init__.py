@@ -1,1 +1,1 @@
-"""The app by which raters answer the questions of one study."""
+"""Web app in which raters answer the questions of a study."""

@@ -1,4 +1,4 @@
-"""Pages that raters see. They work without scripts, by keyboard, and on a narrow screen."""
+"""Pages that raters see. The pages work without scripts, with a keyboard, and on narrow screens."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -124,7 +124,7 @@ class StudyState:
             self.folder.withdraw(rater.id)
 
     def is_busy(self, token: str) -> bool:
-        """Check whether a rater sent more requests in the last second than MOST_REQUESTS."""
+        """Check whether a rater sent more than MOST_REQUESTS requests in the last second."""
         now = time.monotonic()
         with self._lock:
             times = self._requests[token]
@@ -158,7 +158,7 @@ def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
     Raises
     ------
     AnswerRefused
-        If the item does not have an option, the number of options is not allowed, or the text is too
+        If a chosen option does not exist, the number of options is not allowed, or the text is too
         long.
     """
     allowed = (*item.options, *item.special)
