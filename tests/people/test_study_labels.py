@@ -45,7 +45,7 @@ def test_corrected_shares_hold_the_planted_share(tmp_path: Path) -> None:
 def test_answers_are_majorities_and_change_the_fingerprint(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     folder, truth = planted_study(tmp_path / "study", rng, images=40, labeled=40, raters=3)
-    with pytest.raises(UsageError, match="no answers"):
+    with pytest.raises(UsageError, match="from excluded raters"):
         registry.vqa(f"study/{folder.path}")
     folder.write_answers(answers(folder, truth, rng, error=0.0, bias=0.0))
     vqa = registry.vqa(f"study/{folder.path}")
