@@ -156,7 +156,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
 
 def test_a_folder_without_results_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"holds no results\.json: name the folder of a finished run"
+        UsageError, match=r"contains no results\.json: name the folder of a finished run"
     ):
         findings.read(TinyFindings, tmp_path / "results.json")
 

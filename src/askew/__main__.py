@@ -1,4 +1,4 @@
-"""The command line as a process: streams that may fail, signals at any moment, the exit code.
+"""Entry point of the command line, which handles failing streams, signals and the exit code.
 
 `askew` and `python -m askew` start here, before slow imports.
 """
@@ -13,7 +13,10 @@ from askew.errors import STOPPED
 
 
 class TolerantStream(io.FileIO):
-    """The file of a stream. Bytes that cannot be written are dropped, and `lost` is the error."""
+    """Output file that drops bytes that cannot be written.
+
+    The attribute `lost` is the first write error.
+    """
 
     lost: OSError | None = None
 
@@ -28,7 +31,7 @@ class TolerantStream(io.FileIO):
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line, and exit with its exit code."""
     # signals of a scheduler, a container or a closed terminal, unless they are ignored
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -53,7 +56,7 @@ def main() -> None:
 
 
 def _lasting(stream: Any) -> Any:
-    """Return a text stream that survives failures and takes any text, also without a stream."""
+    """Return a stream that takes any text, even if writing fails or `stream` is None."""
     if stream is None:
         return open(os.devnull, "w", encoding="utf-8")
     try:
@@ -70,7 +73,7 @@ def _lasting(stream: Any) -> Any:
 
 
 def _unwritten() -> int:
-    """Return 1 and print a sentence if the output could not be written, else 0.
+    """Return 0, or print an error and return 1 if the output could not be written.
 
     A closed pipe is not a failure, because its reader needed no more output.
     """

@@ -1,7 +1,8 @@
-"""Addresses of servers, whose names, passwords and keys are written nowhere.
+"""Server addresses. askew never writes down their user names, passwords and keys.
 
-Settings are stored in plans, results and reports, and an option stays in the history of a shell. So
-a setting must not contain a secret. The environment variable of an address may contain secrets.
+Settings are stored in plans, results and reports, and options stay in the history of a shell.
+Therefore a setting must not contain a secret. An address in an environment variable may contain
+secrets.
 """
 
 import base64
@@ -12,17 +13,20 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from askew.errors import UsageError
 
 HARMLESS = ("api-version", "api_version", "version")
-"""Names in the query of an address whose values are no secrets."""
+"""Names of query parameters of an address whose values are not secret."""
 
 KEYS_IN_ENVIRONMENT = (
     "put the key into the environment variable ASKEW_API_KEY. For an address that needs a password "
     "or a query, put the address into ASKEW_MODEL_URL, ASKEW_VQA_URL or ASKEW_LLM_URL, and leave "
     "out the option"
 )
-"""Remedy for an address with a secret."""
+"""Advice for a user whose address contains a secret."""
 
 _LOGIN = re.compile(r"(?<=//)[^\s\"'<>]*@")
-"""Name and password of an address in a text. A password may contain a slash."""
+"""Pattern for the user name and password of an address in a text.
+
+A password may contain a slash.
+"""
 
 
 def check_address(name: str, value: object) -> None:
@@ -55,13 +59,13 @@ def check_address(name: str, value: object) -> None:
 
 
 def check_addresses(settings: Mapping[str, object]) -> None:
-    """Check all settings by `check_address`."""
+    """Check all settings with `check_address`."""
     for name, value in settings.items():
         check_address(name, value)
 
 
 def _secret_part(address: str) -> str:
-    """Return the part of an address that may be a secret, in words; "" for none."""
+    """Describe the part of an address that may be secret; return "" if there is none."""
     if "@" in address:
         return "a name or a password"
     _, _, query = address.partition("?")
@@ -75,7 +79,7 @@ def _secret_part(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """Return an address without its login, query and fragment, to be displayed."""
+    """Return an address for display, without its login, query and fragment."""
     start = address.find("//") + 2 if "//" in address else 0
     rest = address[start:]
     if "@" in rest:
@@ -84,12 +88,12 @@ def shown(address: str) -> str:
 
 
 def without_logins(text: str) -> str:
-    """Return a text in which *** replaces names and passwords of addresses."""
+    """Return a text in which *** replaces the user names and passwords of addresses."""
     return _LOGIN.sub("***@", text)
 
 
 def secrets_of(address: str) -> list[str]:
-    """Return the texts in an address that a server's message must not show, the longest first."""
+    """Return the secret parts of an address, longest first, to remove from a server's messages."""
     parts = urlsplit(address)
     login = parts.netloc.rpartition("@")[0]
     name, _, password = login.partition(":")

@@ -1,7 +1,7 @@
-"""The command line: the commands of all methods, and the commands on finished runs.
+"""The command line: the commands of all methods, and commands for finished runs.
 
-A command is a function; its signature gives the options. No function is imported before its command
-is called: help is read from the source files.
+Each command is a function whose signature defines the options. A function is imported only when its
+command is called. Help texts are read from the source files.
 """
 
 import inspect
@@ -128,7 +128,7 @@ def overview() -> RenderableType:
 
 @cache
 def application() -> "App":
-    """Return the commands. Each is imported when it is called."""
+    """Return the app with all commands. A command is imported only when it is called."""
     from cyclopts import App, Parameter
     from cyclopts import Group as Panels
 
@@ -156,7 +156,7 @@ def application() -> "App":
 
 
 def documentation(function: str) -> str:
-    """Return the docstring of a function, read from its file without importing it.
+    """Return the docstring of a function, read from the source file without an import.
 
     Parameters
     ----------
@@ -228,10 +228,11 @@ def show(result: Any, as_json: bool = False) -> None:
     Parameters
     ----------
     result
-        A document is printed as its table, with its warnings and the path of its report. A tuple of
-        records, an object with `lines` or anything that rich prints may be given, too.
+        Result of the command. A document is printed as a table, with its warnings and the path of
+        its report. Other results are a tuple of records, an object with `lines`, or anything that
+        rich can print.
     as_json
-        Print a document or a tuple as JSON.
+        If True, print a document or a tuple as JSON.
     """
     if hasattr(result, "report"):
         _show_document(result, as_json)
@@ -254,7 +255,7 @@ def _show_document(document: Any, as_json: bool) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    """Print an error in red, or an interruption (code 130) in no color, and return the code."""
+    """Print an error in red, or an interruption (code 130) without color; return the code."""
     style = "red" if code != 130 else None
     err.print(f"askew: {without_logins(message)}", style=style, soft_wrap=True, highlight=False)
     return code

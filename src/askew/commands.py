@@ -1,4 +1,4 @@
-"""Commands on finished runs, on the store, on the names of providers, and on the studio."""
+"""Commands for finished runs, the store, the list of providers, and the studio."""
 
 import json as jsons
 import sys
@@ -43,7 +43,7 @@ DeleteFlag = Annotated[
 ]
 
 LARGEST_LIST = 5
-"""Largest number of files in a sentence."""
+"""Largest number of files that a sentence lists."""
 
 NUMERIC_COLUMNS = ("download", "GPU memory", "size")
 """Columns of tables that are aligned to the right."""
@@ -79,7 +79,7 @@ def check(
 ) -> Text:
     """Check that a run is complete and that no file or row has changed.
 
-    A run is complete if each planned image is stored or has a reason why it is missing.
+    A run is complete if every planned image is stored, or is missing for a known reason.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def check(
     Parameters
     ----------
     run
-        Folder of a run, of a comparison or of a store, or an evidence pack of `askew export`.
+        Folder of a run, a comparison or a store, or an evidence pack from `askew export`.
     repair
         Move damaged files away. If you repeat the run's command, askew makes them again.
     rebuild
@@ -154,14 +154,14 @@ def _check_run(run: Path, place: Path, store: Path | None) -> CheckReport:
 
 
 def _repair(run: Path, place: Path, state: CheckReport) -> Text:
-    """Set damaged files of a run aside, and return what was done."""
+    """Move damaged files of a run away, and describe what was done."""
     names = set_aside(run, state)
     files = ", ".join(names) if names else "no file of the run"
     lines = [
         *state.faults,
         f"set aside: {files}",
         *Store.rebuild(place),
-        "Repeat the command of the run to make what is missing.",
+        "Repeat the command of the run to make the missing parts again.",
     ]
     return Text("\n".join(lines))
 
@@ -204,7 +204,7 @@ def export(
     Raises
     ------
     UsageError
-        If the file cannot be written, or if parquet or an image has no file.
+        If the file cannot be written, or if there is no file for parquet or an image.
     """
     document = _finished(run, store)
     if format == "evidence":
@@ -229,7 +229,7 @@ def _export_evidence(document: Document, output: Path | None) -> str:
     from askew.studies.evidence import write_evidence
 
     if not isinstance(document, Result):
-        raise UsageError("an evidence pack is of a run. Name the folder of a run")
+        raise UsageError("an evidence pack needs a run, not a comparison. Name the folder of a run")
     if output is None:
         raise UsageError("evidence needs a new folder or a new zip file: --output mine.zip")
     return str(write_evidence(document, output))
@@ -332,7 +332,7 @@ def runs_list(folder: Path = Path("runs"), /, *, store: Path | None = None) -> R
 
 
 def _has_plan(folder: Path) -> bool:
-    """Check whether a folder contains a plan, also one that may not be read."""
+    """Check whether a folder contains a plan, even if the plan cannot be read."""
     try:
         return (folder / PLAN_FILE).is_file()
     except PermissionError:
@@ -340,7 +340,7 @@ def _has_plan(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the time when a run was last changed, in seconds; that of its folder if unreadable."""
+    """Return when a run (or its folder, if the run is unreadable) last changed, in seconds."""
     try:
         return max(file.lstat().st_mtime for file in run_files(folder))
     except OSError:
@@ -375,7 +375,7 @@ def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False)
     Returns
     -------
     str
-        What was removed, or would be.
+        Description of what was removed or would be removed.
 
     Raises
     ------
@@ -410,7 +410,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def _removal(folder: Path, action: str) -> list[str]:
-    """Return the removal of a run in words, with the files in its folder that stay."""
+    """Describe the removal of a run, and the files that stay in its folder."""
     removed = run_files(folder)
     others = sorted({path.name for path in folder.iterdir()} - {file.name for file in removed})
     line = f"{action} {folder} ({_size(folder)})"
@@ -436,7 +436,7 @@ def _remove_run(folder: Path, plan_hash: str, store: Path) -> None:
 
 
 def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -> str:
-    """Delete images that no run plans, with their answers and vectors, and files in quarantine.
+    """Delete images that no run needs, their answers and vectors, and files in quarantine.
 
     Examples
     --------
@@ -450,7 +450,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
     Returns
     -------
     str
-        What was deleted, or would be.
+        Description of what was deleted or would be deleted.
 
     Raises
     ------
@@ -470,7 +470,7 @@ def store_gc(store: Path = Path("runs/.askew"), /, *, yes: DeleteFlag = False) -
 
 
 def _unneeded(store: Store) -> tuple[frozenset[str], list[Path], str]:
-    """Return the ids and files that no run needs, and their numbers in words."""
+    """Return the ids and files that no run needs, and a text with their numbers."""
     ids, files = store.unneeded()
     size = decimal(sum(file.stat().st_size for file in files))
     return ids, files, f"{len(ids)} images, {len(files)} files ({size})"
@@ -510,7 +510,7 @@ def studio_truth(
     Parameters
     ----------
     prompt
-        A prompt in the studio's words.
+        A prompt in words that the studio knows.
     axis
         Print only this axis.
     bias

@@ -1,4 +1,4 @@
-"""Conditions on results, for use in a pipeline of checks: --fail-if "mad.corrected > 0.3"."""
+"""Conditions on results for automated checks, such as --fail-if "mad.corrected > 0.3"."""
 
 import operator
 import re
@@ -12,10 +12,10 @@ from askew.findings import Head, LocatedEstimate, score_names, scored
 FIELDS = ("value", "low", "high", "corrected", "null", "p", "q", "n", "missing")
 OPERATORS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 UNNAMED = ("prompt", "set", "kind", "instrument")
-"""Names of an estimate that a message leaves out or writes differently."""
+"""Kinds of names that a message about an estimate leaves out or writes differently."""
 
 Scores = Mapping[str, Callable[..., Iterator[LocatedEstimate]]]
-"""Functions that find the estimates of a score in findings, by the name of the score."""
+"""Functions that yield a score's estimates from findings, by the name of the score."""
 
 _FORM = re.compile(
     r"\s*(?:(?P<where>.+?)\s*:\s*)?(?P<score>\w+)(?:\.(?P<field>\w+))?"
@@ -24,12 +24,12 @@ _FORM = re.compile(
 
 
 def all_scores(kind: type[Head]) -> Scores:
-    """Return all scores that findings of a kind can hold, by the names of their fields."""
+    """Return all scores that findings of a kind can contain, by field name."""
     return {name: partial(estimates_of, name) for name in score_names(kind)}
 
 
 def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
-    """Return the estimates of a field, wherever the findings contain it."""
+    """Return the estimates in all fields with this name, anywhere in the findings."""
     return (located for located in scored(findings) if located.score == name)
 
 
@@ -40,7 +40,7 @@ class Condition:
     Attributes
     ----------
     where : str, optional
-        Axis, group or other name that the estimates are about. By default all estimates count.
+        Axis, group or other name that selects estimates. None selects all estimates.
     score, field : str
         Name of the score, and name of its field.
     operator : str
@@ -59,7 +59,7 @@ class Condition:
     find: Callable[[object], Iterator[LocatedEstimate]]
 
     def violations(self, findings: object) -> list[str]:
-        """Return the estimates for which the condition holds, in words."""
+        """Describe the estimates for which the condition holds, one line per estimate."""
         compare = OPERATORS[self.operator]
         lines = []
         for located in filter(self.matches, self.find(findings)):
@@ -83,7 +83,7 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     findings : object
         Findings of a run, or records of a comparison.
     result : object
-        Result that the error carries.
+        Result of the command, which the error contains.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def parse(texts: str | Sequence[str] | None, scores: Scores) -> list[Condition]:
 
 
 def place(located: LocatedEstimate) -> str:
-    """Return what an estimate is about, in words: its prompt in quotation marks, then its names."""
+    """Describe what an estimate is about: its prompt in quotation marks, then its other names."""
     prompt = located.names.get("prompt")
     texts = [repr(prompt)] if prompt else []
     for name, text in located.names.items():

@@ -1,4 +1,4 @@
-"""Consoles on which labels, model answers and other foreign text cannot move the cursor."""
+"""Consoles that keep labels, model answers and other foreign text from moving the cursor."""
 
 import re
 import sys
@@ -18,12 +18,12 @@ def neutral(text: str) -> str:
 
 
 def write(text: str, stream: TextIO | None = None) -> None:
-    """Write a text to a stream, exactly to a file or a pipe, and neutralized to a terminal.
+    """Write a text to a stream; on a terminal, replace control characters by visible marks.
 
     Parameters
     ----------
     text
-        The text, with its last line feed.
+        The text, including its final line feed.
     stream
         The stream. By default standard output.
     """
@@ -32,7 +32,7 @@ def write(text: str, stream: TextIO | None = None) -> None:
 
 
 class NeutralConsole(Console):
-    """A console that neutralizes texts. Colors and cursor movements of rich itself are kept.
+    """A console that replaces the control characters in texts, but keeps the codes that rich adds.
 
     Labels and names may look like markup ("[red]") or like an emoji (":x:"). The console prints
     both as they are.

@@ -1,4 +1,4 @@
-"""Results of a command as documents: for a terminal, a notebook, a report, papers and tables."""
+"""Documents that show results in a terminal, a notebook, a report, a paper or a table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ExportFormat = Literal["csv", "parquet", "json", "markdown", "png", "svg", "pdf"
 IMAGE_FORMATS = ("png", "svg", "pdf")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters with which a spreadsheet starts a formula."""
+"""Characters that start a formula if they come first in a spreadsheet's cell."""
 
 PLACES = ("prompt", "model", "axis", "set", "value")
 
@@ -47,11 +47,11 @@ class EstimateRow:
     of : str, optional
         Value of the axis, such as "female".
     about : str, optional
-        All other names: "a: gender; b: nurse".
+        All other names, such as "a: gender; b: nurse".
     score : str
         Name of the score.
     value, low, high, level, null, corrected, p, q, n : float or int
-        Parts of the estimate, see `Estimate`.
+        Fields of the estimate. See `Estimate`.
     missing : int
         Number of images that gave no answer.
     """
@@ -79,7 +79,7 @@ class EstimateRow:
 class Document(ABC):
     """Results that can be shown.
 
-    A subclass gives the page, the path of its report, and the estimates.
+    A subclass provides the page, the path of its report, and the estimates.
     """
 
     @property
@@ -192,7 +192,7 @@ class Document(ABC):
 
 
 def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> list[EstimateRow]:
-    """Return a row for each estimate, in their order.
+    """Return a row for each estimate, in the same order.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def rows(scores: Iterable[LocatedEstimate], method: str, model: str = "") -> lis
     method : str
         Name of the method.
     model : str
-        Model of the images, for estimates that do not name it.
+        Name of the model, for estimates that do not name a model.
 
     Returns
     -------
@@ -247,9 +247,10 @@ def _csv(rows: Sequence[EstimateRow]) -> str:
 
 
 def without_formula(value: object) -> object:
-    """Return a value of a CSV file; a text that is a formula gets a quotation mark.
+    """Return a value for a CSV file, with a quotation mark before a text that is a formula.
 
-    A carriage return becomes a line feed, which the file quotes: some programs start a row at it.
+    Carriage returns become line feeds, which the file quotes, because some programs start a new row
+    at a carriage return.
     """
     if not isinstance(value, str):
         return value

@@ -17,7 +17,7 @@ MALLOC_OPTIONS = {
     -1: 256 << 20,  # M_TRIM_THRESHOLD
     -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
 }
-"""Bytes of free memory that the allocator keeps, and of buffers that do not get their own pages."""
+"""Limits in bytes: free memory that the allocator keeps, and buffers without pages of their own."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
@@ -36,7 +36,7 @@ class Environment:
 
 
 def environment(device: str | None = None, started: datetime | None = None) -> Environment:
-    """Return a description of this machine, with the present time as the end of the run."""
+    """Describe this machine, with the current time as the end of the run."""
     began = started.astimezone(UTC).isoformat(timespec="seconds") if started else None
     ended = datetime.now(UTC).isoformat(timespec="seconds")
     versions = package_versions()
@@ -62,9 +62,10 @@ def package_versions() -> Mapping[str, str]:
 
 
 def threads() -> int:
-    """Return the number of threads of numeric code.
+    """Return the number of threads that numeric code uses.
 
-    The number is PyTorch's if PyTorch is loaded, else OMP_NUM_THREADS, else the number of CPUs.
+    The number comes from PyTorch if PyTorch is loaded, otherwise from OMP_NUM_THREADS. If neither
+    is available, it is the number of CPUs.
     """
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -77,16 +78,16 @@ def threads() -> int:
 
 @lru_cache
 def keep_freed_memory() -> bool:
-    """Let the allocator of the C library keep freed buffers for the next ones.
+    """Let the C library's allocator keep freed buffers and use them again.
 
     A network frees and requests buffers of megabytes in each layer. By default glibc returns them
-    to the system, which clears all their pages at the next request. Variables of the environment
-    that start with `MALLOC_` take precedence.
+    to the system, which clears all their pages at the next request. Environment variables that
+    start with `MALLOC_` take precedence.
 
     Returns
     -------
     bool
-        False if the user chose other settings, or if the allocator is not that of glibc.
+        False if the user chose other settings, or if the C library is not glibc.
     """
     if any(name.startswith("MALLOC_") for name in os.environ):
         return False

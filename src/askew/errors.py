@@ -60,13 +60,13 @@ class MissingPackage(UsageError):
 
     @classmethod
     def unless_installed(cls, package: str, extra: str, purpose: str) -> None:
-        """Raise this error if the package is absent. The package is not imported."""
+        """Raise this error if the package is not installed. The package is not imported."""
         if find_spec(package) is None:
             raise cls(package, extra, purpose)
 
 
 class ManifestError(UsageError):
-    """A manifest of existing images that contains an error."""
+    """An error in a manifest of existing images."""
 
 
 class StoreError(AskewError):
@@ -80,7 +80,7 @@ class RunError(AskewError):
 class Interrupted(AskewError):
     """A run that was stopped by Ctrl-C or by a program's stop flag.
 
-    Finished work is kept, and the same command continues.
+    Finished work is kept, and the same command continues the run.
     """
 
     code = 130
@@ -98,7 +98,7 @@ class ServerError(ModelError):
     status
         The HTTP status; None if there was none.
     server_code
-        The server's code of the error; "" if there was none.
+        The server's error code; "" if there was none.
     words
         The server's message; "" if there was none.
     """
@@ -113,7 +113,7 @@ class ServerError(ModelError):
 
 
 class LanguageModelError(ModelError):
-    """A language model without a usable answer after all attempts."""
+    """A language model that gave no usable answer in any attempt."""
 
 
 class NotEnoughData(AskewError):
@@ -126,7 +126,7 @@ class CheckFailed(AskewError):
     Attributes
     ----------
     result
-        The result for which it holds.
+        The result for which the condition holds.
     """
 
     code = 3

@@ -1,4 +1,4 @@
-"""Findings of a run: frozen records of estimates, a walk over estimates, and results.json.
+"""Findings of a run: records of estimates, functions that visit them, and results.json.
 
 `results.json` is exactly the serialization of a method's findings. Reading it back validates it.
 """
@@ -46,9 +46,10 @@ Seed = Annotated[
     PlainSerializer(str, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": "^[0-9]+$"}),
 ]
-"""Seed of an image, a text in results.json.
+"""Seed of an image, stored as a text in results.json.
 
-Seeds have 63 bits. JavaScript and spreadsheets would round them to 53 bits as numbers.
+Seeds have 63 bits. If they were stored as numbers, JavaScript and spreadsheets would round them to
+53 bits.
 """
 
 AGAIN = (
@@ -57,7 +58,7 @@ AGAIN = (
 
 T = TypeVar("T")
 Address = tuple[str | int, ...]
-"""Place of an estimate in findings: names of fields, keys, positions."""
+"""Path to an estimate in findings: field names, keys and positions."""
 
 
 def _kind(node: object) -> str:
@@ -86,8 +87,8 @@ class MappingKey:
 class IdentifyingField:
     """An annotation that states whether a field identifies an entry.
 
-    Without it, only texts do. `Annotated[float, IdentifyingField()]` is a number that identifies
-    its entry.
+    Without the annotation, only fields that contain texts identify an entry. `Annotated[float,
+    IdentifyingField()]` is a number that identifies its entry.
     """
 
     entry: bool = True
@@ -109,7 +110,7 @@ class Instruments:
     Attributes
     ----------
     vqa, embedder, llm
-        Instruments of these kinds.
+        Instruments of each kind.
     objective
         The user's function that a search optimized.
     """
@@ -129,25 +130,26 @@ class PictureSet:
     prompt
         The prompt of the audit.
     axis, value
-        The condition; None for the baseline images of the prompt.
+        Axis and value of the counterfactual prompt or the condition. None for the prompt's baseline
+        images.
     text
         The prompt from which the images were made.
     n
-        Number of distinct images, with missing images.
+        Number of distinct images, including missing images.
     missing
         Number of missing images by reason.
     pictures
-        Ids of the images, None for missing images.
+        Ids of the images. None for missing images.
     seeds
-        Seeds of the images, None for missing images and for files.
+        Seeds of the images. None for missing images and for images from files.
     model
-        Name of the model, if the run has several.
+        Name of the model, if the run has several models.
     reasons
-        Examples of missing images: up to five of each reason.
+        Examples of missing images, up to five for each reason.
     copies
-        Number of further images that are identical to one of `pictures`. They do not count.
+        Number of additional images that are identical to an image in `pictures`. They do not count.
     labels
-        Labels of the first images by axis, by the first instrument. None for an image without a
+        Labels of the first images from the first instrument, by axis. None for an image without a
         label.
     """
 
@@ -179,7 +181,7 @@ class PictureSet:
         text: str | None = None,
         model: str | None = None,
     ) -> Self:
-        """Return the set of these images; `text` is the prompt unless given."""
+        """Create the set of these images; by default, `text` is the prompt."""
         distinct = [outcome for outcome in pictures if not is_copy(outcome)]
         reasons = [outcome.reason for outcome in distinct if isinstance(outcome, Missing)]
         return cls(
@@ -204,24 +206,26 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """A record whose fields come first in other records."""
+    """A record that other records extend: its fields come first in them."""
 
     def into(self, kind: type[T], **more: object) -> T:
-        """Return a record of a kind that begins with this record, with `more` fields."""
+        """Create a record of a kind from the fields of this record and `more` fields."""
         begin = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return kind(**begin, **more)
 
 
 @dataclass(frozen=True)
 class GatheredData(ExtensibleRecord):
-    """Everything that a gather obtains. A method adds the data that its score needs.
+    """Data that a method's function `gather` obtains.
+
+    Each method adds the data that its score needs.
 
     Attributes
     ----------
     model
         The model that made the images.
     device
-        The device on which it worked; None if unknown.
+        The device on which the model ran. None if unknown.
     instruments
         The instruments.
     sets
@@ -249,7 +253,7 @@ class Head(ExtensibleRecord):
     plan, plan_hash
         The plan, and its hash.
     environment
-        Place and time of the run.
+        Machine and time of the run.
     warnings
         Warnings about the findings.
     model
@@ -279,11 +283,12 @@ class LocatedEstimate:
     Attributes
     ----------
     score
-        Name of the field that holds it, such as "mad".
+        Name of the field that contains the estimate, such as "mad".
     address
-        Its address.
+        Address of the estimate.
     names
-        Names by field or key: {"prompt": "a photo of a nurse", "axis": "gender"}.
+        What the estimate is about, by field or key, such as {"prompt": "a photo of a nurse",
+        "axis": "gender"}.
     estimate
         The estimate.
     """
@@ -295,20 +300,20 @@ class LocatedEstimate:
 
 
 def scored(node: object) -> Iterator[LocatedEstimate]:
-    """Yield every estimate below a node, in the order of fields, with its names."""
+    """Yield every estimate inside a node of the findings, with its names, in field order."""
     return _walk(node, (), {}, "", None)
 
 
 def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
-    """Return the findings with a Benjamini-Hochberg q beside every p.
+    """Return the findings, with a Benjamini-Hochberg q-value for every p-value.
 
     Parameters
     ----------
     node
         The findings.
     family
-        Returns the family of an estimate. Tests of one family are corrected together. Tests of the
-        family None keep no q.
+        Function that returns the family of tests for an estimate's address. Tests of a family are
+        corrected together. Tests of the family None get no q-value.
     """
     q_values: dict[Address, float] = {}
     families = grouped(scored(node), lambda located: family(located.address))
@@ -324,12 +329,12 @@ def with_q(node: T, family: Callable[[Address], Hashable]) -> T:
 
 
 def pattern(address: Address) -> Address:
-    """Return an address without positions: all entries of a list are alike."""
+    """Return an address without positions, so that all entries of a list have the same address."""
     return tuple(part for part in address if isinstance(part, str))
 
 
 def score_names(kind: type) -> list[str]:
-    """Return the names of all estimates that findings of a kind can hold, in field order."""
+    """Return the names of all estimates that findings of a kind can contain, in field order."""
     return list(dict.fromkeys(_score_names(kind, "")))
 
 
@@ -345,7 +350,7 @@ def _score_names(kind: object, name: str) -> Iterator[str]:
 
 
 adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
-"""Return how records of a kind are written, read and described as JSON Schema."""
+"""Return the adapter that writes and reads records of a kind, and describes them as JSON Schema."""
 
 
 def written(findings: object, kind: Any = None) -> bytes:
@@ -356,7 +361,7 @@ def written(findings: object, kind: Any = None) -> bytes:
     findings
         The findings.
     kind
-        Their type, if they are not a record.
+        Type of the findings, if they are not a record.
 
     Raises
     ------
@@ -401,12 +406,12 @@ def read(kind: type[T], path: Path) -> T:
 
 
 def read_records(kind: type[T], path: Path) -> T:
-    """Read records without a head from a file.
+    """Read records from a file that does not begin with a `Head`.
 
     Raises
     ------
     UsageError
-        If the file is absent or invalid; the message names the first fault and its place.
+        If the file is missing or invalid; the message names the first fault and its place.
     """
     text = results_text(path)
     _strict_json(text, path)
@@ -414,7 +419,7 @@ def read_records(kind: type[T], path: Path) -> T:
 
 
 def read_field(kind: type[T], path: Path, name: str) -> T:
-    """Read a list of the results of any method; an absent list is empty.
+    """Read one list from the results of any method; if it is missing, return an empty list.
 
     Parameters
     ----------
@@ -428,14 +433,14 @@ def read_field(kind: type[T], path: Path, name: str) -> T:
     Raises
     ------
     UsageError
-        If the file is absent or invalid; the message names the first fault and its place.
+        If the file is missing or invalid; the message names the first fault and its place.
     """
     content = _strict_object(results_text(path), path)
     return _validated(kind, json.dumps(content.get(name) or []), path)
 
 
 def _strict_object(text: str, path: Path) -> dict[str, Any]:
-    """Return the object of a text. Raises UsageError if it is not an object in strict JSON."""
+    """Parse a text as an object in strict JSON, or raise UsageError."""
     data = _strict_json(text, path)
     if not isinstance(data, dict):
         raise UsageError(
@@ -445,7 +450,7 @@ def _strict_object(text: str, path: Path) -> dict[str, Any]:
 
 
 def _strict_json(text: str, path: Path) -> Any:
-    """Return the value of a text. Raises UsageError if it is not strict JSON."""
+    """Parse a text as strict JSON, or raise UsageError."""
     try:
         return json_value(text, _refuse)
     except ValueError as error:
@@ -453,7 +458,7 @@ def _strict_json(text: str, path: Path) -> Any:
 
 
 def _validated(kind: type[T], text: str, path: Path) -> T:
-    """Return the records in a text. Raises UsageError, which names the first fault."""
+    """Parse the records in a text, or raise a UsageError that names the first fault."""
     try:
         records: T = adapter(kind).validate_json(text)
     except ValidationError as error:
@@ -467,10 +472,12 @@ def results_text(path: Path) -> str:
     Raises
     ------
     UsageError
-        If there is none.
+        If there is no such file.
     """
     if not path.exists():
-        raise UsageError(f"{path.parent} holds no {path.name}: name the folder of a finished run")
+        raise UsageError(
+            f"{path.parent} contains no {path.name}: name the folder of a finished run"
+        )
     return read_text(path, "the results", follow=False)
 
 
@@ -479,7 +486,7 @@ def _refuse(constant: str) -> float:
 
 
 def _fault(error: ValidationError) -> str:
-    """Return the first fault of a file and its place, without the names of union members."""
+    """Describe the first fault in a file and its place, without the names of union members."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part not in ("estimate", "missing"))
     return f"{place} is {first['input']!r:.60}: {first['msg']}"
@@ -488,7 +495,7 @@ def _fault(error: ValidationError) -> str:
 def _walk(
     node: object, address: Address, names: Mapping[str, str], score: str, key_name: str | None
 ) -> Iterator[LocatedEstimate]:
-    """Yield the estimates below a node; `key_name` names the keys of the next mapping."""
+    """Yield the estimates inside a node; `key_name` names the keys of the next mapping."""
     if isinstance(node, Estimate):
         yield LocatedEstimate(score=score, address=address, names=names, estimate=node)
     elif isinstance(node, Missing | Environment | Identity | PictureSet):
@@ -521,7 +528,7 @@ def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mappin
 
 @lru_cache
 def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
-    """Return by field the name of its mapping's keys, and whether it identifies an entry.
+    """Return, by field, the name of its mapping's keys, and whether it identifies an entry.
 
     Fields without the annotation are left out.
     """
@@ -538,7 +545,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the first annotated name of a mapping's keys in a type."""
+    """Return the first name for a mapping's keys in a type's annotations; None if there is none."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name
@@ -550,7 +557,7 @@ def _key_name(hint: object) -> str | None:
 
 
 def _rebuilt(node: Any, address: Address, q_values: Mapping[Address, float]) -> Any:
-    """Return a copy of a node in which the estimates at these addresses have a q."""
+    """Return a copy of a node in which the estimates at these addresses have q-values."""
     if isinstance(node, Estimate):
         return replace(node, q=q_values[address]) if address in q_values else node
     children = _children(node)

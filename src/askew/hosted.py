@@ -1,8 +1,8 @@
-"""Models behind a server with OpenAI's interface: the key, and the meaning of errors for a user.
+"""Servers with OpenAI's interface: requests, keys, and errors that tell the user what to do.
 
 vLLM, Ollama, llama.cpp and hosted services have this interface. The address includes the version,
-such as http://localhost:11434/v1. OpenAI's client sends the requests, and repeats a request after a
-temporary failure.
+as in http://localhost:11434/v1. OpenAI's client sends the requests. After a temporary failure,
+askew repeats a request.
 """
 
 import json
@@ -32,7 +32,7 @@ from askew.store.foreign import LimitError, json_value
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ASKEW_API_KEY"
-"""Environment variable with the key of any server."""
+"""Environment variable with the key for any server."""
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 """Environment variable with a key that is only sent to OpenAI's server."""
 AZURE_KEY_VARIABLE = "AZURE_OPENAI_API_KEY"
@@ -42,19 +42,22 @@ AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
 AZURE_DOMAIN = ".openai.azure.com"
 
 ATTEMPTS = 6
-"""Greatest number of times that a request is sent."""
+"""Largest number of times that a request is sent."""
 SILENCES = 2
 """Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
-"""Greatest number of bytes of an answer: 32 MB."""
+"""Largest size of an answer in bytes, 32 MB."""
 DEADLINE = 5.0
-"""Greatest time of a complete answer, in multiples of the timeout."""
+"""Longest time for a complete answer, as a multiple of the timeout."""
 LONGEST_MESSAGE = 300
-"""Largest number of characters of a server's message."""
+"""Largest number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
 """Longest pause in seconds that a server may ask for before the next attempt."""
 FIRST_PAUSE = 0.5
-"""Seconds before the second attempt of a paid request. Each further pause is twice as long."""
+"""Pause in seconds before the second attempt of a paid request.
+
+Each further pause is twice as long.
+"""
 
 USED_UP = re.compile(r"insufficient_quota|billing|budget_exceeded", re.IGNORECASE)
 """Codes and types of errors for which another attempt is pointless, although the status is 429."""
@@ -72,13 +75,13 @@ def check_model_name(option: str, name: str) -> None:
 
 
 def check_concurrency(concurrency: int) -> None:
-    """Raise UsageError if the number of calls at once is not positive."""
+    """Raise UsageError if the number of simultaneous calls is not positive."""
     if concurrency < 1:
         raise UsageError(f"concurrency is {concurrency}; it must be at least 1")
 
 
 def revision_or_month(revision: str) -> str:
-    """Return a given revision of a hosted model, else the present month, such as 2026-11."""
+    """Return the given revision of a hosted model, or the current month, such as 2026-11."""
     return str(revision) or f"{datetime.now(UTC):%Y-%m}"
 
 
@@ -90,27 +93,27 @@ def _never(error: ServerError) -> bool:
 class Server:
     """A server with OpenAI's interface. Several threads can use it at once.
 
-    A request is sent again after a lost connection, status 429 (too many requests) and errors of
-    the server. The pause grows from attempt to attempt, unless the server states a pause
-    (Retry-After, up to two minutes). After a timeout a request is sent once more, and may be paid
-    twice. A request is not sent again if the key is wrong or the account has no money left. Each
-    pause is reported by `askew.messages`.
+    A request is sent again after a lost connection, status 429 (too many requests) and server
+    errors. The pause grows from attempt to attempt, unless the server states a pause (Retry-After,
+    up to two minutes). After a timeout, a request is sent once more, and may be billed twice. A
+    request is not sent again if the key is wrong or the account has no money left. askew reports
+    each pause through `askew.messages`.
 
     Parameters
     ----------
     url
-        Address with the version. Its query (?api-version=) is sent with each request. Errors show
-        the address without the query and the password.
+        Address, including the version. Its query (?api-version=) is sent with each request. Errors
+        show the address without the query and the password.
     timeout
         Seconds without any data from the server after which a request fails, above 0. A complete
         answer may take `DEADLINE` times as long.
     attempts
-        Greatest number of times that a request is sent, at least 1.
+        Largest number of times that a request is sent, at least 1.
 
     Raises
     ------
     UsageError
-        For a bad address, key or limit.
+        If the address, the key or a limit is invalid.
     """
 
     def __init__(
@@ -148,24 +151,25 @@ class Server:
     def chat(
         self, is_final: Callable[[ServerError], bool] = _never, **fields: Any
     ) -> ChatCompletion:
-        """Send a conversation and return the answer of the server.
+        """Send a conversation and return the server's answer.
 
         Parameters
         ----------
         is_final
-            Errors for which a request is not sent again.
+            Function that returns True for errors after which a request is not sent again.
         **fields
             Fields of the request.
 
         Returns
         -------
         ChatCompletion
-            The answer, unchecked: a field may be absent or of another type.
+            The answer, which is not checked. A field may be missing or have another type.
 
         Raises
         ------
         ServerError
-            If the request fails; with the server's message, the status and the number of attempts.
+            If the request fails. The error contains the server's message, the status and the number
+            of attempts.
         """
         answer: ChatCompletion = self._repeated(
             self._client.chat.completions.create, fields, is_final
@@ -173,7 +177,7 @@ class Server:
         return answer
 
     def image(self, **fields: Any) -> ImagesResponse:
-        """Request one image and return the answer of the server.
+        """Request one image and return the server's answer.
 
         Parameters
         ----------
@@ -183,17 +187,18 @@ class Server:
         Returns
         -------
         ImagesResponse
-            The answer, unchecked: a field may be absent or of another type.
+            The answer, which is not checked. A field may be missing or have another type.
 
         Raises
         ------
         ServerError
-            If the request fails; with the server's message, the status and the number of attempts.
+            If the request fails. The error contains the server's message, the status and the number
+            of attempts.
         """
         return self._repeated(self._client.images.generate, fields)
 
     def edit(self, **fields: Any) -> ImagesResponse:
-        """Request one edit of an image and return the answer of the server, as `image` does."""
+        """Request one edit of an image and return the server's answer. See `image`."""
         return self._repeated(self._client.images.edit, fields)
 
     def _repeated(
@@ -202,7 +207,7 @@ class Server:
         fields: dict[str, Any],
         is_final: Callable[[ServerError], bool] = _never,
     ) -> T:
-        """Return the answer to a request that is sent again after a temporary failure."""
+        """Send a request, repeat it after temporary failures, and return the answer."""
         attempt = 1
         while True:
             try:
@@ -216,7 +221,7 @@ class Server:
             wait_for_attempt(attempt, self._attempts, self.url, status, pause)
 
     def _pause(self, error: ServerError, attempt: int) -> float | None:
-        """Return the seconds before another attempt; None if there is no further attempt."""
+        """Return how many seconds to wait before another attempt; None if there is none."""
         cause = error.__cause__
         is_silence = isinstance(cause, openai.APITimeoutError)
         if attempt >= (min(SILENCES, self._attempts) if is_silence else self._attempts):
@@ -231,7 +236,7 @@ class Server:
         return pause if pause <= LONGEST_PAUSE else None
 
     def _checked(self, create: Callable[..., T | str], fields: dict[str, Any], attempt: int) -> T:
-        """Return the answer to a request, at an attempt. Raises ServerError if there is none."""
+        """Send a request once and return the answer, or raise ServerError."""
         try:
             answer = create(**fields, extra_headers=self._headers())
         except openai.APIStatusError as error:
@@ -252,7 +257,7 @@ class Server:
         return answer
 
     def _headers(self) -> dict[str, str | openai.Omit]:
-        """Return changed headers, and headers that OpenAI's client must not send to this server."""
+        """Return the headers that OpenAI's client must not send to this server."""
         names = []
         if not self._key:
             names.append("Authorization")
@@ -261,14 +266,14 @@ class Server:
         return dict.fromkeys(names, openai.omit)
 
     def _failure(self, error: BaseException) -> str:
-        """Return the reason why a request failed for good."""
+        """Return the reason why a request failed permanently."""
         if isinstance(error, PermanentFailure):
             return str(error)
         attempts = min(self._attempts, SILENCES)
         return f"did not answer within {self._timeout:g} s ({attempts} attempts)"
 
     def _status_error(self, error: openai.APIStatusError, attempt: int) -> ServerError:
-        """Return the error for a failure status, with a hint for the user."""
+        """Return the error for a failed request, with a hint for the user."""
         status = error.status_code
         response = error.response
         if response.is_redirect:
@@ -288,9 +293,11 @@ class Server:
 
 
 class AzureServer(Server):
-    """A server with the interface of Azure OpenAI: a deployment in the path, and an API version.
+    """A server with the interface of Azure OpenAI.
 
-    The key is sent as the header `api-key`. Tokens of Microsoft Entra are not sent, also if the
+    Its addresses contain a deployment in the path, and an API version.
+
+    The key is sent as the header `api-key`. Tokens of Microsoft Entra are not sent, even if the
     environment contains one.
 
     Parameters
@@ -305,7 +312,7 @@ class AzureServer(Server):
     Raises
     ------
     UsageError
-        For a bad address, key or limit.
+        If the address, the key or a limit is invalid.
     """
 
     def __init__(
@@ -329,7 +336,7 @@ class AzureServer(Server):
         )
 
     def _headers(self) -> dict[str, str | openai.Omit]:
-        """Return the header with the key, and headers that must not be sent."""
+        """Return the header with the key, and the headers that must not be sent."""
         omitted = ("Authorization", "OpenAI-Organization", "OpenAI-Project")
         headers: dict[str, str | openai.Omit] = dict.fromkeys(omitted, openai.omit)
         headers["api-key"] = self._key or openai.omit
@@ -337,7 +344,7 @@ class AzureServer(Server):
 
 
 def is_azure(url: str) -> bool:
-    """Check whether an address is a resource of Azure OpenAI."""
+    """Check whether an address belongs to a resource of Azure OpenAI."""
     return _host(url).endswith(AZURE_DOMAIN)
 
 
@@ -348,7 +355,7 @@ def _is_used_up(error: openai.APIStatusError) -> bool:
 
 
 def _code(body: object) -> str:
-    """Return a server's codes of an error, also of an inner one; "" for none."""
+    """Return the codes of a server's error and of its inner errors; "" if there are none."""
     codes = []
     while isinstance(body, dict):
         codes.append(str(body.get("code") or ""))
@@ -381,7 +388,7 @@ class FailedAttempt:
 
 
 def doubled_pause(attempt: int) -> float:
-    """Return the seconds after an attempt, if the server states no pause."""
+    """Return how many seconds to wait after an attempt if the server states no pause."""
     return float(FIRST_PAUSE * 2 ** (attempt - 1))
 
 
@@ -400,7 +407,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
     Returns
     -------
     float or None
-        None if the failure is permanent, or the stated pause is longer than `LONGEST_PAUSE`.
+        None if the failure is permanent, or if the pause would be longer than `LONGEST_PAUSE`.
     """
     if not (status in (408, 409, 429) or status >= 500):
         return None
@@ -412,7 +419,7 @@ def pause_after(status: int, headers: Mapping[str, str], attempt: int) -> float 
 def wait_for_attempt(
     attempt: int, attempts: int, name: str, status: int | None, pause: float
 ) -> None:
-    """Report that an attempt follows the answer of a server after a pause, and wait for it."""
+    """Report that another attempt follows after a pause, and wait for the pause."""
     report_message(
         f"{name} answered {status or 'nothing'}; attempt {attempt} of {attempts} follows in "
         f"{pause:.1f} s"
@@ -421,7 +428,7 @@ def wait_for_attempt(
 
 
 def stated_pause(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait (Retry-After); None if it states no pause."""
+    """Return how many seconds a server asks to wait (Retry-After); None if it states no pause."""
     stated = headers.get("retry-after", "")
     try:
         return max(float(stated), 0.0)
@@ -435,7 +442,7 @@ def stated_pause(headers: Mapping[str, str]) -> float | None:
 
 
 def _hint(error: openai.APIStatusError, attempt: int) -> str:
-    """Return what a user can do about an error of a server."""
+    """Return a hint that says what the user can do about a server's error."""
     status = error.status_code
     if status == 402 or _is_used_up(error):
         return "the account has no money left; add credit, then repeat the command to continue"
@@ -450,7 +457,7 @@ def _hint(error: openai.APIStatusError, attempt: int) -> str:
 
 
 def key_in(variable: str) -> str:
-    """Return the key in an environment variable, "" for none. Raises UsageError for a bad key."""
+    """Return the key in an environment variable or "", or raise UsageError for an invalid key."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UsageError(
@@ -461,12 +468,12 @@ def key_in(variable: str) -> str:
 
 
 def check_address_of_server(url: str) -> None:
-    """Raise UsageError for an address that is not that of a server."""
+    """Raise UsageError if a text is not the address of a server."""
     _host(url)
 
 
 def _host(url: str) -> str:
-    """Return the host of an address. Raises UsageError for a bad address."""
+    """Return the host of an address, or raise UsageError for an invalid address."""
     try:
         address = urlsplit(url)
         is_port = address.port is None or address.port > 0
@@ -480,14 +487,14 @@ def _host(url: str) -> str:
 
 
 def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
-    """Carry out a call in a thread, and return its outcome; None if it takes longer.
+    """Run a call in a thread and return its outcome; None if it takes longer than `seconds`.
 
     Parameters
     ----------
     seconds
-        Greatest number of seconds of the call.
+        Largest number of seconds that the call may take.
     call
-        The call. Its thread does not keep the process from ending.
+        Function to call. Its thread does not keep the process from ending.
     """
     outcome: Future[T] = Future()
 
@@ -514,7 +521,7 @@ class BoundedClient(openai.DefaultHttpxClient):
     Attributes
     ----------
     deadline
-        Greatest number of seconds of a complete answer.
+        Largest number of seconds until an answer must be complete.
     """
 
     deadline = 600.0
@@ -522,7 +529,7 @@ class BoundedClient(openai.DefaultHttpxClient):
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request and return the complete answer.
 
-        A thread receives the answer, since a server can also send the headers too slowly.
+        A thread receives the answer, since a server may be too slow to send even the headers.
         """
         answer = finished_within(self.deadline + 1, lambda: self._answer(request, **options))
         if answer is None:
@@ -561,9 +568,10 @@ def _certificate_fault(error: BaseException | None) -> str | None:
 
 
 def _readable(content: bytes, is_success: bool) -> bytes:
-    """Return an answer that OpenAI's client can parse; nothing in place of an unreadable error.
+    """Return content that OpenAI's client can parse; empty content for an unreadable error.
 
-    Raises PermanentFailure for a successful answer that nests too deep or has too long integers.
+    Raises PermanentFailure if a successful answer is nested too deeply or contains integers that
+    are too long.
     """
     try:
         json_value(content)

@@ -1,11 +1,11 @@
-"""Servers on ports of this machine: their packages, sockets and settings."""
+"""Helpers for servers on this machine: package checks, sockets and settings."""
 
 import socket
 
 from askew.errors import MissingPackage, UsageError
 
 HOST = "127.0.0.1"
-"""Address that only programs on this machine reach."""
+"""Address that only programs on this machine can reach."""
 
 IDLE_SECONDS = 15
 """Seconds after which an idle connection is closed."""
@@ -18,7 +18,7 @@ def check_packages(command: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on a port; port 0 is a free port.
+    """Return a socket that listens on a port; port 0 selects a free port.
 
     Raises
     ------
@@ -36,16 +36,16 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Listener:
-    """A server of an app on a listening socket.
+    """A server that runs an app on a listening socket.
 
     Parameters
     ----------
     app
-        The app, as ASGI describes it.
+        The app, with the ASGI interface.
     listening
         The socket.
     **files
-        Files of the certificate and its key, as uvicorn names them.
+        Files of the certificate and its key, under the names that uvicorn expects.
     """
 
     def __init__(self, app: object, listening: socket.socket, **files: str) -> None:
@@ -76,6 +76,6 @@ class Listener:
             return
 
     def stop(self) -> None:
-        """End a server that runs in another thread."""
+        """Stop a server that runs in another thread."""
         self._server.should_exit = True
         self._server.force_exit = True

@@ -1,4 +1,4 @@
-"""Sentences that a model or an instrument reports during its work, such as a pause of a server."""
+"""Messages that a model or an instrument reports while it works, such as a server's pause."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +16,10 @@ def report_message(sentence: str) -> None:
 
 @contextmanager
 def message_listener(listener: Callable[[str], object] | None) -> Iterator[None]:
-    """Call `listener` with each sentence that is reported meanwhile. None ignores the sentences.
+    """Call `listener` with each sentence that is reported inside the `with` block.
 
-    Another thread has the listener only if it runs in a copy of the context.
+    If `listener` is None, sentences are ignored. Another thread has the listener only if it runs in
+    a copy of the context.
     """
     token = _LISTENER.set(listener or (lambda sentence: None))
     try:

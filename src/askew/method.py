@@ -1,6 +1,7 @@
 """A method: one folder and one entry point in `askew.methods`.
 
-The record `Method` holds what the command line, Python and a web app need of a method.
+The record `Method` contains what the command line, Python and the web app need to know about a
+method.
 """
 
 import json
@@ -55,16 +56,19 @@ LABEL_LENGTH = 40
 """Largest number of characters of a plan's label in the name of a run folder."""
 
 DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
-"""Files of a run that do not follow from others. If one is damaged, the run is scored again."""
+"""Files of a run that cannot be derived from other files.
+
+If any of them is damaged, the run is scored again.
+"""
 
 TOLERATED_SHARE = 0.03
-"""Share of missing images above which a warning is given."""
+"""Share of missing images above which askew warns."""
 
 DIFFERENCE_LEVEL = 0.01
-"""Corrected p below which a warning says that an image set lacks more images than the others."""
+"""Corrected p-value below which askew warns that one image set lacks more images than others."""
 
 LARGEST_LIST = 5
-"""Number of image sets that a warning lists, at most."""
+"""Largest number of image sets that a warning lists."""
 
 P = TypeVar("P", bound=RunPlan)
 G = TypeVar("G", bound=GatheredData)
@@ -85,22 +89,22 @@ class Method(Generic[P, G, F, R_co]):
     findings
         Type of the findings.
     gather
-        Obtains images, answers and vectors through a run.
+        Function that obtains images, answers and vectors through a run.
     score
-        Pure function from the plan, the gathered data and the head of the results to findings,
-        which begin with that head.
+        Pure function that computes the findings from the plan, the gathered data and the head of
+        the results. The findings begin with this head.
     page
-        Returns the content of the report.
+        Function that returns the content of the report.
     result
         Class of the result in Python. A subclass of `Result` may add shortcuts to its scores.
     version
-        Increased when the same plan and images would give other numbers. Finished runs are then
-        scored again.
+        Version of the method. It increases when the same plan and images would give different
+        numbers. Finished runs are then scored again.
     label
-        Returns a short text about the plan, for the name of the run folder.
+        Function that returns a short text about the plan, for the name of the run folder.
     scores
-        Functions that find the estimates of a score of --fail-if, by the score's name. By default
-        each estimate has the name of its field.
+        Functions that yield the estimates of a score for --fail-if, by the score's name. By
+        default, an estimate's score name is the name of its field.
     """
 
     name: str
@@ -123,29 +127,30 @@ class Method(Generic[P, G, F, R_co]):
         read: Callable[[Path], P] | None = None,
         **request: object,
     ) -> R_co:
-        """Run the plan in a file, or the plan of a request.
+        """Run a plan from a file, or the plan that a request describes.
 
         Every method's command ends with this step.
 
         Parameters
         ----------
         options
-            The given shared options.
+            Shared options that the user gave.
         kind
             The TypedDict of the shared options that the command takes.
         build
-            Returns the plan of the request. It is called only without a plan file.
+            Function that returns the plan of the request. It is called only if there is no plan
+            file.
         plan
             Path of a plan file.
         read
-            Reads a plan file; by default as a plan of this method.
+            Function that reads a plan file. By default, the file must be a plan of this method.
         **request
-            The command's own parameters. A plan file excludes them.
+            The command's own parameters. They cannot be combined with a plan file.
 
         Returns
         -------
         Result
-            The finished run, or the count of the work with `dry_run`.
+            The finished run. With `dry_run`, a count of the work instead.
 
         Raises
         ------
@@ -167,8 +172,8 @@ class Method(Generic[P, G, F, R_co]):
     def run(self, plan: P, **options: Unpack[RunOptions]) -> R_co:
         """Carry out a plan, or the remaining part of it.
 
-        With `dry_run`, return a `CountingRun` of the work instead. With `shard`, make one share of
-        the images, and return a `ShareReport`.
+        With `dry_run`, only count the work, and return a `CountingRun`. With `shard`, make one
+        share of the images, and return a `ShareReport`.
 
         Raises
         ------
@@ -186,7 +191,9 @@ class Method(Generic[P, G, F, R_co]):
         if options.get("shard") is not None:
             return cast("R_co", self._make_share(plan, options))
         if options.get("packs") is not None:
-            raise UsageError("--packs is the place of the packs of --shard. Add --shard 1/4")
+            raise UsageError(
+                "--packs works only together with --shard. Add, for example, --shard 1/4"
+            )
         folder = Path(options.get("run") or self.folder(plan))
         store = _store_of(options)
         with remember_files(_remembered_digests(options)):
@@ -209,7 +216,7 @@ class Method(Generic[P, G, F, R_co]):
         return result
 
     def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
-        """Make the packs of one job of many."""
+        """Make the packs of one job of several jobs."""
         from askew.run.share import make_share
 
         def gather(run: Run) -> None:
@@ -252,7 +259,7 @@ class Method(Generic[P, G, F, R_co]):
         )
 
     def folder(self, plan: P) -> Path:
-        """Return the default run folder: method, label of the plan, hash of the plan."""
+        """Return the default run folder, named by the method and by the plan's label and hash."""
         label = sub(r"[^a-z0-9]+", "-", self.label(plan).lower()).strip("-")
         parts = [self.name, label[:LABEL_LENGTH].strip("-"), plan.hash[:8]]
         return RUNS / "-".join(part for part in parts if part)
@@ -305,7 +312,7 @@ class Method(Generic[P, G, F, R_co]):
             return scored if self._would_repeat(plan, scored, counted) else None
 
     def _would_repeat(self, plan: P, scored: F, counted: CountingRun) -> bool:
-        """Check whether model and instruments are the same, and nothing is left to do."""
+        """Check whether the model and the instruments are the same and no work is left."""
         gathered = self.gather(plan, counted)
         if (gathered.model, gathered.instruments) != (scored.model, scored.instruments):
             return False
@@ -323,7 +330,7 @@ def _store_of(options: RunOptions) -> Path:
 
 
 def _remembered_digests(options: RunOptions) -> Lookup:
-    """Return the function that reads the digests that the store of a run remembers."""
+    """Return a function that looks up file digests in the store of a run."""
 
     def lookup(paths: Sequence[str]) -> Mapping[str, FileDigest]:
         # a store that cannot be read is reported when the run opens it
@@ -347,7 +354,7 @@ class Result(Document, Generic[P, F]):
     folder
         The run folder.
     store
-        Folder of the store that holds the images.
+        Folder of the store that contains the images.
     findings
         The findings, as in results.json.
     """
@@ -359,7 +366,7 @@ class Result(Document, Generic[P, F]):
     findings: F
 
     def __init_subclass__(cls) -> None:
-        """Keep the short text of a result, since a dataclass would list all fields."""
+        """Keep the short text form of a result, since a dataclass would list all fields."""
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
@@ -390,7 +397,7 @@ class Result(Document, Generic[P, F]):
         return {}
 
     def write_files(self) -> None:
-        """Write all files that follow from the results, and the checksums of all files.
+        """Write all files that derive from the results, and the checksums of all files.
 
         Raises
         ------
@@ -405,7 +412,7 @@ class Result(Document, Generic[P, F]):
         write_sums(self.folder, [*names, *extra])
 
     def restore_files(self) -> None:
-        """Write the files that follow from the results a second time if one is gone or damaged."""
+        """Write the files that derive from the results again if any is missing or damaged."""
         names = (REPORT_FILE, *self.extra_files())
         is_whole = all((self.folder / name).exists() for name in names)
         if not is_whole or changed_run_files(self.folder):
@@ -431,7 +438,7 @@ class Result(Document, Generic[P, F]):
         return rows(findings.scored(self.findings), self.method.name, self.findings.model.name)
 
     def picture(self, name: str) -> Image.Image | None:
-        """Return an image of this run by its id; None if its file is gone or damaged."""
+        """Return an image of this run by its id; None if its file is missing or damaged."""
         if name not in self._files:
             with Store(self.store, create=False) as store:
                 self._files.update(store.known_files([name]))
@@ -466,22 +473,28 @@ class Result(Document, Generic[P, F]):
         return {}
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return stored rows of images by their ids, such as vectors or maps."""
+        """Return stored rows, such as vectors or maps, by the ids of their images."""
         with Store(self.store, create=False) as store:
             return store.vectors(fingerprint, names)
 
     @cached_property
     def _files(self) -> dict[str, Path]:
-        """Paths of images by id. The images of the image sets are looked up first, all at once."""
+        """Paths of images by id.
+
+        At first, it contains the paths of all images in the image sets.
+        """
         names = [name for image_set in self.findings.sets for name in image_set.pictures if name]
         with Store(self.store, create=False) as store:
             return store.known_files(names)
 
 
 def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return warnings of many missing images, and of image sets in which more images are missing than in the others.
+    """Return warnings about missing images.
 
-    The second warning uses Fisher's exact test of each set against the rest, Bonferroni-corrected.
+    The first warning is about a large share of missing images. The second warning is about image
+    sets that lack more images than the other sets.
+
+    It uses Fisher's exact test of each set against the rest, with Bonferroni correction.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -511,7 +524,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
 
 
 def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return warnings of identical images, which count as one image.
+    """Return warnings about identical images, which count as one image.
 
     A model whose images of a prompt are all identical probably ignores its seeds.
     """
@@ -530,13 +543,13 @@ def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
 
 
 def _ignores_seeds(image_set: PictureSet) -> bool:
-    """Check whether all images of a set were generated from seeds and are one image."""
+    """Check whether all images of a set were generated from seeds and are identical."""
     seeds = [seed for seed in image_set.seeds if seed is not None]
     return len(seeds) == 1 and len(image_set.pictures) - image_set.pictures.count(None) == 1
 
 
 def _distinct_counts(sets: Sequence[PictureSet]) -> str:
-    """Return the numbers of distinct images of some sets, and the number of the other sets."""
+    """Describe the numbers of distinct images in the first sets, and count the other sets."""
     counts = []
     for image_set in sets[:LARGEST_LIST]:
         distinct = sum(name is not None for name in image_set.pictures)
@@ -549,7 +562,7 @@ def _distinct_counts(sets: Sequence[PictureSet]) -> str:
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
-    """Test whether an image set lacks more images than the rest, corrected for all tests."""
+    """Test whether an image set lacks more images than the rest, with correction for all tests."""
     absent = sum(image_set.missing.values())
     if not absent:
         return False

@@ -26,22 +26,22 @@ _instrument_option = partial(Parameter, group=Group("Instruments", sort_key=2))
 _image_option = partial(Parameter, group=Group("Your own images", sort_key=3))
 _statistics_option = partial(Parameter, group=Group("Statistics", sort_key=4))
 _run_option = partial(Parameter, group=Group("Run", sort_key=5))
-"""Options by their section in the help."""
+"""Functions that create an option, one for each section of the help."""
 
 
 def pairs(
     given: Iterable[str] | Mapping[str, str], option: str, empty: bool = False
 ) -> dict[str, str]:
-    """Return NAME=VALUE texts as a mapping.
+    """Convert NAME=VALUE texts to a mapping.
 
     Parameters
     ----------
     given
         The texts, or a mapping that is returned as it is.
     option
-        Spelling of the option, for errors.
+        Spelling of the option, for error messages.
     empty
-        Allow empty values.
+        If True, allow empty values.
 
     Raises
     ------
@@ -61,9 +61,9 @@ def pairs(
 
 
 def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dict[str, Setting]:
-    """Return a mapping as it is, or NAME=VALUE texts with numbers and true/false recognized.
+    """Convert NAME=VALUE texts to a mapping, and recognize numbers and true/false.
 
-    A value may be empty, as in negative_prompt=.
+    A mapping is returned unchanged. A value may be empty, as in negative_prompt=.
     """
     if isinstance(given, Mapping):
         return dict(given)
@@ -71,7 +71,7 @@ def key_values(given: Iterable[str] | Mapping[str, Setting], option: str) -> dic
 
 
 def names(given: str | Sequence[str] | None) -> list[str]:
-    """Return the names of a list, or of texts with commas between names."""
+    """Return the names in a list of texts; a text may contain several names with commas."""
     parts = [name for text in several(given) for name in text.split(",")]
     return [name.strip() for name in parts if name.strip()]
 
@@ -79,7 +79,7 @@ def names(given: str | Sequence[str] | None) -> list[str]:
 def named_lists(
     given: Iterable[str] | Mapping[str, str | Sequence[str]], option: str
 ) -> dict[str, list[str]]:
-    """Return a mapping of lists as it is, or from NAME=A,B texts.
+    """Convert NAME=A,B texts, or a mapping of texts and lists, to a mapping of lists.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def named_lists(
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """Return a list of one or more items. A text is a list of one item, and None is an empty list."""
+    """Convert an argument to a list. A text becomes a list of one item, and None an empty list."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else list(given)
@@ -124,14 +124,14 @@ def repeated(metavar: str) -> Parameter:
 
 
 def numbers(kind: Callable[[str], object], wanted: str) -> Parameter:
-    """Return an option of numbers with commas.
+    """Return an option that takes numbers separated by commas.
 
     Parameters
     ----------
     kind
-        Reads one number.
+        Function that reads one number.
     wanted
-        Description of the numbers with an example, for errors.
+        Description of the numbers with an example, for error messages.
     """
 
     def convert(_: object, tokens: Sequence[Token]) -> tuple[object, ...]:
@@ -191,9 +191,9 @@ PathsOption = Annotated[str | Path | Sequence[str | Path] | None, repeated("PATH
 
 
 class RunOptions(TypedDict, total=False):
-    """Folder of a run, and options of how the run is carried out.
+    """Folder of a run, and options that control how askew carries out the run.
 
-    Only Python takes `progress` and `stop`, and engines other than the named ones.
+    `progress`, `stop` and engines other than the named engines can be given only in Python.
     """
 
     run: Annotated[
@@ -228,7 +228,7 @@ class RunOptions(TypedDict, total=False):
     workers: Annotated[
         int | None,
         _run_option(
-            help="Workers of --engine. [default: 4 threads; with ray, one per GPU, or else per CPU]"
+            help="Number of workers of --engine. [default: 4 threads; with ray, one per GPU, or else per CPU]"
         ),
     ]
     gpus_per_worker: Annotated[
@@ -326,17 +326,17 @@ class SettingOptions(TypedDict, total=False):
     ]
     preset: Annotated[
         str | None,
-        _model_option(help="Model and instruments under one name, see `askew models`."),
+        _model_option(help="Preset for the model and the instruments. See `askew models`."),
     ]
 
 
 class MitigationOptions(TypedDict, total=False):
-    """The mitigations under which a model is measured."""
+    """The mitigations that are applied to the measured model."""
 
     mitigation: Annotated[
         PathsOption,
         _model_option(
-            help="Mitigation file of `askew mitigate`, applied to the model. May be repeated: all "
+            help="Mitigation file from `askew mitigate` that changes the model. May be repeated: all "
             "files change the same model.",
         ),
     ]
@@ -406,7 +406,8 @@ class WriterOptions(TypedDict, total=False):
     axes_on: Annotated[
         Literal["unstated", "stated", "all"] | None,
         _instrument_option(
-            help="Axes about details that a prompt leaves unstated, that it states, or all. [default: unstated]",
+            help="Axes about unstated details of a prompt, about stated details, or about all. "
+            "[default: unstated]",
         ),
     ]
 
@@ -436,7 +437,7 @@ class ManifestOptions(TypedDict, total=False):
     label: Annotated[
         TextsOption,
         _image_option(
-            help="AXIS=COLUMN, a column with labels by people, or AXIS=COLUMN,COLUMN with a "
+            help="AXIS=COLUMN: a column with people's labels. AXIS=COLUMN,COLUMN: a "
             "column per rater. May be repeated."
         ),
     ]
@@ -464,9 +465,11 @@ class FolderOptions(ManifestOptions, total=False):
 
     prompt_column: Annotated[
         str | None,
-        _image_option(help="Manifest column of the prompt, or several. [default: prompt]"),
+        _image_option(
+            help="Manifest column with the prompt, or several columns. [default: prompt]"
+        ),
     ]
-    condition: Annotated[str | None, _image_option(help="Manifest column of the condition.")]
+    condition: Annotated[str | None, _image_option(help="Manifest column with the condition.")]
     baseline_condition: Annotated[
         str | None,
         _image_option(
@@ -499,23 +502,23 @@ class SourceOptions(ManifestOptions, total=False):
     ]
     sources_args: Annotated[
         SettingsOption,
-        _image_option("--source-arg", help="Setting of the source of images, such as bias=0."),
+        _image_option("--source-arg", help="Setting of --sources, such as bias=0."),
     ]
     group_column: Annotated[
         str | None,
         _image_option(
             ("--group-column", "--prompt-column"),
-            help="Manifest column of the group, or several.",
+            help="Manifest column with the group, or several columns.",
         ),
     ]
 
 
 class ModelOptions(SettingOptions, StatisticsOptions, RunOptions, total=False):
-    """Options of every measurement of a model."""
+    """Options of all commands that measure a model."""
 
 
 class SurveyOptions(PromptOptions, MitigationOptions, VQAOptions, ModelOptions, total=False):
-    """Options of every survey of images of prompts."""
+    """Options of all commands that survey the images of prompts."""
 
 
 FOLDER_SETTINGS = {
@@ -541,7 +544,7 @@ READERS: Mapping[str, Callable[..., object]] = {
     "embedder_args": partial(key_values, option="--embedder-arg"),
     "sources_args": partial(key_values, option="--source-arg"),
 }
-"""Functions that convert the option of a plan field, for options that need a conversion."""
+"""Functions that convert an option's value to its plan field, for options that need it."""
 
 ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 """Options that may be given together with --plan."""
@@ -550,14 +553,14 @@ ALLOWED_WITH_PLAN = frozenset((*RunOptions.__annotations__, "plan"))
 def plan_fields(
     options: Mapping[str, object], folder: Literal["model_args", "sources_args"] = "model_args"
 ) -> PlanFields:
-    """Return the fields of a plan that shared options set, with the fields of a preset.
+    """Return the plan fields that shared options set, and the fields that a preset sets.
 
     Parameters
     ----------
     options
         Shared options that were given.
     folder
-        Field that takes the options about a folder's manifest.
+        Field that contains the options about a folder's manifest.
 
     Raises
     ------
@@ -597,7 +600,7 @@ def _folder_settings(chosen: Mapping[str, object]) -> dict[str, Setting]:
 
 
 def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setting]]:
-    """Return the settings of a model that separate options set."""
+    """Return the settings that options such as --model-url set, by plan field."""
     settings: dict[str, Setting] = {}
     for option, setting in {"model_url": "url", "concurrency": "concurrency"}.items():
         if option in chosen:
@@ -613,12 +616,12 @@ def _implied_settings(chosen: Mapping[str, object]) -> dict[str, dict[str, Setti
 
 
 def _joined_paths(paths: object) -> str:
-    """Return a path, or several paths with commas."""
+    """Join several paths with commas; return a single path unchanged."""
     return ",".join(map(str, paths)) if isinstance(paths, list | tuple) else str(paths)
 
 
 def prompts_of(prompts: str | Iterable[str | Sequence[str]], options: PromptOptions) -> list[str]:
-    """Return prompts as given, and prompts from a file, shortened with the option `clean`.
+    """Return the given prompts, and the prompts from a file, which `clean` shortens.
 
     Raises
     ------
@@ -648,9 +651,9 @@ class ProposalContext:
     settings
         Settings of the language model.
     cache
-        Store of its answers.
+        Store for the model's answers.
     tell
-        Receives a sentence about the number of requests.
+        Function that receives a sentence about the number of requests.
     """
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -661,7 +664,7 @@ class ProposalContext:
     def of(cls, options: Mapping[str, object]) -> "ProposalContext":
         """Return the context of a request.
 
-        Answers are kept in the store, whose folder is known before the name of the run folder.
+        Answers are kept in the store, because its folder is known before the run folder has a name.
         """
         from askew.store.completions import Completions
         from askew.store.store import default_store
@@ -677,7 +680,7 @@ class ProposalContext:
 
 
 def writer_settings(options: WriterOptions) -> dict[str, Setting]:
-    """Return the settings of a language model, with the address of its server."""
+    """Return the settings of a language model, including the address of its server."""
     settings = given(url=options.get("llm_url") or None, axes_on=options.get("axes_on"))
     return key_values(options.get("llm_args") or {}, "--llm-arg") | settings
 
@@ -701,7 +704,7 @@ def run_options(options: Mapping[str, object]) -> RunOptions:
 
 
 def only_plan(options: Mapping[str, object], **request: object) -> None:
-    """Check that no option is given that a plan file contains.
+    """Check that no option is given together with a plan file that determines its value.
 
     Parameters
     ----------
@@ -713,7 +716,7 @@ def only_plan(options: Mapping[str, object], **request: object) -> None:
     Raises
     ------
     UsageError
-        If there are such options.
+        If such an option is given.
     """
     names = {name for name, value in request.items() if value not in (None, (), [], False)}
     names |= set(given(**options))

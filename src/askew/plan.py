@@ -25,7 +25,7 @@ NonEmptyText = Annotated[str, Field(min_length=1)]
 
 
 def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """Return settings of a plan. Raises ValueError for an address with a password or a key."""
+    """Return the settings, or raise ValueError if an address contains a password or a key."""
     try:
         check_addresses(settings)
     except UsageError as error:
@@ -36,33 +36,37 @@ def _checked_settings(settings: dict[str, Setting]) -> dict[str, Setting]:
 Settings = Annotated[dict[str, Setting], AfterValidator(_checked_settings)]
 
 CONNECTION_SETTINGS = frozenset(("url", "timeout", "concurrency"))
-"""Settings of instruments and language models behind servers that change no answer."""
+"""Settings of hosted instruments and language models that cannot change an answer."""
 
 
 def deciding_settings(
     settings: Mapping[str, Setting], undeciding: AbstractSet[str] = CONNECTION_SETTINGS
 ) -> dict[str, Setting]:
-    """Return the settings that can change an answer: those whose name, after the instrument's, is not undeciding."""
+    """Return the settings that can change an answer.
+
+    These are the settings whose names are not in `undeciding`. An instrument's name and a colon may
+    precede the name of a setting.
+    """
     return {
         name: value for name, value in settings.items() if name.rpartition(":")[2] not in undeciding
     }
 
 
 class PlanPart(BaseModel):
-    """An immutable part of a plan, without unknown fields."""
+    """An immutable part of a plan, which rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     @classmethod
     def checked(cls, data: Mapping[str, Any], source: str = "the plan") -> Self:
-        """Return a validated plan.
+        """Validate the fields, and return the plan.
 
         Parameters
         ----------
         data
             The fields.
         source
-            Description of the data, for errors.
+            Description of the data, for error messages.
 
         Raises
         ------
@@ -83,7 +87,7 @@ class PlanPart(BaseModel):
 
 
 def _described(fault: ErrorDetails) -> str:
-    """Return a fault of pydantic in words, with its place."""
+    """Describe a fault that pydantic reports, with its place."""
     place = ".".join(map(str, fault["loc"]))
     text = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "too_short":
@@ -92,7 +96,7 @@ def _described(fault: ErrorDetails) -> str:
 
 
 class QuestionPlan(PlanPart):
-    """A question with its possible answers; none for an open question."""
+    """A question with its possible answers. An open question has no list of answers."""
 
     text: NonEmptyText
     options: tuple[str, ...] = ()
@@ -110,9 +114,9 @@ class AxisPlan(PlanPart):
     counterfactuals
         Counterfactual prompts by value; none, or at least two.
     reference
-        Shares to compare with, by value; None for equal shares.
+        Reference shares, by value; None for equal shares.
     reference_images
-        Number of images in which the reference was counted; None if it is exact.
+        Number of images from which the reference was computed; None if it is exact.
     """
 
     name: NonEmptyText
@@ -188,7 +192,7 @@ class PromptPlan(PlanPart):
 
     @property
     def closed(self) -> tuple[AxisPlan, ...]:
-        """Axes whose values are known, so that shares can be counted."""
+        """Axes whose values are known, so that askew can compute shares."""
         return tuple(axis for axis in self.axes if len(axis.values) > 1)
 
     def has(self, axis: str | None) -> bool:
@@ -201,18 +205,19 @@ class PromptPlan(PlanPart):
 
 
 class RunPlan(PlanPart):
-    """The plan of any method, with an identity and a file format."""
+    """The plan of any method, with a hash and a file format."""
 
     @classmethod
     def read(cls, path: Path, *, follow: bool = True) -> Self:
-        """Return the plan in a TOML file.
+        """Read a plan from a TOML file.
 
         Parameters
         ----------
         path
             The file.
         follow
-            If False, a link is refused, as in a run folder that may come from another person.
+            If False, refuse a symbolic link. Use this for run folders that may come from other
+            people.
 
         Raises
         ------
@@ -236,12 +241,12 @@ class RunPlan(PlanPart):
         return self.model_dump(mode="json")
 
     def to_toml(self) -> str:
-        """Return the plan as TOML, to read, edit and run again."""
+        """Return the plan as TOML, which people can read, edit and run again."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
 class Plan(RunPlan):
-    """A plan of a method that labels images of prompts."""
+    """A plan for a method that labels the images of prompts."""
 
     method: str = "audit"
     model: NonEmptyText = DEFAULT_MODEL
@@ -269,7 +274,7 @@ class Plan(RunPlan):
         return self
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without the address of a server."""
+        """Return the fields that determine the results, without addresses of servers."""
         return super().deciding() | {"vqa_args": deciding_settings(self.vqa_args)}
 
     def texts(self) -> list[str]:
@@ -299,12 +304,12 @@ class PlanFields(TypedDict, total=False):
 
 
 def read_toml(path: Path, title: str = "the plan", *, follow: bool = True) -> dict[str, object]:
-    """Return the content of a TOML file, or raise UsageError, also for a link unless `follow`."""
+    """Read a TOML file, or raise UsageError; a link is an error unless `follow` is True."""
     return parse_toml(read_text(path, title, follow=follow), f"{title} {path}")
 
 
 def parse_toml(text: str, source: str) -> dict[str, object]:
-    """Return the content of a TOML text, or raise UsageError, which names its `source`."""
+    """Parse a TOML text, or raise a UsageError that names its `source`."""
     try:
         return toml_table(text)
     except ValueError as error:
@@ -312,12 +317,12 @@ def parse_toml(text: str, source: str) -> dict[str, object]:
 
 
 def plan_head(path: Path) -> dict[str, object]:
-    """Return the fields before the first table of the plan of a run, unchecked.
+    """Return the fields before the first table in a run's plan, without checking them.
 
     Raises
     ------
     UsageError
-        If they cannot be read, or the file is a link.
+        If the fields cannot be read, or the file is a link.
     """
     text = read_text(path, "the plan", follow=False)
     try:
@@ -327,14 +332,14 @@ def plan_head(path: Path) -> dict[str, object]:
 
 
 def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
-    """Return the plan in a TOML file, of the method that it names.
+    """Read a plan from a TOML file, for the method that the file names.
 
     Parameters
     ----------
     path
         The file.
     follow
-        If False, a link is refused, as in a run folder that may come from another person.
+        If False, refuse a symbolic link. Use this for run folders that may come from other people.
 
     Raises
     ------
@@ -347,7 +352,7 @@ def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
 
 
 def check_distinct(noun: str, names: Sequence[str]) -> None:
-    """Raise ValueError if a name is given twice, in upper or lower case."""
+    """Raise ValueError if a name is given twice, ignoring case."""
     folded = [name.lower() for name in names]
     twice = [name for name in names if folded.count(name.lower()) > 1]
     if twice:

@@ -1,4 +1,7 @@
-"""Presets: a model, its settings and the instruments that label its images, under one name."""
+"""Presets.
+
+A preset is a name for a model, its settings and the instruments that label its images.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -27,9 +30,9 @@ class Preset:
     model_args
         Settings of the model.
     download_gb
-        Size of all weights together, in GB, approximately.
+        Approximate size of all weights, in GB.
     memory_gb
-        GPU memory with all networks loaded, in GB, approximately.
+        Approximate GPU memory that all networks need together, in GB.
     """
 
     summary: str
@@ -43,7 +46,7 @@ class Preset:
 
 @lru_cache
 def presets() -> Mapping[str, Preset]:
-    """Return every preset by name, the smallest models first."""
+    """Return all presets by name, starting with the smallest models."""
     data = tomllib.loads(files("askew").joinpath("presets.toml").read_text(encoding="utf-8"))
     known = RECOMMENDED | TypeAdapter(dict[str, Recommendation]).validate_python(
         data["instruments"]
@@ -61,8 +64,8 @@ def presets() -> Mapping[str, Preset]:
 def with_preset(name: str | None, chosen: PlanFields) -> PlanFields:
     """Return the plan fields that a user chose, with the preset's values for all other fields.
 
-    A chosen model takes none of the preset's settings. Chosen settings of the preset's model are
-    added to the preset's settings.
+    If the user chose a model, the preset's model settings are not used. Otherwise, chosen model
+    settings are added to the preset's model settings.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Providers, which turn a string such as "studio/planted" or "folder/PATH" into an object.
 
-Providers are entry points of any installed package, in the `GROUPS`. An entry point's name is a
-provider ("folder") or a full name ("studio/planted"). It loads a callable
-`(name: str, **settings) -> object`, where `name` follows the provider's slash. No large package is
-imported before a provider is used.
+Any installed package can define providers, as entry points in one of the `GROUPS`. An entry point's
+name is a provider ("folder") or a full name ("studio/planted"). The entry point loads a callable
+`(name: str, **settings) -> object`, where `name` is the text after the provider's slash. No large
+package is imported before a provider is used.
 """
 
 import ast
@@ -37,7 +37,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Description of how an object was loaded. It is sent to other processes instead of the object.
+    """Record of how an object was loaded.
+
+    The record is sent to other processes instead of the object.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ class Provider:
     settings
         The settings.
     facts
-        Facts of the object that decide its results, where it was sent from.
+        Facts that determine the object's results, from the process that sent it.
     """
 
     kind: str
@@ -57,7 +59,7 @@ class Provider:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
-        """Return the object, which is the same for each call in a process.
+        """Load the object once per process, and return it.
 
         Raises
         ------
@@ -81,13 +83,13 @@ class Provider:
             option = DTYPE_OPTIONS.get(self.kind, "")
             raise UsageError(
                 f"{self.kind} {self.string!r} on {node()} differs from the run: {differences}. "
-                "Results of both must not be mixed. Use workers with equal devices, packages and "
+                "Results of both must not be mixed. Use workers with the same devices, packages and "
                 f"models{option}"
             )
 
 
 DECIDING = ("fingerprint", "revision", "settings", "dtype")
-"""Attributes of providers that decide their results."""
+"""Attributes of loaded objects that determine their results."""
 
 DTYPE_OPTIONS = {
     "model": ", or state -M dtype=float32",
@@ -98,7 +100,7 @@ DTYPE_OPTIONS = {
 
 
 def deciding_facts(loaded: object) -> dict[str, str]:
-    """Return the attributes of a provider that decide its results, as text."""
+    """Return the attributes of a loaded object that determine its results, as text."""
     facts = {}
     for name in DECIDING:
         value = getattr(loaded, name, None)
@@ -130,12 +132,12 @@ HUGGING_FACE = {"model": "diffusers", "vqa": "transformers"}
 """Providers of networks from Hugging Face, by kind."""
 
 WRONG_ARGUMENTS = ("unexpected keyword argument", "multiple values for")
-"""Parts of the TypeError for settings that a factory does not take."""
+"""Texts that identify a TypeError about settings that a factory does not take."""
 
 
 @lru_cache
 def providers(kind: str) -> dict[str, EntryPoint]:
-    """Return the entry points of one kind, such as "vqa", by name, sorted."""
+    """Return the entry points of one kind, such as "vqa", by name, in sorted order."""
     points = entry_points(group=GROUPS[kind])
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
@@ -148,7 +150,7 @@ def model(string: str, **settings: object) -> Model | Collection:
 def opens_slowly(string: str) -> bool:
     """Check whether a model takes seconds to open.
 
-    The module of a provider declares so by `OPENS_SLOWLY = True`. The model is not opened.
+    A provider's module declares this with `OPENS_SLOWLY = True`. The model is not opened.
     """
     point, _ = find("model", string)
     try:
@@ -179,7 +181,7 @@ def named(kind: Literal["method", "mitigation"], name: str) -> Any:
     Raises
     ------
     UnknownName
-        If there is none.
+        If there is no such method or mitigation.
     """
     UnknownName.unless_known(kind, name, providers(kind))
     return providers(kind)[name].load()
@@ -216,7 +218,7 @@ def _advice(kind: str, string: str) -> str:
     provider = HUGGING_FACE.get(kind)
     if provider is None:
         return ""
-    advice = f"A model of Hugging Face is --{kind} {provider}/ID."
+    advice = f"For a model from Hugging Face, write --{kind} {provider}/ID."
     near = difflib.get_close_matches(string, preset_names(), n=1, cutoff=0.3)
     if kind == "model" and near:
         advice += f" The nearest preset is --preset {near[0]}."
@@ -256,7 +258,7 @@ def _load(kind: str, string: str, settings: Mapping[str, object]) -> Any:
 def _check_settings(
     where: str, create: Callable[..., object], settings: Mapping[str, object]
 ) -> None:
-    """Raise UsageError for settings that a factory does not take, or of the wrong type."""
+    """Raise UsageError if a factory does not take a setting, or a setting has the wrong type."""
     _, *parameters = signature(create).parameters.values()
     factory: Any = create.__init__ if isinstance(create, type) else create  # type: ignore[misc]
     try:
@@ -281,7 +283,7 @@ def _make_sendable(loaded: object, provider: Provider) -> None:
 
 
 def _reduced(loaded: object) -> Any:
-    """Return the replacement of a loaded object in a pickle."""
+    """Return the record that represents a loaded object in a pickle."""
     provider = getattr(loaded, PROVIDER, None)
     if provider is None:
         return loaded.__reduce_ex__(2)

@@ -40,7 +40,7 @@ def with_listed_options(function: Callable[..., Any]) -> Callable[..., Any]:
     Returns
     -------
     Callable
-        A function that does the same.
+        A function with the same behavior.
     """
     hints = get_type_hints(function, include_extras=True)
     if "options" not in hints:
@@ -77,7 +77,7 @@ def _listed(function: Callable[..., Any], kind: type) -> inspect.Signature:
 
 
 def _documented(text: str, kind: type) -> str:
-    """Return the docstring with the help texts of the fields of `kind` after its own parameters."""
+    """Add the help texts of the fields of `kind` to a docstring, after its own parameters."""
     before, section, after = text.partition(SECTION)
     if not section:
         return text

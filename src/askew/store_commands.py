@@ -1,4 +1,4 @@
-"""Commands on stores and on the packs of `--shard`."""
+"""Commands for stores and for the packs that `--shard` writes."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ LARGEST_LIST = 5
 def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     """Import the packs of `--shard` into a store, and report which packs are missing or damaged.
 
-    The command of the run without --shard then finds all images and answers in the store.
+    Then repeat the run's command without --shard. It finds all images and answers in the store.
 
     Examples
     --------
@@ -27,30 +27,30 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
     Parameters
     ----------
     packs
-        Folder or bucket of the packs: the --packs of the jobs.
+        Folder or bucket with the packs, as in the jobs' option --packs.
     store
         Store of the run.
 
     Returns
     -------
     str
-        What was taken into the store, and the next step.
+        Description of what was imported, and the next step.
 
     Raises
     ------
     UsageError
         If there are no packs.
     RunError
-        If packs are absent or damaged. The other packs are in the store.
+        If packs are missing or damaged. The other packs are in the store.
     """
     storage = opened_packs(packs)
     with Store(store) as opened:
         report = merge_all(storage, opened)
     if not (report.taken or report.damaged or report.absent):
         raise UsageError(
-            f"{packs} contains no packs. Name the folder that --packs of the jobs named"
+            f"{packs} contains no packs. Name the folder or bucket from the jobs' option --packs"
         )
-    lines = [*opened.notes, f"{plural(report.taken, 'pack')} taken into the store {store}"]
+    lines = [*opened.notes, f"{plural(report.taken, 'pack')} imported into the store {store}"]
     left = _left(report, packs)
     if left:
         raise RunError("\n".join([*lines, *left]))
@@ -59,7 +59,7 @@ def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
 
 
 def _left(report: MergeReport, packs: str) -> list[str]:
-    """Return absent and damaged packs in words, with the remedy."""
+    """Describe the missing and damaged packs, and the remedy."""
     lines = []
     for path, fault in list(report.damaged.items())[:LARGEST_LIST]:
         lines.append(f"{Path(path).name} {fault}")
@@ -68,17 +68,18 @@ def _left(report: MergeReport, packs: str) -> list[str]:
     left = len(report.absent) + len(report.damaged)
     if left:
         lines.append(
-            f"{plural(left, 'pack')} of {report.taken + left} absent. Start the jobs again: they "
-            "make only what is absent. Or repeat the command without --shard and --packs, which "
+            f"{plural(left, 'pack')} of {report.taken + left} missing. Start the jobs again: they "
+            "make only what is missing. Or repeat the command without --shard and --packs, which "
             "makes the rest on this machine"
         )
     return lines
 
 
 def store_copy(source: Path, target: Path, /) -> str:
-    """Copy a store into another folder, and keep the modification times. Repeat it to continue.
+    """Copy a store into another folder, and keep the modification times of its files.
 
-    If the other folder is a store, askew adds what is missing there. So this also joins two stores.
+    If the other folder is already a store, askew adds what is missing there. So the command can
+    also join two stores, or continue an interrupted copy.
 
     Examples
     --------

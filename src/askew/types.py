@@ -50,7 +50,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Make a class a frozen dataclass that is written to JSON and read back by its types.
+    """Turn a class into a frozen dataclass that can be written to JSON and read back by type.
 
     Reading rejects unknown fields and numbers that are not finite.
     """
@@ -114,11 +114,11 @@ class Missing:
 
 
 COPY = Missing("copy", "identical to an earlier image of its set")
-"""Placeholder of a repeated image. It is neither an observation nor a missing one."""
+"""Placeholder for a repeated image. It counts neither as an observation nor as missing."""
 
 
 def is_copy(outcome: object) -> bool:
-    """Check whether an image or an answer is the placeholder of a repeated image."""
+    """Check whether an image or an answer is the placeholder for a repeated image."""
     return isinstance(outcome, Missing) and outcome.reason == COPY.reason
 
 
@@ -146,12 +146,13 @@ MOST_EXAMPLES = 5
 
 
 def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...]:
-    """Return the first missing things of each reason, up to `MOST_EXAMPLES`.
+    """Return examples of missing images or labels, up to `MOST_EXAMPLES` for each reason.
 
     Parameters
     ----------
     named
-        Names and things. The details of a missing file begin with its path, which names it.
+        Pairs of a name and an image or label. If the detail of a missing file begins with its path,
+        the file's name is used instead.
     """
     examples: dict[str, list[MissingItem]] = {}
     for name, outcome in named:
@@ -183,7 +184,7 @@ class Prompt:
     text : str
         The text.
     axis, value : str, optional
-        Axis and value that a counterfactual prompt states. None for a prompt of the baseline.
+        Axis and value that a counterfactual prompt states. None for a baseline prompt.
     """
 
     text: str
@@ -205,7 +206,7 @@ class Question:
     text : str
         The question.
     options : tuple of str
-        Possible answers. Without them the answer is free text.
+        Possible answers. If there are none, the answer is free text.
     axis : str, optional
         Axis that the question is about. None for a general question.
     """
@@ -217,7 +218,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A dimension of bias, with the questions by which images are labeled.
+    """A dimension of bias, with the questions that determine its value for an image.
 
     If an axis has a single question, the answer is the value. If it has several yes/no questions,
     they are about `values[1:]` in order. The first "yes" determines the value. Without a "yes" the
@@ -303,26 +304,27 @@ CorrectedForm = Literal["(value - null) / (max - null)", "value - null", "null -
 
 @record
 class Estimate:
-    """A score with its interval, its null and its test.
+    """A score with its interval, its value expected by chance (null) and its test.
 
     Attributes
     ----------
     value : float
-        The score on the data, on the score's scale.
+        The observed score.
     low, high, level : float, optional
-        Interval for the population score, and its level.
+        Confidence interval for the population score, and its level.
     interval : str, optional
-        Method of the interval.
+        Method that computed the interval.
     n, missing : int
-        Images with an answer, and images without.
+        Number of images with an answer, and number of images without an answer.
     null : float, optional
-        Mean of the score under no bias at this n. None if the score has no null.
+        Mean of the score for n images if there is no bias. None if the score has no null.
     max : float, optional
         Largest possible score. None if it is unbounded.
     corrected : float, optional
         The score corrected for chance, in the form that `corrected_form` names.
     debiased : float, optional
-        (Median-)unbiased estimate of the population score, otherwise `value`, within the interval.
+        (Median-)unbiased estimate of the population score, or `value` if there is none. It is
+        limited to the interval.
     p, q : float, optional
         p-value against the null, and its Benjamini-Hochberg q-value in its family of tests.
     """
