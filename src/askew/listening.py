@@ -41,7 +41,7 @@ class Listener:
     Parameters
     ----------
     app
-        The app, with the ASGI interface.
+        The ASGI application that the server runs.
     listening
         The socket.
     **files

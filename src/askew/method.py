@@ -216,7 +216,7 @@ class Method(Generic[P, G, F, R_co]):
         return result
 
     def _make_share(self, plan: P, options: RunOptions) -> "ShareReport":
-        """Make the packs of one job of several jobs."""
+        """Make the packs of one job among several jobs."""
         from askew.run.share import make_share
 
         def gather(run: Run) -> None:

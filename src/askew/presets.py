@@ -1,4 +1,4 @@
-"""Presets.
+"""Presets: names for a model together with its settings and its instruments.
 
 A preset is a name for a model, its settings and the instruments that label its images.
 """
