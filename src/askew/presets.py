@@ -1,6 +1,6 @@
 """Presets: names for a model together with its settings and its instruments.
 
-A preset is a name for a model, its settings and the instruments that label its images.
+This module reads the presets of askew and merges a preset with the fields that a user chose.
 """
 
 import tomllib
