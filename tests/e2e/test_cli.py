@@ -215,7 +215,7 @@ def test_a_result_that_fails_a_condition_is_shown_nevertheless(
         (["audit", "a nurse", "--clean"], "--prompts FILE"),
         (["report", "nowhere"], "nowhere"),
         (["studio", "path", "nothing"], "embedder"),
-        (["studio", "truth", "an empty room"], "shows nobody"),
+        (["studio", "truth", "an empty room"], "does not ask the studio for a person"),
     ],
 )
 def test_wrong_usage_is_an_error_of_one_sentence(

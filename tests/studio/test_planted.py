@@ -135,7 +135,7 @@ def test_impossible_and_unknown_requests_are_errors() -> None:
         sample(parse("a blind nurse wearing glasses"), 1.0, 1)
     with pytest.raises(UnknownName, match="Did you mean 'gender'"):
         truth(NURSE, "gendr")
-    with pytest.raises(UsageError, match="shows nobody"):
+    with pytest.raises(UsageError, match="does not ask the studio for a person"):
         truth("an empty room", "gender")
     with pytest.raises(UsageError, match="between 0"):
         truth(NURSE, "gender", 1.5)

@@ -1,6 +1,6 @@
-"""The embedded portrait world: drawn images whose bias was planted, and is therefore known.
+"""The studio: a small world of drawn portraits whose bias was planted, and is therefore known.
 
-This module locates its networks in the installed package, and reads its data files.
+This module finds the studio's networks in the installed package, and reads the studio's data files.
 """
 
 import tomllib
@@ -19,22 +19,22 @@ def weights(name: str) -> Path:
     Parameters
     ----------
     name
-        A name of `NETWORKS`.
+        One of the names in `NETWORKS`.
 
     Raises
     ------
     UnknownName
-        If there is no network of this name.
+        If there is no network with this name.
     """
     UnknownName.unless_known("studio network", name, NETWORKS)
     return Path(str(files("askew.studio"))) / "weights" / name
 
 
 def rows(name: str) -> list[list[str]]:
-    """Return the cells of a data file, by row.
+    """Return the rows of a data file, each as a list of cells.
 
-    A row is a line and the indented lines that follow it. `|` separates cells, and `#` starts a
-    comment.
+    A row is a line together with the indented lines that follow. `|` separates cells, and `#` at
+    the start of a line marks a comment.
 
     Parameters
     ----------
@@ -51,5 +51,5 @@ def _cells(line: str) -> list[str]:
 
 
 def toml(name: str) -> dict[str, Any]:
-    """Return the tables of a data file in TOML."""
+    """Return the content of a TOML data file."""
     return tomllib.loads((files("askew.studio") / "data" / name).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The caption grammar of the studio world, from scenes to words and from words to scenes."""
+"""The caption grammar of the studio, which turns scenes into words and words into scenes."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -32,18 +32,18 @@ _FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CaptionContent:
-    """Content of a prompt in the studio's words.
+    """Content of a prompt, as far as the studio's grammar understands it.
 
     Attributes
     ----------
     attributes : mapping
-        Stated values by attribute.
+        Values that the prompt states, by attribute.
     occupation : str, optional
-        The stated occupation.
+        Occupation that the prompt states.
     person : bool
         True if the prompt asks for a person.
     unknown : tuple of str
-        Words that the grammar does not contain.
+        Words of the prompt that the grammar does not contain.
     """
 
     attributes: Mapping[str, str]
@@ -54,10 +54,11 @@ class CaptionContent:
 
 @lru_cache(maxsize=65536)
 def parse(prompt: str) -> CaptionContent:
-    """Parse a prompt: the longest known phrase wins, a later word overrides an earlier word.
+    """Return the content of a prompt.
 
-    A prompt asks for an empty scene if it does not name a person, an occupation or an attribute of
-    persons.
+    The longest known phrase takes precedence over shorter phrases, and later words override earlier
+    words. A prompt asks for an empty scene if it does not mention a person, an occupation or an
+    attribute of a person.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def parse(prompt: str) -> CaptionContent:
 
 
 def unheard(prompt: str) -> list[str]:
-    """Return under-rendered words: `parse` knows them, but the studio's networks seldom show them.
+    """Return the words of a prompt that `parse` knows but the studio's networks seldom render.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def unheard(prompt: str) -> list[str]:
     Returns
     -------
     list of str
-        Words, and groups of words that are under-rendered only together.
+        Words, and groups of words that are seldom rendered if they occur together.
     """
     weak = {*_UNHEARD["words"], *(_UNHEARD["with_occupation"] if parse(prompt).occupation else ())}
     phrases = [words for words, _ in _phrases(prompt)]
@@ -101,16 +102,17 @@ def unheard(prompt: str) -> list[str]:
 
 
 def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None) -> str:
-    """Write a caption of a scene.
+    """Write a caption for a scene.
 
     Parameters
     ----------
     scene
         The scene.
     mentioned
-        Attributes to mention, or "occupation".
+        Attributes that the caption mentions. May contain "occupation".
     rng
-        Generator that chooses wordings. Without it, the first wording of each value is used.
+        Random generator that chooses wordings. Without a generator, the caption uses the first
+        wording of each value.
     """
     choose: Callable[[Sequence[Any]], Any] = rng.choice if rng else itemgetter(0)
     opening = _article(
@@ -134,14 +136,14 @@ def caption(scene: Scene, mentioned: Collection[str], rng: Random | None = None)
 
 
 def wordings(attribute: str, value: str) -> list[str]:
-    """Return all captions that state only this value.
+    """Return all captions that state this value and nothing else.
 
     Parameters
     ----------
     attribute
         An attribute, or "occupation".
     value
-        Its value.
+        Value of the attribute, or name of the occupation.
     """
     if value == NO_OCCUPATION:
         return [
@@ -172,9 +174,9 @@ LEADS = frozenset("in with who on wearing working without indoors outdoors".spli
 
 
 def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
-    """Yield the longest known phrases of a prompt with their attribute values.
+    """Yield the longest known phrases of a prompt, with the attribute values that they state.
 
-    Function words are left out. An unknown word has None.
+    Function words are left out. For an unknown word, None stands in place of the values.
     """
     words = re.findall(r"[a-z0-9'-]+", prompt.lower())
     table = lexicon()
@@ -194,7 +196,7 @@ def _phrases(prompt: str) -> Iterator[tuple[str, Mapping[str, str] | None]]:
 
 @lru_cache
 def lexicon() -> dict[str, Mapping[str, str]]:
-    """Return the attribute values of each word or phrase of the grammar, occupations first."""
+    """Return the attribute values that each phrase of the grammar states. Occupations come first."""
     table: dict[str, Mapping[str, str]] = {name: {} for name in _occupation_names()}
     for group in (_BEFORE, _AFTER, {"style": _STYLE}):
         for attribute, values in group.items():
@@ -210,9 +212,9 @@ def _occupation_names() -> dict[str, str]:
 
 
 def _options(attribute: str, value: str) -> list[tuple[str, str]]:
-    """Return the wordings of a value, each with its place before or after the person.
+    """Return the wordings of a value, each with its position: before or after the person.
 
-    Wordings that are only parsed, never written, are left out.
+    Wordings that askew understands but never writes are left out.
     """
     before = [("before", words) for words in _BEFORE.get(attribute, {}).get(value, ())]
     after = _AFTER.get(attribute, {}).get(value, ())

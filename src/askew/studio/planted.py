@@ -1,10 +1,11 @@
-"""The bias planted in the studio world: the exact distribution of its portraits.
+"""The exact distribution of studio portraits, which defines the bias that is planted in the studio.
 
-The distribution is a log-linear network. Each attribute is drawn given its parents with
-P ∝ exp(bias · θ), so that bias 0 is uniform and independent, and bias 1 the stereotyped world. θ of
-gender given the occupation is the log-odds of a share of women that rises linearly from .05 to .95
-over the occupations. planted.toml has all other θ. The content of a prompt conditions the whole
-network (Bayes), as it does in a model trained on captioned images.
+The distribution is a log-linear network. Given the values of its parents, each attribute has
+P ∝ exp(bias · θ). At bias 0, the attributes are uniform and independent. At bias 1, they are
+stereotyped. For gender given the occupation, θ is the log-odds of a share of women that rises
+linearly from .05 to .95 over the occupations. planted.toml contains all other θ. The content of a
+prompt conditions all attributes of the network (Bayes), as in a model that is trained on captioned
+images.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ _THETA = toml("planted.toml")
 
 
 def female_share(occupation: str | None) -> float:
-    """Return the planted share of women at bias 1, one half without an occupation.
+    """Return the planted share of women in an occupation at bias 1; .5 without an occupation.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def female_share(occupation: str | None) -> float:
 
 
 def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
-    """Compute the exact distribution of an axis in images of a prompt.
+    """Compute the exact distribution of an axis in the images of a prompt.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def truth(prompt: str, axis: str, bias: float = 1.0) -> dict[str, float]:
 
 
 def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str, ...], float]:
-    """Compute the exact joint distribution of several axes in images of a prompt.
+    """Compute the exact joint distribution of several axes in the images of a prompt.
 
     Parameters
     ----------
@@ -86,14 +87,14 @@ def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str
     Returns
     -------
     dict
-        Probability by values of the axes.
+        Probability of each combination of values, in the order of `axes`.
     """
     for axis in axes:
         UnknownName.unless_known("studio axis", axis, ATTRIBUTES)
     content = parse(prompt)
     if not content.person:
         raise UsageError(
-            f"the prompt {prompt!r} shows nobody in the studio world, so it has no truth"
+            f"the prompt {prompt!r} does not ask the studio for a person, so it has no planted bias"
         )
     table = conditional(content, bias)
     others = tuple(i for i, name in enumerate(NAMES) if name not in axes)
@@ -104,7 +105,7 @@ def joint(prompt: str, axes: Sequence[str], bias: float = 1.0) -> dict[tuple[str
 
 
 def conditional(content: CaptionContent, bias: float) -> Array:
-    """Compute the joint distribution of all attributes given the content of a prompt.
+    """Compute the joint distribution of all attributes, given the content of a prompt.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def conditional(content: CaptionContent, bias: float) -> Array:
     Returns
     -------
     array
-        Probabilities, with a dimension for each attribute in the order of `NAMES`.
+        Probabilities. The array has a dimension for each attribute, in the order of `NAMES`.
     """
     table = world(content.occupation, bias).copy()
     for name, value in content.attributes.items():
@@ -125,7 +126,7 @@ def conditional(content: CaptionContent, bias: float) -> Array:
     total = table.sum()
     if total == 0:
         words = " and ".join(f"{name} {value!r}" for name, value in content.attributes.items())
-        raise UsageError(f"the studio cannot show a person with {words} at once")
+        raise UsageError(f"the studio cannot show a person with {words} at the same time")
     return np.asarray(table / total)
 
 
@@ -137,9 +138,9 @@ def _cumulative(
 
 
 def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
-    """Draw a scene from `conditional`.
+    """Draw a scene at random from the distribution that `conditional` computes.
 
-    At each bias, a seed makes the same choices as far as the distributions agree.
+    For a given seed, the scenes at different biases are equal as far as the distributions agree.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def sample(content: CaptionContent, bias: float, seed: int) -> Scene:
 
 
 def chosen(cumulative: Array, rng: np.random.Generator) -> int:
-    """Draw a position by its cumulative weights."""
+    """Draw a position at random, given the cumulative weights of all positions."""
     return min(
         int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")),
         cumulative.size - 1,
@@ -173,7 +174,7 @@ def chosen(cumulative: Array, rng: np.random.Generator) -> int:
 
 @lru_cache(maxsize=128)
 def world(occupation: str | None, bias: float) -> Array:
-    """Compute the joint distribution of all attributes in portraits of an occupation.
+    """Compute the joint distribution of all attributes in portraits with this occupation.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ def world(occupation: str | None, bias: float) -> Array:
         Strength of the planted bias, in [0, 1].
     """
     if not 0 <= bias <= 1:
-        raise UsageError(f"bias is {bias}; it must be between 0 (uniform) and 1 (stereotyped)")
+        raise UsageError(f"bias is {bias}. It must be between 0 (uniform) and 1 (stereotyped)")
     table = np.ones(tuple(len(values) for values in ATTRIBUTES.values()))
     for child, parents, logits in factors(occupation):
         never = np.isneginf(logits)
@@ -196,7 +197,7 @@ def world(occupation: str | None, bias: float) -> Array:
 
 
 def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
-    """Return the factors of the network: (attribute, its parents, log-weights).
+    """Return a factor of the network for each attribute.
 
     Parameters
     ----------
@@ -206,8 +207,8 @@ def factors(occupation: str | None) -> list[tuple[str, tuple[str, ...], Array]]:
     Returns
     -------
     list of tuple
-        Log-weights have the parents' values along the first dimensions, and the attribute's values
-        along the last.
+        An attribute, its parents, and an array of log-weights. The first dimensions of the array
+        stand for the values of the parents, and the last dimension for the values of the attribute.
     """
     share = female_share(occupation)
     work = OCCUPATIONS.get(occupation or "")

@@ -1,9 +1,9 @@
-"""Content of studio portraits: the attributes, their values, and the occupations.
+"""Attributes, values and occupations that studio portraits can show.
 
-The occupations are those of the five papers: BiasConnect's 26, BiasMap's 20, TIBET's 11, the
-10 and 4 of the study of downstream tasks, and MineTheGap's 40. The order is the planted one: the
-share of women at bias 1 rises linearly from .05 at the first to .95 at the last. It follows common
-stereotypes and says nothing about any real trade.
+The occupations come from five papers: 26 from BiasConnect, 20 from BiasMap, 11 from TIBET, 10 and 4
+from the study of downstream tasks, and 40 from MineTheGap. Their order defines the planted bias: at
+bias 1, the share of women rises linearly from .05 for the first occupation to .95 for the last. The
+order follows common stereotypes and says nothing about any real occupation.
 """
 
 from collections.abc import Mapping
@@ -28,20 +28,20 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 """Values by attribute. The first eight are the axes of BiasConnect (appendix, table 2)."""
 
 OF_ANY_SCENE = frozenset(("environment", "style"))
-"""Attributes that are visible in an empty scene, too."""
+"""Attributes that are visible even in an empty scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Content of a drawing, without the jitter that a seed adds.
+    """Content of a drawing, without the random variation (jitter) that a seed adds.
 
-    The other attributes are values of `ATTRIBUTES`. A blind person wears dark glasses, so
-    `glasses` must be "no glasses".
+    All attributes that are not listed below have values from `ATTRIBUTES`. A blind person wears dark
+    glasses, so `glasses` must then be "no glasses".
 
     Attributes
     ----------
     occupation : str, optional
-        Name of the occupation. None draws a person without a sign.
+        Name of the occupation. None for a person without the sign of an occupation.
     person : bool
         False for an empty scene, in which only `environment` and `style` are visible.
     """
@@ -64,25 +64,25 @@ class Scene:
         for name, values in ATTRIBUTES.items():
             if getattr(self, name) not in values:
                 raise ValueError(
-                    f"{name} is {getattr(self, name)!r}; possible: {', '.join(values)}"
+                    f"{name} is {getattr(self, name)!r}. Possible values: {', '.join(values)}"
                 )
         if self.occupation is not None and self.occupation not in OCCUPATIONS:
             raise ValueError(f"unknown occupation {self.occupation!r}")
         if self.disability == "blind" and self.glasses != "no glasses":
-            raise ValueError("a blind person wears dark glasses: glasses must be 'no glasses'")
+            raise ValueError("a blind person wears dark glasses, so glasses must be 'no glasses'")
 
     @classmethod
     def of(
         cls, values: Mapping[str, str], occupation: str | None = None, person: bool = True
     ) -> Self:
-        """Create a scene with these attribute values.
+        """Create a scene that has these attribute values.
 
         Parameters
         ----------
         values
-            Values by attribute. An attribute without a value keeps its default.
+            Values by attribute. Attributes that are not listed have their default values.
         occupation
-            Name of the occupation.
+            Name of the occupation, or None.
         person
             False for an empty scene.
         """
@@ -90,24 +90,24 @@ class Scene:
         return cls(occupation=occupation, person=person, **given)
 
     def attributes(self) -> dict[str, str]:
-        """Return the attribute values by name, without occupation and person."""
+        """Return the attribute values by name, without `occupation` and `person`."""
         return {name: getattr(self, name) for name in ATTRIBUTES}
 
 
 @dataclass(frozen=True, slots=True)
 class Occupation:
-    """An occupation of the studio world.
+    """An occupation that the studio can draw.
 
     Attributes
     ----------
     name : str
-        Name in prompts.
+        Name of the occupation in prompts.
     aliases : tuple of str
-        Other names.
+        Other names of the occupation.
     place : str
-        Environment that the planted model prefers for it.
+        Environment that the planted distribution prefers for the occupation.
     attire : str
-        Clothing that the planted model prefers for it.
+        Clothing that the planted distribution prefers for the occupation.
     """
 
     name: str

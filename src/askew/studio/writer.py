@@ -1,4 +1,4 @@
-"""A lexicon restricted to the studio's words, which a studio model understands."""
+"""A lexicon that is restricted to words that the studio models understand."""
 
 from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter
@@ -9,13 +9,13 @@ from askew.studio.scene import OCCUPATIONS
 _OTHER_NAMES = frozenset(
     alias for occupation in OCCUPATIONS.values() for alias in occupation.aliases
 )
-"""Second names of occupations: "surgeon" is drawn like "doctor"."""
+"""Other names of occupations. For example, a "surgeon" is drawn like a "doctor"."""
 
 
 def knows(text: str) -> bool:
     """Check whether the studio can show the content of a text.
 
-    Second names of an occupation do not count, since they add no new content.
+    Other names of an occupation do not count, because the drawing is the same.
 
     Parameters
     ----------
@@ -32,5 +32,5 @@ def create(
     axes_on: AxesOn = "unstated",
     cache: CompletionCache | None = None,
 ) -> LexiconWriter:
-    """Create the prompt generator of `--llm lexicon/studio`; see `askew.prompts.lexicon.create`."""
+    """Create the prompt generator for `--llm lexicon/studio`. See `askew.prompts.lexicon.create`."""
     return LexiconWriter(axes, knows, "studio", axes_on)

@@ -1,4 +1,4 @@
-"""Drawings of the studio world: 128 x 128 portraits that depend only on a scene and a seed."""
+"""Draw studio portraits of 128 x 128 pixels, which depend only on a scene and a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,16 +31,16 @@ _MASKS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn image and the visible places of its parts.
+    """A drawn image, with masks that show where its parts are visible.
 
     Attributes
     ----------
     image : Image
         RGB image of 128 x 128 pixels.
     masks : mapping to array of bool, (128, 128)
-        Masks by name: head (face, hair, headwear, glasses, hearing aid), face (its skin, features
-        and clear glasses), skin (head, neck and hand without the features), hair, clothes, sign
-        (card, headwear, accent), pin, backdrop.
+        Mask of each part by name. The parts are head (face, hair, headwear, glasses and hearing aid),
+        face (skin and features of the face, and clear glasses), skin (head, neck and hand without the
+        features of the face), hair, clothes, sign (card, headwear and accent), pin, and backdrop.
     """
 
     image: Image.Image
@@ -61,7 +61,7 @@ def draw(scene: Scene, seed: int) -> Image.Image:
 
 
 def draw_with_masks(scene: Scene, seed: int) -> Drawing:
-    """Draw the same image as `draw`, with the masks of its parts.
+    """Draw the same image as `draw`, and return it with the masks of its parts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The place behind the person: a room or a landscape."""
+"""Draw the room or the landscape behind the person."""
 
 import random
 
@@ -10,7 +10,7 @@ _WOOD = named("wood")
 
 
 def draw_backdrop(canvas: Canvas, environment: str, position: float) -> None:
-    """Draw a room or a landscape; `position` in [0, 1) decides its details."""
+    """Draw a room or a landscape. `position` in [0, 1) determines the details."""
     source = random.Random(int(position * 2**53))
     (_room if environment == "indoors" else _landscape)(canvas.on("backdrop"), source)
 
@@ -31,7 +31,7 @@ def _room(canvas: Canvas, source: random.Random) -> None:
 
 
 def _put(canvas: Canvas, thing: str, x: float, source: random.Random) -> None:
-    """Draw a thing at the wall."""
+    """Draw a thing, such as a clock, on the wall or in front of it."""
     colors = CHOICES["lamps" if thing == "lamp" else "books"]
     if thing != "shelf":
         measures = {"x": x, "s": -1 if x < SIZE / 2 else 1}

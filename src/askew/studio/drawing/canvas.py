@@ -1,4 +1,7 @@
-"""A supersampled canvas of smooth shapes with an optional layer of parts, and styles of images."""
+"""A supersampled canvas for smooth shapes, which can record the part that each pixel shows.
+
+`finish` turns the canvas into an image in one of the styles.
+"""
 
 import cmath
 import math
@@ -20,12 +23,12 @@ SCALE = 3
 STEPS = 5
 
 PARTS = "backdrop chair hair skin face clothes neck lens aid cane pin sign headwear".split()
-"""Parts of a pixel. "face" are the features on the skin, "neck" is skin below the head."""
+"""Parts that a pixel can show. "face" means the features on the skin, "neck" the skin below the head."""
 
 
 @lru_cache(maxsize=64)
 def _closed_spline(count: int) -> Complexes:
-    """Catmull-Rom weights (count·STEPS, count) of a closed curve through `count` points."""
+    """Return Catmull-Rom weights for a closed curve through `count` points: (count·STEPS, count)."""
     weights = np.zeros((count * STEPS, count), dtype=np.complex128)
     for row in range(len(weights)):
         for offset, weight in zip((-1, 0, 1, 2), _catmull_rom(row % STEPS / STEPS), strict=True):
@@ -35,7 +38,10 @@ def _closed_spline(count: int) -> Complexes:
 
 @lru_cache(maxsize=64)
 def _open_spline(count: int) -> tuple[Complexes, Complexes]:
-    """Weights of points and directions of an open curve, both ((count - 1)·STEPS + 1, count)."""
+    """Return weights for the points and for the directions of an open curve through `count` points.
+
+    Both arrays have the shape ((count - 1)·STEPS + 1, count).
+    """
     if count == 2:
         return np.eye(2, dtype=np.complex128), np.array([[-1, 1], [-1, 1]], dtype=np.complex128)
     weights = np.zeros(((count - 1) * STEPS + 1, count), dtype=np.complex128)
@@ -61,7 +67,10 @@ def _catmull_rom(t: float) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=64)
 def _taper(samples: int, ends: float) -> Complexes:
-    """Half widths along a stroke, turned by 90 degrees: 1/2 in the middle, `ends`/2 at the ends."""
+    """Return half the relative width along a stroke: 1/2 in the middle, and `ends`/2 at both ends.
+
+    The widths are complex numbers, turned by 90 degrees to the direction of the stroke.
+    """
     return np.asarray(0.5j * (ends + (1 - ends) * np.sin(np.linspace(0, math.pi, samples)) ** 0.6))
 
 
@@ -74,7 +83,7 @@ _CAP = np.exp(1j * np.linspace(math.pi / 2, -math.pi / 2, 7)[1:-1]) / 2
 
 
 class Canvas:
-    """A canvas in units of final pixels, with a frame that may be moved, scaled and turned."""
+    """A canvas with coordinates in final pixels. Its coordinate frame can be moved, scaled and turned."""
 
     def __init__(self, width: float = SIZE, height: float = SIZE, labeled: bool = False) -> None:
         pixels = (round(width * SCALE), round(height * SCALE))
@@ -87,13 +96,13 @@ class Canvas:
         self._label = 0
 
     def on(self, part: str) -> Self:
-        """Return the same canvas and frame for shapes that belong to `part`."""
+        """Return a view of the canvas on which all shapes are labeled as belonging to `part`."""
         view = self._view()
         view._label = PARTS.index(part)
         return view
 
     def placed(self, x: float, y: float, scale: float = 1.0, degrees: float = 0.0) -> Self:
-        """Return the canvas with a frame whose origin is at (x, y) of this frame."""
+        """Return a view of the canvas whose coordinate frame has its origin at (x, y) of this frame."""
         view = self._view()
         view._origin = complex(x, y) * self._turn + self._origin
         view._turn = self._turn * cmath.rect(scale, math.radians(degrees))
@@ -119,11 +128,14 @@ class Canvas:
         self.polygon([(left, top), (right, top), (right, bottom), (left, bottom)], fill)
 
     def blob(self, points: Sequence[Point], fill: Color) -> None:
-        """Draw a filled smooth closed curve through the points."""
+        """Draw a smooth closed curve through the points, and fill it."""
         self._fill(_closed_spline(len(points)) @ _complex(points), fill)
 
     def symmetric(self, points: Sequence[Point], fill: Color) -> None:
-        """Draw a smooth shape given by its right half from top to bottom, mirrored at x = 0."""
+        """Draw a smooth shape that is symmetric about x = 0.
+
+        `points` describes the right half of the shape from top to bottom.
+        """
         left = [(-x, y) for x, y in reversed(points) if x != 0]
         self.blob([*points, *left], fill)
 
@@ -132,7 +144,7 @@ class Canvas:
         self._fill(self._oval(x, y, rx, ry), fill)
 
     def ring(self, x: float, y: float, rx: float, ry: float, width: float, fill: Color) -> None:
-        """Draw the outline of an ellipse with a line of `width`."""
+        """Draw the outline of an ellipse with a line of the given width."""
         outer = self._oval(x, y, rx, ry)
         inner = self._oval(x, y, rx - width, ry - width)
         self._fill(np.concatenate([outer, outer[:1], inner[:1], inner[::-1]]), fill)
@@ -145,7 +157,8 @@ class Canvas:
     def stroke(self, points: Sequence[Point], width: float, fill: Color, ends: float = 1.0) -> None:
         """Draw a smooth open line.
 
-        `ends` is the share of its width that remains at both ends; at 1 the ends are round.
+        The line tapers toward both ends, where `ends` is the share of the width that remains. If
+        `ends` is 1, the line does not taper and its ends are round.
         """
         weights, slopes = _open_spline(len(points))
         through = _complex(points)
@@ -165,7 +178,7 @@ class Canvas:
             self.stroke([start, end], width, fill)
 
     def stamp(self, picture: Image.Image, mask: Image.Image, x: float, y: float) -> None:
-        """Paste a supersampled image with its center at (x, y), ignoring the frame's rotation."""
+        """Paste a supersampled image with its center at (x, y). The image is not rotated."""
         center = complex(x, y) * self._turn + self._origin
         corner = (round(center.real - picture.width / 2), round(center.imag - picture.height / 2))
         self.image.paste(picture, corner, mask)
@@ -176,14 +189,14 @@ class Canvas:
 
 
 def finish(drawn: Image.Image, style: str) -> Image.Image:
-    """Reduce to final pixels as a color drawing, in shades of gray, or as a pencil sketch.
+    """Reduce a supersampled image to its final size, in color, in shades of gray or as a sketch.
 
     Parameters
     ----------
     drawn
         Supersampled image.
     style
-        A style of `ATTRIBUTES`.
+        A value of the attribute `style`.
     """
     if style == "color":
         return drawn.reduce(SCALE)
@@ -203,9 +216,9 @@ _HATCH = ((np.arange(SIZE)[:, None] + np.arange(SIZE)) % 4 < 2).astype(np.float3
 
 
 def _sketch(grey: Image.Image) -> Image.Image:
-    """Draw a pencil line on the dark side of each edge, and hatching in dark places.
+    """Return a pencil sketch, with a line on the dark side of each edge and hatching in dark areas.
 
-    Lines are as strong on dark skin as on light skin.
+    Lines are equally strong on dark and on light skin.
     """
     tone = np.asarray(grey, dtype=np.float32) + 10
     around = np.asarray(grey.filter(ImageFilter.BoxBlur(2)), dtype=np.float32) + 10

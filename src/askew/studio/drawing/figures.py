@@ -1,4 +1,7 @@
-"""Figures of data files: shapes with colors by name, in measures of the person who wears them."""
+"""Draw figures from data files, which consist of shapes.
+
+Shapes refer to colors by name. Their sizes refer to measures of the person who wears the figure.
+"""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 _AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
-"""A factor and the measure that it multiplies; without a measure, a number."""
+"""A factor and the name of the measure that it multiplies. With an empty name, the factor counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +31,19 @@ class Shape:
     Attributes
     ----------
     kind : str
-        Letter of the kind, as in `shapes`.
+        Letter that stands for the kind of shape. See `shapes`.
     both : bool
-        True to draw its mirror image, too.
+        True to draw the mirror image of the shape, too.
     width : float
-        Width of its line.
+        Width of the line.
     ends : float
-        Share of the width at the ends of a stroke.
+        Share of the width that remains at the ends of a stroke.
     color : str
-        Name of its color, or #rrggbb.
+        Name of the color, or #rrggbb.
     shade : float
-        Share of ink (below 0) or white (above 0) that is mixed into the color.
+        Share of white that is mixed into the color. Negative for a share of ink.
     numbers : tuple
-        Numbers, each a sum of terms.
+        Coordinates and radii of the shape, each as a sum of terms.
     """
 
     kind: str
@@ -58,7 +61,7 @@ class Shape:
         colors: Mapping[str, Color],
         side: int = 1,
     ) -> None:
-        """Draw the shape in these measures; `side` -1 mirrors it."""
+        """Draw the shape with these measures and colors. If `side` is -1, the shape is mirrored."""
         fill = self._fill(colors)
         numbers = [_measured(terms, measures) for terms in self.numbers]
         for mirrored in (-side, side) if self.both else (side,):
@@ -88,14 +91,17 @@ def _measured(terms: tuple[Term, ...], measures: Mapping[str, float]) -> float:
 
 
 def draw_figure(canvas: Canvas, look: Look, name: str, side: int = 1) -> None:
-    """Draw a figure of figures.txt in the measures and colors of a person; `side` -1 mirrors it."""
+    """Draw a figure from figures.txt with the measures and colors of a person.
+
+    If `side` is -1, the figure is mirrored.
+    """
     part, drawn = _figures()[name]
     for shape in drawn:
         shape.draw(canvas.on(part), look.measures, look.colors, side)
 
 
 def draw_thing(canvas: Canvas, name: str, measures: Mapping[str, float], color: Color) -> None:
-    """Draw a figure of figures.txt that is not part of a person, in these measures."""
+    """Draw a figure from figures.txt that is not part of a person, with these measures."""
     for shape in _figures()[name][1]:
         shape.draw(canvas, measures, {"own": color})
 
@@ -111,12 +117,15 @@ def _figures() -> dict[str, tuple[str, tuple[Shape, ...]]]:
 
 @lru_cache(maxsize=1024)
 def shapes(text: str) -> tuple[Shape, ...]:
-    """Parse the shapes that a data file separates by semicolons.
+    """Parse the shapes in a text from a data file, where semicolons separate the shapes.
 
-    A shape is a letter, a color and numbers. Before the color may be a line's width, with the share
-    of it at a stroke's ends. The letters are B box (left top right bottom), O ellipse and R ring
-    (x y, one radius or two), P polygon, S smooth blob, M blob given by its right half, L line and C
-    smooth curve through points.
+    A shape consists of a letter, a color and numbers. The width of a line may precede the color, and
+    may be followed by the share of the width that remains at the ends of a stroke.
+
+    The letters B (box), O (ellipse) and R (ring) need few numbers. A box has left, top, right and
+    bottom. An ellipse and a ring have the x and y of their center, and one or two radii. The other
+    letters need a list of points: P (polygon), S (smooth blob), M (blob, of which the points describe
+    the right half), L (line) and C (smooth curve).
 
     Parameters
     ----------
@@ -147,7 +156,7 @@ def _shape(kind: str, color: str, *words: str) -> Shape:
 
 
 def _terms(word: str) -> tuple[Term, ...]:
-    """Parse a sum of terms; a factor that is not written is 1."""
+    """Parse a sum of terms. A term without a factor has the factor 1."""
     terms = []
     for factor, measure in _TERM.findall(word)[:-1]:
         number = f"{factor}1" if factor in ("", "-", "+") else factor

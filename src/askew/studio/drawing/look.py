@@ -1,4 +1,4 @@
-"""Jitter, colors and measures of a drawing, which its scene and its seed determine."""
+"""Determine the random variation, colors and measures of a drawing from its scene and seed."""
 
 import random
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _NAMES = (
 
 
 class Jitter(dict[str, float]):
-    """Uniform numbers in [0, 1), by name of the property that varies.
+    """Random numbers, uniform in [0, 1), by name of the property that varies between drawings.
 
-    They are drawn together, so they are the same for all scenes with a seed.
+    All numbers are drawn at once, so that they are the same for all scenes with the same seed.
     """
 
     def __init__(self, seed: int) -> None:
@@ -26,13 +26,13 @@ class Jitter(dict[str, float]):
         super().__init__({name: source.random() for name in _NAMES})
 
     def between(self, name: str, low: float, high: float) -> float:
-        """Return the number of this name, scaled to [low, high)."""
+        """Return the number with this name, scaled to [low, high)."""
         return low + (high - low) * self[name]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with all properties that its seed determines.
+    """A scene with all properties that scene and seed determine.
 
     Attributes
     ----------
@@ -43,12 +43,12 @@ class Look:
     texture : str
         Texture of the hair: straight, wavy or coily.
     torso : tuple of Point
-        Right half of the torso from the neck down.
+        Outline of the right half of the torso, from the neck down.
     measures : mapping
-        Measures by their names in figures.txt, and `jaw` and `chin`, shares of the face's half
-        width.
+        Measures by the names that figures.txt uses. Also contains `jaw` and `chin`, which are
+        fractions of half the width of the face.
     colors : mapping
-        Colors by their names in figures.txt.
+        Colors by the names that figures.txt uses.
     """
 
     scene: Scene
@@ -65,12 +65,12 @@ class Look:
 
     @property
     def figure(self) -> str:
-        """The word for the person in figures.txt."""
+        """Word that stands for the person in figures.txt."""
         return "woman" if self.female else "man"
 
 
 def look(scene: Scene, seed: int) -> Look:
-    """Determine colors and measures of a scene with a seed.
+    """Determine the colors and measures of a scene with a given seed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Colors of the drawings: skin by lightness, hair, clothes, pins."""
+"""Colors of skin, hair, clothes and pins in the drawings."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -12,11 +12,11 @@ INK: Color = (38, 36, 44)
 WHITE: Color = (255, 255, 255)
 DATA = toml("looks.toml")
 SKIN_LIGHTNESS: Mapping[str, tuple[float, float]] = DATA["skin_lightness"]
-"""Range of CIELAB L* of the skin."""
+"""Range of the lightness of the skin (CIELAB L*), by ethnicity."""
 
 
 def named(name: str) -> Color:
-    """Return the color that a data file names, or writes as #rrggbb."""
+    """Return a color that is given by its name in a data file, or as #rrggbb."""
     red, green, blue = bytes.fromhex(DATA["named"].get(name, name).lstrip("#"))
     return red, green, blue
 
@@ -32,36 +32,36 @@ PIN = {ethnicity: named(color) for ethnicity, color in DATA["pin"].items()}
 
 
 def mix(a: Color, b: Color, share: float) -> Color:
-    """Return the color at a share of the way from `a` to `b`."""
+    """Mix two colors. `share` is the share of `b` in the mixture."""
     red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
     return red, green, blue
 
 
 def darker(color: Color, share: float) -> Color:
-    """Mix a share of ink into a color."""
+    """Mix a color with a share of ink, which makes it darker."""
     return mix(color, INK, share)
 
 
 def lighter(color: Color, share: float) -> Color:
-    """Mix a share of white into a color."""
+    """Mix a color with a share of white, which makes it lighter."""
     return mix(color, WHITE, share)
 
 
 def pick(options: Sequence[Color], position: float) -> Color:
-    """Return the option at a position in [0, 1)."""
+    """Return the color at a relative position in [0, 1) among the options."""
     return options[int(position * len(options))]
 
 
 _HUES = ((12.0, 15.0, 15.0, 11.0, 5.0), (14.0, 21.0, 24.0, 19.0, 11.0))
-"""a* and b* of skin at five lightnesses."""
+"""CIELAB a* and b* of skin at five values of lightness."""
 
 
 @lru_cache(maxsize=4096)
 def skin(lightness: float) -> Mapping[str, Color]:
-    """Return the tones of skin of CIELAB L* = `lightness` by name.
+    """Return the colors, by name, with which skin of a given lightness is drawn.
 
     The names are base, shade, deep, light, line, blush, lips, and bare (lips without color). Lines
-    and highlights have the same contrast at each lightness.
+    and highlights have about the same contrast at every lightness.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def skin(lightness: float) -> Mapping[str, Color]:
 
 
 def _lab(lightness: float, a: float, b: float) -> Color:
-    """CIELAB (D65) to 8-bit sRGB, clipped."""
+    """Convert a CIELAB color (D65) to 8-bit sRGB. Values out of range are clipped."""
     fy = (min(lightness, 97.0) + 16) / 116
     x, y, z = (
         white * (f**3 if f > 6 / 29 else 3 * (6 / 29) ** 2 * (f - 4 / 29))

@@ -1,8 +1,9 @@
-"""A person: body, head, hair, clothes, aids, pin of the ethnicity and sign of the occupation.
+"""Draw a person with clothes, aids, a pin for the ethnicity, and a sign for the occupation.
 
-Parts of constant shape are figures of figures.txt. The pin shows the ethnicity by a shape, a color
-and an inner mark. The sign is a card with an emblem at the lower left, and headwear and a garment
-accent where they are natural. These do not cover brows, temples and neckline.
+Parts whose shape does not vary are figures from figures.txt. Shape, color and inner mark of the pin
+show the ethnicity. The sign of an occupation is a card with an emblem at the lower left. If the
+occupation usually has workwear, the sign also includes headwear and an accent on the clothes, which
+do not cover brows, temples and neckline.
 """
 
 import math
@@ -23,14 +24,14 @@ _TOP = -29.0
 
 
 def draw_person(canvas: Canvas, look: Look) -> None:
-    """Draw a person, from the back of a wheelchair to the sign in front.
+    """Draw a person from back to front, beginning with the back of a wheelchair.
 
     Parameters
     ----------
     canvas
         Canvas with the backdrop.
     look
-        Scene and jitter of the person.
+        Scene, random variation, measures and colors of the person.
     """
     scene = look.scene
     varied = look.jitter
@@ -87,7 +88,7 @@ def _pin(figure: Canvas, look: Look) -> None:
 
 
 def _torso(canvas: Canvas, look: Look) -> None:
-    """Draw shoulders and chest in the color of the outer garment."""
+    """Draw the shoulders and the chest in the color of the outer garment."""
     cloth = canvas.on("clothes")
     base = look.colors["cloth"]
     right = look.torso
@@ -105,7 +106,7 @@ def _torso(canvas: Canvas, look: Look) -> None:
 
 
 def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
-    """Draw the ears at the given sides (-1 left, 1 right), with an earring for some women."""
+    """Draw the ears on the given sides (-1 left, 1 right). Some women wear earrings."""
     for side in sides:
         draw_figure(canvas, look, "ear", side=side)
         if look.female and look.jitter["earring"] < 0.65:
@@ -113,7 +114,7 @@ def _ears(canvas: Canvas, look: Look, sides: tuple[int, ...]) -> None:
 
 
 def _head(canvas: Canvas, look: Look) -> None:
-    """Draw the bare head with all its features."""
+    """Draw the head without hair, with all features of the face."""
     head = canvas.on("skin")
     scene = look.scene
     outline = _outline(look)
@@ -152,7 +153,7 @@ def _eyes(canvas: Canvas, look: Look) -> None:
 
 
 def _outline(look: Look, grow: float = 0.0) -> list[Point]:
-    """Return the right half of the head's outline from the crown to the chin."""
+    """Return the outline of the right half of the head, from the crown to the chin."""
     m = look.measures
     w = m["w"] + grow
     chin = m["c"]
@@ -169,7 +170,7 @@ def _outline(look: Look, grow: float = 0.0) -> list[Point]:
 
 
 def _front_hair(canvas: Canvas, look: Look) -> None:
-    """Draw the hair over the skull with strands and highlights, and gray temples of middle age."""
+    """Draw the hair in front of the skull, with strands, highlights and, in middle age, gray temples."""
     if look.scene.hair == "bald":
         return
     w = look.measures["w"]
@@ -191,19 +192,19 @@ def _front_hair(canvas: Canvas, look: Look) -> None:
 
 @lru_cache
 def worn(occupation: str | None, place: str) -> tuple[tuple[Color, tuple[Shape, ...]], ...]:
-    """Return the workwear of an occupation over face, torso or neck.
+    """Return the workwear that people of an occupation wear over face, torso or neck.
 
     Parameters
     ----------
     occupation
         Name of the occupation, or None.
     place
-        "face", "torso" or "neck".
+        Part of the body: "face", "torso" or "neck".
 
     Returns
     -------
     tuple
-        (color, shapes) of each piece.
+        Color and shapes of each piece of workwear.
     """
     pieces = []
     for _, covered, wearers, drawn in rows("workwear.txt"):
@@ -255,7 +256,7 @@ _PINS: dict[str, list[Point]] = {
 
 @lru_cache(maxsize=128)
 def _card(occupation: str) -> tuple[Image.Image, Image.Image]:
-    """Return the card of an occupation and its mask."""
+    """Return an image of the card of an occupation, and the mask of the card."""
     background, emblem = next(
         (card, drawn) for name, card, drawn in rows("emblems.txt") if name == occupation
     )
