@@ -76,6 +76,8 @@ MEASURE = """<!DOCTYPE html><meta charset="utf-8"><title>measure</title><script>
 addEventListener("load", () => {
  const found = [...document.querySelectorAll("iframe")].map(frame => {
   const inner = frame.contentWindow, page = inner.document, width = inner.innerWidth;
+  const top = name => page.querySelector(name)?.getBoundingClientRect().top ?? null;
+  const chart = top(".first .values, .first .grid, .first .plot-table"), image = top("img");
   page.querySelectorAll("details").forEach(e => { e.open = true; });
   const all = [...page.body.querySelectorAll("*")], small = [], narrow = [], cut = [];
   for (const e of all) {
@@ -99,7 +101,6 @@ addEventListener("load", () => {
     return mark.left < plot.left - 2 || mark.right > plot.right + 2 ||
       mark.top < plot.top - 1 || mark.bottom > plot.bottom + 1;
   }).map(e => e.outerHTML);
-  const top = name => page.querySelector(name)?.getBoundingClientRect().top ?? null;
   const scrolled = all.filter(e => e.matches(".fit") && e.scrollWidth > e.clientWidth + 1).length;
   const sticking = all.filter(e =>
     !e.closest(".wide, .fit, pre, .hidden, .skip, .pin, .plane") &&
@@ -115,8 +116,7 @@ addEventListener("load", () => {
     styled: page.querySelector(".facts") && inner.getComputedStyle(page.querySelector(".facts")).display,
     headline: new Set(textBoxes(page, page.querySelector("h1 bdi"))
       .map(box => Math.round(box.top))).size,
-    chart: top(".first .values, .first .grid, .first .plot-table"), image: top("img"),
-    warnings: page.querySelector(".warnings")?.getBoundingClientRect().height ?? 0,
+    chart, image,
     background: inner.getComputedStyle(page.body).backgroundColor };
  });
  document.title = "measured " + btoa(unescape(encodeURIComponent(JSON.stringify(found))));

@@ -283,12 +283,19 @@ def test_numbers_of_a_narrow_graph_cover_no_name() -> None:
             )
 
 
-def test_of_many_warnings_the_first_two_are_open() -> None:
+def test_warnings_take_a_single_line_until_they_are_opened() -> None:
     warnings = tuple(f"warning {k}" for k in range(5))
     source = shown(Paragraph("Text."), warnings=warnings)
     box = source[source.index('class="warnings"') :].partition("</div>")[0]
-    opened, _, folded = box.partition("<details>")
-    assert [text in opened for text in warnings] == [True, True, False, False, False]
-    assert "<summary>3 more warnings</summary>" in folded
-    assert all(text in folded for text in warnings[2:])
-    assert "more warning" not in shown(Paragraph("Text."), warnings=warnings[:2])
+    line, _, folded = box.partition("</summary>")
+    assert "<strong>5 warnings</strong><span>: warning 0</span>" in line
+    assert [f"<li>{text}</li>" in folded for text in warnings] == [True] * 5
+    assert "warning 1" not in line
+
+
+@pytest.mark.parametrize(("length", "is_folded"), [(120, False), (121, True)])
+def test_a_short_warning_is_not_folded(length: int, is_folded: bool) -> None:
+    source = shown(Paragraph("Text."), warnings=("w" * length,))
+    box = source[source.index('class="warnings"') :].partition("</div>")[0]
+    assert ("<summary>" in box) == is_folded
+    assert "<strong>Warning</strong><span>: www" in box

@@ -47,8 +47,8 @@ from askew.pages.media import ImageLink, PageLinks, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
-SHOWN_WARNINGS = 2
-"""Number of warnings to show; other warnings are folded, so that the chart stays on the screen."""
+ONE_LINE = 120
+"""Largest length of a warning that is not folded, so that the chart stays on the first screen."""
 
 LONG_HEADLINE = 110
 LONG = 26
@@ -191,14 +191,13 @@ def _header(document: Page, top: str) -> Markup:
 
 
 def _warnings(warnings: Sequence[str]) -> Markup:
-    title = "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    shown = warnings[:SHOWN_WARNINGS]
-    rest = warnings[SHOWN_WARNINGS:]
-    fold = None
-    if rest:
-        summary = tag("summary", f"{words.plural(len(rest), 'more warning')}")
-        fold = tag("details", summary, _listed(rest))
-    return tag("div", tag("strong", title), _listed(shown), fold, class_="warnings", role="note")
+    """Return a single line, which opens the complete warnings unless it shows all of them."""
+    title = tag("strong", "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings")
+    line = (title, tag("span", f": {warnings[0]}"))
+    if len(warnings) == 1 and len(warnings[0]) <= ONE_LINE:
+        return tag("div", *line, class_="warnings", role="note")
+    fold = tag("details", tag("summary", *line), _listed(warnings))
+    return tag("div", fold, class_="warnings", role="note")
 
 
 def _listed(warnings: Sequence[str]) -> Markup:
