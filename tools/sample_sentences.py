@@ -59,10 +59,29 @@ def template_text(template: ast.JoinedStr) -> str:
 
 def sentences(place: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentences of a text that have enough words to be judged."""
-    for item in re.split(r"\n\s*[-*\d]+[.)]?\s+|\n\s*\n", text):
+    for item in re.split(r"\n\s*[-*\d]+[.)]?\s+|\n\s*\n", separated_entries(text)):
         for sentence in SENTENCE_END.split(" ".join(item.split())):
             if len(MARKUP.sub(" ", sentence).split()) >= FEWEST_WORDS:
                 yield place, sentence
+
+
+def separated_entries(text: str) -> str:
+    """Return a docstring with an empty line before each entry of a list of parameters.
+
+    An entry is a line with a name, and lines that are indented deeper. A reader never sees two
+    entries as one sentence.
+    """
+    lines = text.split("\n")
+    separated: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        is_name = len(line.strip()) > 0 and indentation(line) < indentation(following)
+        separated += ["", f"{line}:"] if is_name else [line]
+    return "\n".join(separated)
+
+
+def indentation(line: str) -> int:
+    """Return the number of spaces before a line; 0 for an empty line."""
+    return len(line) - len(line.lstrip()) if line.strip() else 0
 
 
 def main() -> None:
