@@ -159,7 +159,7 @@ def test_an_axis_outside_the_catalog_uses_its_labels_and_warns(label: Label) -> 
     vqa = labels(collection=collection, aliases="none worn=missing")
     assert vqa.values == {"headgear": ("cap", "hat")}
     assert vqa.warnings == (
-        "axis 'headgear' is not in the catalogue; its values are the labels: cap, hat",
+        "axis 'headgear' is not in the catalog; its values are the labels: cap, hat",
     )
     (axis,) = vqa.axes()
     readings = answers(vqa, collection, axis.questions[0])

@@ -50,7 +50,7 @@ def _check_length(ids: Sequence[int], length: int, text: str, encoder: str = "")
 def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> EncodedText:
     """Encode a text as Stable Diffusion 1, 2 and XL do.
 
-    Padding is left out, because the vectors of CLIP's tokens do not depend on it.
+    Padding is left out, because the vectors of CLIP's tokens do not depend on padding.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
 
 @torch.no_grad()
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
-    """Encode a text as PixArt and Sana do, in lower case.
+    """Encode a text in lower case, as PixArt and Sana do.
 
-    Sana puts an instruction before the text. Only the first and the last token of the instruction
-    are kept.
+    Sana puts an instruction before the text. Of the instruction's tokens, askew keeps only the
+    first and the last.
 
     Raises
     ------
@@ -132,15 +132,15 @@ def encode_rows(
     text
         The attribution prompt.
     length
-        Number of rows of the encoded prompt. It matters because T5 also attends to padding. The
-        default is the pipeline's own length.
+        Number of rows of the encoded prompt. This number matters because T5 also attends to
+        padding. The default is the pipeline's default length.
     clip_skip
         Number of CLIP's final layers to skip (only for SD3).
 
     Raises
     ------
     UsageError
-        If the text has more tokens than there are rows for it.
+        If the text has more tokens than an encoder has rows.
     """
     has_clip = hasattr(pipe, "tokenizer_3")
     start = pipe.tokenizer_max_length if has_clip else 0

@@ -12,7 +12,7 @@ from askew.store.imagefile import opened
 from askew.types import Axis, Missing, Picture, Question, slices
 
 CAPTION = Question("Describe the image in one sentence.")
-"""The question whose answer is a caption."""
+"""Question that asks for a caption of an image."""
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
 """Question that filters out images without a person, from BiasConnect (appendix A.3)."""
@@ -29,8 +29,8 @@ class VQA(Protocol):
     name
         Name of the instrument.
     fingerprint
-        Text that changes whenever an answer could change, since it depends on weights, code version
-        and settings.
+        Text that changes whenever an answer could change. It depends on weights, code version and
+        settings.
     """
 
     name: str
@@ -149,7 +149,7 @@ class CalibratedInstrument(Protocol):
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
         """Return counts of answers on images with known true values.
 
-        The shape is (true values, answered values). None if no such counts are known.
+        The shape is (true values, answered values). None if the errors on this axis are unknown.
         """
 
 
@@ -241,7 +241,7 @@ class ComparingVQA:
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers by image, then by question."""
+        """Return one list of answers per image, with one answer per question."""
         if not pictures or not questions:
             return [[] for _ in pictures]
         return self.answer_vectors(self.embedder.embed_pictures(pictures), questions)

@@ -1,4 +1,4 @@
-"""Denoising errors of stored images, recorded like the readings of an instrument.
+"""Denoising errors of stored images, which askew records like the readings of an instrument.
 
 PyTorch is imported when the first image is read.
 """
@@ -25,7 +25,7 @@ IMAGES_PER_SLICE = 64
 """Largest number of images whose errors are stored together."""
 
 EVALUATIONS_PER_SLICE = 1024
-"""Approximate number of evaluations of the network after which errors are stored."""
+"""Approximate number of network evaluations after which errors are stored."""
 
 
 class ClassErrors:

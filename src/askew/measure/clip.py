@@ -39,7 +39,10 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "nature": ("a landscape", "a forest"),
     "any": ("a scene", "a person"),
 }
-"""Nouns for the subjects of the catalog's axes. With men and women, gender cancels out."""
+"""Nouns for the subjects of the catalog's axes.
+
+They include men and women, so that captions do not depend on gender.
+"""
 
 Texts = dict[str, tuple[str, ...]]
 """Captions by answer."""
@@ -97,7 +100,7 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
 
 def is_about_a_person(question: Question) -> bool:
-    """Check whether the question can only be answered for an image of a person."""
+    """Check whether the question can be answered only for an image of a person."""
     return needs_person(question.axis or "") and question != PERSON
 
 
@@ -135,8 +138,8 @@ class ComparingSettings(NetworkSettings):
 class ClipEmbedder(CachingEmbedder):
     """Embedder whose network has an image encoder and a text encoder.
 
-    Weights are loaded when the first vector is needed. Vectors do not depend on the batch except
-    for rounding.
+    Weights are loaded when the first vector is needed. Except for rounding, vectors do not depend
+    on the batch.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ STOP_WORDS = frozenset(
 """Function words, which name nothing visible."""
 
 NO_CONCEPTS = frozenset("yes no none without image images".split())
-"""Words that are not concepts: answers without content, and names for the image itself."""
+"""Words that are not concepts, because they carry no content or name the image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
 """Words that negate the words after them, like "isn't"."""
@@ -46,7 +46,7 @@ JOINT = "_"
 """Character that joins the words of a phrase. No single word contains it."""
 
 _SIGNED = re.compile(r"^[-+−]|[-+−]$")
-"""A sign before or after a label."""
+"""A plus or minus sign before or after a label."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'_][^\W_]+)*|[.,;:!?]")
 
@@ -60,7 +60,7 @@ class ConceptCounts:
     vocabulary
         The concepts, sorted.
     counts
-        Array of shape (images, concepts), integers >= 0. A concept can occur more than once per
+        Array of shape (images, concepts), integers >= 0. A concept can occur several times for one
         image.
     """
 
@@ -85,7 +85,7 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
 
     Concepts are single words in lower case. Punctuation, stop words, "yes" and "no" are removed. A
     hyphen inside a word is kept ("middle-aged"). Answers of several words are split into words, as
-    in the paper, except for the phrases below.
+    in the paper. Only `phrases` are kept together.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def concept_counts(
 
 
 def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
-    """Extend all sets to a shared vocabulary, which contains their concepts in sorted order."""
+    """Extend all sets to a shared vocabulary, which contains the concepts of all sets, sorted."""
     shared = set().union(*(concept_set.vocabulary for concept_set in sets))
     vocabulary = tuple(sorted(shared))
     column = {word: number for number, word in enumerate(vocabulary)}

@@ -1,8 +1,8 @@
 """Answers computed from a language model's next-token probabilities during generation.
 
 Readers are logits processors: the method `generate` of a transformers model calls them before each
-token. A row has no answer if its numbers are not finite, for example after an overflow of a 16-bit
-format.
+token. A row of a batch has no answer if its numbers are not finite, for example after an overflow
+of a 16-bit format.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -68,9 +68,9 @@ class OptionWalk(OptionReader):
     ----------
     scores
         Array of shape (rows, options). A score is the log-probability of an option's tokens, up to
-        and including the first token that differs from the path of the row. It is exact for the
-        option in `reached`, and an upper bound for the other options. Columns after the row's last
-        option are -inf.
+        and including the first token that differs from the path of the row. The score is exact for
+        the option in `reached`, and an upper bound for the other options. Columns after the row's
+        last option are -inf.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Transcript(OptionReader):
     def rows(self, ends: Sequence[int]) -> list[list[int] | None]:
         """Return the tokens of each row before its first end token.
 
-        A row is None if its numbers before the end are not finite.
+        A row is None if numbers before its end are not finite.
         """
         tokens = torch.stack(self._tokens, dim=-1).tolist()
         written = [_before_end(row, ends) for row in tokens]

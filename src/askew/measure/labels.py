@@ -1,6 +1,6 @@
 """Answers from the labels that people gave to images in a manifest.
 
-Spellings and aliases map each label, as it was written, to a value.
+Each label, as a person wrote it, is mapped to a value by its spelling or an alias.
 """
 
 from collections import Counter, defaultdict
@@ -55,7 +55,8 @@ class LabelVQA:
     aliases
         Value for each label. A label may begin with "AXIS:".
     values
-        Values of some axes. The values of other axes come from the catalog, or from their labels.
+        Values of axes that the user chose. The values of other axes come from the catalog or from
+        the labels.
 
     Attributes
     ----------
@@ -113,7 +114,7 @@ class LabelVQA:
         return digest_of(content)
 
     def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield image, axis and the labels from all raters, for each axis with several raters."""
+        """Yield the image, the axis and all raters' labels, for each axis with several raters."""
         for digest, by_axis in self._ratings_by_id.items():
             for axis in self._raters:
                 yield digest, axis, [_content_of(label) for label in by_axis[axis]]
@@ -142,8 +143,8 @@ class LabelVQA:
     ) -> list[list[str | Missing]]:
         """Return one list per image, with the value that people's labels give for each question.
 
-        A question is answered if its axis is labeled and its options, if any, contain all values of
-        the axis.
+        A question gets an answer if its axis is labeled. If the question has options, they must
+        contain all values of the axis.
         """
         answers = []
         for picture in pictures:
@@ -156,7 +157,7 @@ class LabelVQA:
             return Missing("not_asked", "no label answers this question")
         values = self.values[axis]
         if question.options and not set(values) <= set(question.options):
-            return Missing("not_asked", f"the options lack a value: {', '.join(values)}")
+            return Missing("not_asked", f"the options do not contain all of: {', '.join(values)}")
         answers = self._by_id.get(picture.id) or self._by_source.get(picture.source or "")
         if not answers:
             return Missing("not_asked", "the labeled collection does not contain this image")
@@ -224,7 +225,7 @@ def _check_alias(label: str, target: str, spellings: Mapping[str, Spelling]) -> 
 
 
 def _check_labeled(collection: FolderCollection) -> None:
-    """Raise ManifestError if a collection has no labels; the error includes its warnings."""
+    """Raise ManifestError, with the collection's warnings, if a collection has no labels."""
     if any(picture.all_labels for picture in collection.pictures()):
         return
     notes = "".join(f". {sentence}" for sentence in collection.warnings)
@@ -249,7 +250,7 @@ def _values(
             of_axis = _aliases_of_new_axis(axis, aliases, known)
             values[axis] = _values_from_labels(axis, pictures, of_axis)
             warnings.append(
-                f"axis {axis!r} is not in the catalogue; its values are the labels: "
+                f"axis {axis!r} is not in the catalog; its values are the labels: "
                 f"{', '.join(values[axis])}"
             )
     values = {axis: values[axis] for axis in labeled}
@@ -285,7 +286,8 @@ def _aliases_of_new_axis(
 ) -> dict[str, str]:
     """Return the aliases that apply to an axis whose values are unknown, by key.
 
-    An alias that names no axis belongs to other axes if its target is one of their known values.
+    If an alias names no axis, and its target is a known value of another axis, the alias belongs to
+    that axis.
     """
     values_elsewhere = {key(value) for values in known.values() for value in values}
     of_this_axis = {
@@ -328,7 +330,7 @@ def _describe_spellings(axis: str, spellings: Sequence[str], counts: Mapping[str
     """Return the message for labels of a new axis that differ only in spelling."""
     labels = " and ".join(f"{label!r} ({counts[label]})" for label in spellings)
     return (
-        f"the labels {labels} of axis {axis!r} differ only in spelling, so that askew would take "
+        f"the labels {labels} of axis {axis!r} differ only in spelling, so askew would take "
         f"them for one value. If they are one value, name all values of the axis with "
         f"--values {axis}=VALUE,VALUE. If they are not, write them differently"
     )

@@ -1,6 +1,6 @@
 """Landmarks of the only face in an image.
 
-In the studio's drawings, the position of the face is known.
+For the studio's drawings, no detector is needed, because the position of the face is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,9 +89,9 @@ The eyes are 9.2 pixels to the left and right of the middle. The nose is 8.6 pix
 
 
 class StudioLandmarks:
-    """Finder that returns the mean position of the face in the studio's drawings.
+    """Finder that returns the mean position of faces in the studio's drawings.
 
-    The actual position varies by 3 pixels.
+    The position in a drawing varies by 3 pixels around the mean.
     """
 
     fingerprint = "studio-geometry-1"

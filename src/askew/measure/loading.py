@@ -49,7 +49,7 @@ class NetworkSettings:
     dtype
         float32, bfloat16 or float16. `auto` is float32 on a CPU and a 16-bit format on a GPU.
     revision
-        Branch, tag or commit of the network's repository. Empty for its default branch.
+        Branch, tag or commit of the network's repository. Empty for the default branch.
     batch_size
         Number of images in a batch.
     """
@@ -120,8 +120,8 @@ def load_config(network: Pretrained) -> Any:
     Raises
     ------
     UsageError
-        If the network has no vocabulary. Otherwise transformers would continue with an empty
-        vocabulary.
+        If the network has no vocabulary. Without this check, transformers would continue with an
+        empty vocabulary.
     """
     if not any((network.folder / name).exists() for name in VOCABULARIES):
         raise UsageError(
@@ -145,8 +145,8 @@ def load_weights(
     Raises
     ------
     UsageError
-        If weights are missing from the files. Otherwise transformers would use random numbers for
-        them.
+        If weights are missing from the files. Without this check, transformers would replace
+        missing weights by random numbers.
     """
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
     with explain_errors(network.name, LIBRARY):
@@ -209,6 +209,6 @@ def load_processor(network: Pretrained, config: Any) -> Any:
 def picture_reader(processor: Any) -> str:
     """Return the name of the class that resizes images.
 
-    Its rounding depends on whether torchvision is installed.
+    Without torchvision, transformers uses another class, which rounds differently.
     """
     return type(getattr(processor, "image_processor", processor)).__name__

@@ -29,8 +29,8 @@ SMALLEST = 24
 SMALLEST_PART = 1 / 25
 """Width of the smallest faces, as a fraction of the longer side of the image.
 
-This fraction limits the run time of the first network for large images. It replaces `SMALLEST` if
-the longer side exceeds 600 pixels.
+This fraction limits the run time of the first network for large images. If the longer side exceeds
+600 pixels, this fraction applies instead of `SMALLEST`.
 """
 
 PYRAMID_FACTOR = 0.709
@@ -53,8 +53,8 @@ class FaceBoxes:
     scores : array, (faces,)
         Scores in (0.7, 1], the highest first.
     points : array, (faces, 5, 2)
-        Coordinates x and y of the eyes, the nose and the corners of the mouth. Of the eyes and the
-        corners, the left point as seen by the viewer comes first.
+        Coordinates x and y of the eyes, the nose and the corners of the mouth. The left eye and the
+        left corner of the mouth, as seen by the viewer, come first.
     """
 
     boxes: Floats
@@ -273,7 +273,7 @@ def _suppressed(
     scores
         Scores (n,).
     threshold
-        Largest permitted overlap, as a fraction.
+        Largest permitted overlap, as a share of the area.
     of_smaller
         If True, divide the overlap by the area of the smaller box instead of the union.
     """

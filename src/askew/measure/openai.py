@@ -25,13 +25,13 @@ from askew.store.files import digest_of
 from askew.types import Missing, Picture, Question, slices
 
 VERSION = 1
-"""Version of how requests are worded and how answers are read."""
+"""Version of the code that words requests and reads answers."""
 
 URL_VARIABLE = "ASKEW_VQA_URL"
 """Environment variable with the address of the server."""
 
 UNREADABLE = 10
-"""Number of answers after which askew stops if it cannot read any of them."""
+"""Number of first answers after which askew stops if it can read none of them."""
 
 MOST_TOGETHER = 32
 """Largest number of questions in a call."""
@@ -127,7 +127,7 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """The same model with one question per call; None if this is that instrument."""
+        """An instrument with one question per call, or None if this is such an instrument."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)
@@ -181,7 +181,7 @@ class HostedVQA:
     def _complete(
         self, picture: Picture, questions: Sequence[Question], image: Mapping[str, Any]
     ) -> tuple[dict[str, Any], Completion]:
-        """Send a request. Return its record, which names the image, and the model's response."""
+        """Send a request; return a record that names the image, and the model's response."""
         schema = schema_of(questions)
         seed = attempt_seed(0, 0)
         record = {

@@ -26,7 +26,8 @@ CANONICAL_FIVE: Landmarks = np.array(
 )
 """Five landmarks in the frame.
 
-They are the medians of MTCNN's points over 92 faces that were aligned by dlib's three landmarks.
+These landmarks are the medians of MTCNN's points over 92 faces. The faces were aligned by dlib's
+three landmarks.
 """
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
@@ -40,7 +41,7 @@ def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
     """Return a and b of the map z -> a z + b from landmarks to canonical landmarks.
 
     Here z = x + iy is the position of a landmark. The map rotates, scales and shifts the landmarks.
-    It minimizes the sum of squared distances.
+    It minimizes the sum of squared distances between landmarks.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def average_face(faces: ArrayLike) -> Bytes:
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
-    """Return a mask of the cheeks of a face, which depends on position and not on color.
+    """Return a mask of a face's cheeks; the mask depends only on position, not on color.
 
     Parameters
     ----------
@@ -133,9 +134,9 @@ class SkinChange:
     coverage_before, coverage_after
         Share of each image that its mask covers.
     lightness
-        Change of mean L* over pixels that are skin in both images.
+        Change of mean lightness L* over pixels that are skin in both images.
     background
-        Change of mean L* over pixels that are skin in neither image. It measures a change of
+        Change of mean L* over pixels that are skin in neither image, as a measure of a change in
         exposure.
     """
 
@@ -209,7 +210,7 @@ def _coverage(mask: Mask | Missing) -> float:
 
 
 def _lightness_change(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
-    """Return the change of mean L* inside a mask, or Missing if the mask is empty."""
+    """Return the change of mean lightness L* inside a mask, or Missing if the mask is empty."""
     lightness_before = lightness(before, mask)
     lightness_after = lightness(after, mask)
     if isinstance(lightness_before, Missing) or isinstance(lightness_after, Missing):

@@ -13,7 +13,7 @@ def majority(labels: Sequence[Label]) -> Label:
     """Return the label that more than half of the raters gave.
 
     Raters without a label (`not_asked`) do not count. A reason, such as several people, counts like
-    a value. If only one rater gave a label, it is the majority.
+    a value. If only one rater gave a label, this label is the majority.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str,
     Returns
     -------
     mapping of value to float
-        Empty if no label is a value.
+        Share of each value. Empty if no label is a value.
     """
     votes = Counter(label for label in labels if not isinstance(label, Missing))
     total = sum(votes[value] for value in values)

@@ -22,7 +22,10 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 ROUNDING = 1e-9
-"""Tolerance for rounding. The mean of equal numbers may differ from them in the last digit."""
+"""Tolerance for rounding.
+
+The mean of equal numbers may differ from these numbers in the last digit.
+"""
 
 NO_SKIN = Missing("unparseable", "no pixel has the color of skin")
 
@@ -110,7 +113,7 @@ def ita(image: Image.Image | ArrayLike, mask: ArrayLike | None = None) -> float 
     Raises
     ------
     UsageError
-        As in `skin_mask`, and if the mask has another size than the image.
+        As in `skin_mask`, or if the size of the mask is not the size of the image.
     """
     pixels = rgb(image)
     skin = skin_mask(pixels) if mask is None else _checked_mask(mask, pixels)
@@ -199,7 +202,7 @@ def ycbcr(pixels: Bytes) -> Floats:
 def lab(pixels: Bytes) -> Floats:
     """Convert sRGB values (..., 3) from 0 to 255 to CIELAB (L*, a*, b*).
 
-    The illuminant is D65, with the 2 degree observer.
+    The conversion assumes illuminant D65 and the 2 degree observer.
     """
     xyz = _LINEAR[pixels] @ _TO_XYZ.T / _WHITE
     root = np.where(xyz > _LINEAR_PART, np.cbrt(xyz), 7.787 * xyz + 16 / 116)

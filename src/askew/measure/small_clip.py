@@ -17,7 +17,7 @@ Weights = dict[str, Tensor]
 
 
 class SmallClip:
-    """Image network and text network of a saved CLIPModel, in float32 on the CPU.
+    """The image network and the text network of a saved CLIPModel, in float32 on the CPU.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def key(label: str) -> str:
 
 
 def repeated_keys(labels: Iterable[str]) -> list[list[str]]:
-    """Return a list of labels for each key that several different labels share."""
+    """Return lists of different labels that share a key, one list per key."""
     by_key = grouped(dict.fromkeys(labels), key)
     return [spellings for spellings in by_key.values() if len(spellings) > 1]
 

@@ -33,14 +33,14 @@ SUBJECT_CAPTIONS = {
     PERSON_KIND: ("a photo of a person",),
     "nobody": ("a photo of an empty scene", f"a photo of {NOBODY}"),
 }
-"""Captions for images with and without a person, in the studio's own words."""
+"""Captions for images with and without a person, in words that the studio knows."""
 
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
 """Attributes that a caption mentions: person, clothes, place.
 
-Separate questions ask about the other attributes. In captions, they would only blur the scores of
-other axes.
+Separate questions ask about the other attributes. If a caption mentioned them, they would only blur
+the scores of other axes.
 """
 
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer an open question about a topic that is not an attribute itself."""
+"""Attributes that answer an open question about a topic, for topics that are not attributes."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
@@ -200,7 +200,7 @@ class StudioVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
-        """Return, for each image, the answer that its values of the attributes `names` give."""
+        """Return, for each image, the answer that follows from its values of attributes `names`."""
         options = set(question.options)
         if options == {"yes", "no"}:
             asked = parse(question.text).attributes.values()
@@ -241,8 +241,8 @@ def create_vqa(name: str) -> StudioVQA:
 def _caption(values: Mapping[str, str], person: bool) -> str:
     """Return a caption that describes an image with the given values.
 
-    The caption mentions a visible disability, but not its absence. It does not say that the image
-    is a photo.
+    The caption mentions a visible disability, but not its absence. The caption does not say that
+    the image is a photo.
     """
     names = CAPTIONED if person else ("environment",)
     mentioned = [name for name in names if (name, values[name]) != ("disability", "fit")]

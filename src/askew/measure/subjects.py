@@ -1,7 +1,8 @@
 """Captions for main subjects, which an embedder uses to decide whether an image shows a person.
 
-Among captions such as "a female nurse", one is always the nearest, even to an image of an empty
-room. Therefore captions of other subjects compete with captions of people.
+If an embedder compares only captions of people, such as "a female nurse", it finds a nearest
+caption even for an image of an empty room. Therefore captions of other subjects compete with
+captions of people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,25 +37,28 @@ def framed(subjects: Sequence[str]) -> tuple[str, ...]:
 SUBJECT_CAPTIONS: Mapping[str, Sequence[str]] = {
     kind: framed(subjects) for kind, subjects in SIGHTS.items()
 }
-"""Captions for the main subject of an image, by kind of subject; person comes first."""
+"""Captions for the main subject of an image, by kind of subject.
+
+Captions of a person come first.
+"""
 
 
 @runtime_checkable
 class NamesSubjects(Protocol):
-    """Embedder that has captions for main subjects, by kind; person comes first."""
+    """Embedder that has its own captions for main subjects, by kind of subject, person first."""
 
     subject_captions: Mapping[str, Sequence[str]]
 
 
 def subject_captions(embedder: object) -> Mapping[str, Sequence[str]]:
-    """Return an embedder's captions for the main subject of an image, by kind; person first."""
+    """Return an embedder's captions for main subjects, by kind of subject, person first."""
     if isinstance(embedder, NamesSubjects):
         return embedder.subject_captions
     return SUBJECT_CAPTIONS
 
 
 def subject_vectors(embedder: Embedder) -> Vectors:
-    """Return the mean caption vector of each kind of subject (kinds, dimensions); person first."""
+    """Return the mean caption vector (kinds, dimensions) of each kind of subject, person first."""
     means = []
     for captions in subject_captions(embedder).values():
         mean = embedder.embed_texts(list(captions)).mean(axis=0)

@@ -84,10 +84,10 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that asks a model which takes an image and a text and writes a text.
+    """Instrument that asks a model that reads an image with a text and writes a text.
 
-    Weights are loaded at the first question. Answers do not depend on the batch except for
-    rounding, which can change a close decision in 16-bit formats.
+    Weights are loaded at the first question. Answers do not depend on the batch, except for
+    rounding. In 16-bit formats, rounding can change a close decision.
 
     The answer to a question with options is the option with the highest probability of all its
     tokens. Dividing by the number of tokens would favor long options, since the second half of a
@@ -256,7 +256,7 @@ class TransformersVQA:
         )
 
     def _prompt(self, question: Question) -> str:
-        """Return the question as a prompt, with its options unless the model takes only questions."""
+        """Return the question as a prompt, with options unless the model takes only questions."""
         text = question.text
         if question.options and not self._asks_bare:
             text += f" Answer with exactly one of these: {', '.join(question.options)}."
@@ -272,7 +272,7 @@ class TransformersVQA:
         return {}
 
     def _paths(self, question: Question) -> list[list[int]]:
-        """Return each option's tokens when it follows the prompt as an answer.
+        """Return the tokens that each option has when it follows the prompt as an answer.
 
         Raises UsageError if two options have the same tokens.
         """

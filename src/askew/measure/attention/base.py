@@ -30,8 +30,8 @@ SUPPORTED_MODELS = (
 class AttentionRecorder:
     """Recorder of how much each pixel attends to each token of an attribution prompt.
 
-    The attribution prompt is a text, such as the prompt with a concept added. Each of its tokens
-    gets a map.
+    The attribution prompt is a text, such as the prompt with a concept added. The recorder computes
+    a map for each token of this text.
 
     `askew.measure.attention.AttentionMaps` creates the recorder that fits a pipeline, and documents
     the parameters. A subclass sets `_layers` and `_encode`, and yields its hooks from `_watch`.
@@ -39,7 +39,7 @@ class AttentionRecorder:
     Attributes
     ----------
     branches, definitions
-        Accepted values of the arguments `branch` and `definition`.
+        Values that the arguments `branch` and `definition` may have.
     text
         The attribution prompt, encoded in the way that the pipeline encodes its own prompt.
     """
@@ -76,8 +76,8 @@ class AttentionRecorder:
     def tokens(self) -> list[str]:
         """Return the tokens of the attribution prompt, including special tokens.
 
-        Tokens have the spelling of their tokenizer. SD3 encodes each text twice: the CLIP tokens
-        come first, then the T5 tokens, if the pipeline has T5.
+        The tokenizer determines the spelling of the tokens. SD3 encodes each text twice: the CLIP
+        tokens come first, then the T5 tokens, if the pipeline has T5.
         """
         return list(self.text.tokens)
 
@@ -127,11 +127,11 @@ class AttentionRecorder:
         return np.asarray(np.sum(resized, axis=0), dtype=np.float32)
 
     def word(self, word: str) -> Maps:
-        """Return the aggregated maps of a word, (images, H, W), averaged over its tokens."""
+        """Return a word's aggregated maps (images, H, W), averaged over the word's tokens."""
         return np.asarray(self.aggregate()[:, self.positions(word)].mean(axis=1))
 
     def word_layers(self, word: str) -> dict[str, Maps]:
-        """Return the maps of a word in each layer, (images, h, w), averaged over its tokens."""
+        """Return a word's maps (images, h, w) in each layer, averaged over the word's tokens."""
         positions = self.positions(word)
         return {name: maps[:, positions].mean(axis=1) for name, maps in self.layers().items()}
 
@@ -180,7 +180,7 @@ class AttentionRecorder:
             self._hooks.pop().remove()
 
     def _read_text(self, *settings: Any) -> bool:
-        """Encode the attribution prompt with a call's settings; return True if these are new."""
+        """Encode the attribution prompt with a call's settings; return True if they are new."""
         if settings == self._encoding:
             return False
         self.text = self._encode(self._pipe, self._attribution, *settings)
@@ -212,7 +212,7 @@ def _with_lower_case(spellings: Sequence[str]) -> list[str]:
 
 
 def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of all tokens that belong to an occurrence of `pieces`."""
+    """Yield the positions of all tokens that are part of an occurrence of `pieces`."""
     if not pieces:
         return
     for start in range(len(tokens) - len(pieces) + 1):
@@ -231,7 +231,7 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     Parameters
     ----------
     sizes
-        Size (h, w) of the maps of each layer, by layer name.
+        Height and width of each layer's maps, by layer name.
     """
     return {layer: _block_name(layer, *size) for layer, size in sizes.items()}
 

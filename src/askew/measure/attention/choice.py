@@ -22,9 +22,9 @@ def AttentionMaps(  # noqa: N802
 ) -> AttentionRecorder:
     """Return a context manager that records attention maps while `pipe(...)` runs inside it.
 
-    Recording leaves the images identical to the last bit. The pipeline may be called several times
-    inside the context, and the maps contain the images of all calls. These images must have the
-    same size. Contexts may be nested.
+    Recording does not change the images, not even in the last bit. You can call the pipeline
+    several times inside the context; then the maps cover the images of all calls. All images must
+    have the same size. Contexts may be nested.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def AttentionMaps(  # noqa: N802
         A diffusers pipeline: Stable Diffusion 1, 2, XL, 3, Flux, Chroma, AuraFlow, Qwen-Image,
         PixArt or Sana.
     attribution
-        Any text. Each of its tokens gets a map.
+        Any text. The recorder computes a map for each token of this text.
     branch
         Rows of the guidance batch to record. `cond` records the rows with the prompt. `uncond`
         records the unconditional rows; it needs plain cross-attention and guidance.
     definition
-        Definition of the maps: `ovam`, or `output` for transformers in which text and image attend
-        to each other in one sequence.
+        How maps are defined: `ovam`, or `output` for transformers in which text and image attend to
+        each other in one sequence.
     **options
         Option of the recorder: `middle` for `UNetAttentionRecorder`, or `softmax` for
         `TransformerAttentionRecorder`.

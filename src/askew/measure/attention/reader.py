@@ -41,7 +41,7 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 
 
 class AttentionReader:
-    """Reader of a model's attention to concepts, and to the word that they are compared with.
+    """Reader that records a model's attention to concepts and to a word for comparison.
 
     A reading is a vector from `encode_maps`. For each concept, it contains a map of the concept and
     a map of the word `against`.
@@ -51,7 +51,7 @@ class AttentionReader:
     model
         Model whose attention is recorded.
     prompt
-        Prompt that the images show.
+        Prompt from which the images were made.
     concepts
         Words such as "gender".
     against
@@ -59,7 +59,7 @@ class AttentionReader:
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Position of each image in the prompt's image set, by the image's seed.
+        Position of each image among the prompt's images, by the seed of the image.
     """
 
     name = "attention"
@@ -161,7 +161,8 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
     Yields
     ------
     dict
-        The reader's vector for each request. Vectors are added after each batch of images.
+        The reader's vector for each request. The vectors of a batch are added when its images are
+        finished.
     """
     maps_by_request: dict[Request, Maps] = {}
 
@@ -216,8 +217,8 @@ def decode_maps(rows: Maps) -> dict[str, Maps]:
     Parameters
     ----------
     rows
-        Vectors from `encode_maps`, of shape (images, numbers). All vectors have the same layers and
-        map shapes.
+        Vectors from `encode_maps`, of shape (images, numbers). All vectors must contain the same
+        layers, with maps of the same shapes.
 
     Raises
     ------

@@ -3,10 +3,10 @@
 Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow and Qwen-Image. While the
 model makes an image, the recorder passes the tokens of any text, the *passive stream*, through the
 text side of each block. These tokens attend to the image and to themselves. Neither the image nor
-its prompt attends to them, so the image stays identical to the last bit. If the text equals the
-prompt, the stream equals the prompt's tokens. A second pass of the model would cost more and would
-describe a different image. The attention pattern follows ConceptAttention (Helbling et al., arXiv
-2502.04320), but by default the maps are attention weights.
+its prompt attends to these tokens, so not even the last bit of the image changes. If the text
+equals the prompt, the stream equals the prompt's tokens. A second pass of the model would cost more
+and would describe a different image. The attention pattern follows ConceptAttention (Helbling et
+al., arXiv 2502.04320), but by default the maps are attention weights.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
-"""Names of supported pipelines. The recorder knows how they call their transformer."""
+"""Names of supported pipelines. The recorder knows how these pipelines call their transformer."""
 
 BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
@@ -39,7 +39,10 @@ BLOCKS = {
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE_FIRST_STEP = -1
-"""Value of the last recorded step before any step is recorded. None is a scheduler's first step."""
+"""Value of the last recorded step before any step is recorded.
+
+It cannot be None, because None is the first step of a scheduler.
+"""
 
 Softmax = Literal["text", "joint"]
 
@@ -145,7 +148,7 @@ def has_text_side(attn: Any) -> bool:
 def advance(
     block: Any, arguments: Mapping[str, Any], tokens: Tensor, attention: PassiveAttention
 ) -> Tensor:
-    """Run a block's code on the tokens, and return the tokens (images, tokens, channels) after it.
+    """Run a block's code on the tokens, and return the new tokens (images, tokens, channels).
 
     The last block of SD3 does not change the text.
 
@@ -175,7 +178,7 @@ def advance(
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Divide each pixel's attention among the tokens only, and return shares summed over heads.
+    """Divide each pixel's attention among the tokens only; return the shares, summed over heads.
 
     Parameters
     ----------
@@ -197,8 +200,9 @@ def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
     """Divide each pixel's attention among all pixels and tokens, and return the tokens' shares.
 
     Shares are summed over heads and have the shape (images, tokens, pixels). If the values are 1
-    for a single token and 0 elsewhere, the attention returns this token's share. This avoids a
-    matrix of size pixels x pixels. A head of a given width can process that many tokens at once.
+    for a single token and 0 elsewhere, the attention returns this token's share. This method avoids
+    a matrix of size pixels x pixels. The number of tokens that a head can process at once equals
+    the width of the head.
 
     Parameters
     ----------
@@ -264,7 +268,8 @@ class _TransformerCall:
     """One recorded call of the transformer. Its maps have one pixel per patch of the latents.
 
     `rows` selects the recorded images of the batch, and `tokens` is the passive stream. `arguments`
-    are the arguments of the current block, and `activations` are the results of its parts.
+    are the arguments of the current block, and `activations` are the outputs of the block's
+    modules.
     """
 
     rows: slice
@@ -293,8 +298,8 @@ class TransformerAttentionRecorder(AttentionRecorder):
     softmax
         Normalization of `ovam`. With `text`, each pixel's attention is divided among the tokens of
         the attribution prompt only, so the maps sum to steps x heads at each pixel. With `joint`,
-        it is divided among all pixels and these tokens, with the weights that the model would use
-        if these tokens were its prompt.
+        the attention is divided among all pixels and these tokens, with the weights that the model
+        would use if these tokens were its prompt.
     """
 
     branches = ("cond",)
@@ -415,7 +420,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """Apply a block's attention to the tokens, and add their maps, after it ran on the image."""
+        """Apply a block's attention to the tokens and add their maps, after it ran on the image."""
         call = self._call
         if call is None:
             return

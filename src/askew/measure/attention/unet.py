@@ -1,8 +1,9 @@
 """Attention recorders for plain cross-attention (Stable Diffusion 1, 2 and XL, PixArt, Sana).
 
 Hooks read the queries of each cross-attention layer while the model makes an image. The keys come
-from the attribution prompt. Queries are not stored and no processor is replaced, so the image stays
-identical to the last bit. The method is OVAM (Marcos-Manchón et al., CVPR 2024, arXiv 2403.14291).
+from the attribution prompt. Queries are not stored and no processor is replaced, so not even the
+last bit of the image changes. The method is OVAM (Marcos-Manchón et al., CVPR 2024, arXiv
+2403.14291).
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ from askew.measure.attribution import EncodedText, encode_attribution, encode_by
 class _Layer:
     """One cross-attention layer.
 
-    `image` is the module around it, whose input has a height and a width.
+    `image` is the module around this layer. The input of `image` has a height and a width.
     """
 
     attention: Any
@@ -127,7 +128,7 @@ class UNetAttentionRecorder(AttentionRecorder):
     ) -> None:
         """Record a layer's size before it runs, and compute its keys.
 
-        The keys are computed here because LoRA scales apply by then.
+        The keys are computed at this point because the LoRA scales already apply.
         """
         hidden = args[0] if args else kwargs["hidden_states"]
         layer.size = hidden.shape[-2:]
@@ -216,7 +217,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
     Returns
     -------
     list
-        Pairs of a layer's name in OVAM and the layer.
+        Pairs of the name that OVAM gives a layer, and the layer.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
 
 
 def _block_layers(name: str, block: Any) -> Iterator[tuple[str, _Layer]]:
-    """Yield the name and the record of each cross-attention layer in a block of a UNet."""
+    """Yield the name and the `_Layer` of each cross-attention in a block of a UNet."""
     for j, image in enumerate(getattr(block, "attentions", None) or (), start=1):
         for k, transformer in enumerate(getattr(image, "transformer_blocks", ()), start=1):
             attention = getattr(transformer, "attn2", None)
