@@ -31,7 +31,7 @@ class Failure:
 
 
 class Engine(Protocol):
-    """An object that applies a task to items, such as a process pool or a cluster."""
+    """An object, such as a process pool or a cluster, that applies a task to items."""
 
     def map(
         self, task: Callable[[Item], Output], items: Iterable[Item]

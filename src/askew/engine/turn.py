@@ -1,4 +1,4 @@
-"""Turns, with which threads use a provider (a model or an instrument) one at a time.
+"""Turns, which let threads use a provider (a model or an instrument) one at a time.
 
 Networks are not thread-safe. A thread waits for its turn before it starts a task. It ends its turn
 as soon as it no longer needs the provider, for example before it encodes images.

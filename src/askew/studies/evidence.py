@@ -220,7 +220,7 @@ def _write_folder(result: AnyResult, folder: Path) -> None:
 
 
 def _unfolded(section: Section) -> Section:
-    """Return the section with its folded details as subsections, which plain text shows, too."""
+    """Return the section with all folded details unfolded, so that plain text contains them, too."""
     blocks: list[Block] = []
     for block in section.blocks:
         if isinstance(block, Details):

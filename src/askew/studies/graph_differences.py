@@ -334,7 +334,7 @@ def _first_reason(
     other: InteractionFindings,
     difference: Callable[[GraphAxis, GraphAxis], str | None],
 ) -> str | None:
-    """Return the first reason, over all shared prompts and axes, that `difference` finds."""
+    """Return the first reason that `difference` finds on any axis of the shared prompts."""
     for prompt in shared_prompts({"first": first, "other": other}):
         other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
         for axis in first.graph(prompt).axes:
@@ -360,7 +360,7 @@ def _label_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
 
 
 def _deviation_difference(axis: GraphAxis, other: GraphAxis) -> str | None:
-    """Describe how the deviation of an axis is computed differently in two runs; None if equally."""
+    """Describe why the deviations of an axis cannot be compared between two runs; None if they can."""
     if axis.open or other.open:
         return None
     if axis.distance != other.distance or not np.allclose(axis.reference, other.reference):

@@ -164,12 +164,12 @@ class Robustness(tuple[GraphChange, ...]):
         return f"On average, the following shares of {edges} remain: {' and '.join(parts)}."
 
     def _is_measured(self, name: str) -> bool:
-        """Check whether any simulation gives a value of a measure."""
+        """Check whether any simulation gives a value for a measure."""
         return any(self._has(change, name) for change in self)
 
     @staticmethod
     def _has(change: GraphChange, name: str) -> bool:
-        """Check whether a change has a value of a measure."""
+        """Check whether a change has a value for a measure."""
         return isinstance(getattr(change, name), Estimate)
 
     def _caption(self) -> str:
@@ -394,7 +394,7 @@ def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Ch
 
 
 def _with_fewer_images(observed: ObservedSet, images: int, rng: np.random.Generator) -> ObservedSet:
-    """Return the image set with only `images` of its images, which are chosen at random."""
+    """Return a copy of the image set that keeps only this number of images, chosen at random."""
     order = rng.permutation(len(observed.pictures))
     return observed.picked(sorted(order[:images].tolist()))
 
@@ -406,7 +406,7 @@ def _with_errors(
     rate: float,
     rng: np.random.Generator,
 ) -> ObservedSet:
-    """Return the image set with answers replaced at random by other values of the same axis."""
+    """Return a copy of the image set in which random answers are other values of the same axis."""
     answers = observed.values[instrument]
     draws = rng.random((2, len(axes), len(observed.pictures)))
     replaced = {}

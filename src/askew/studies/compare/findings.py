@@ -206,7 +206,7 @@ class AxisDifference:
 
 
 def axis_differences(entries: Iterable[ScoreDifference], pair: RunPair) -> list[AxisDifference]:
-    """Return the differences of two runs by prompt, axis and image set.
+    """Return how two runs differ, with an entry for each prompt, axis and image set.
 
     Parameters
     ----------

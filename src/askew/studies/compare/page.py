@@ -264,7 +264,7 @@ class ComparisonView:
             caption = f"Difference in {score} (negative: {second} is less biased)"
             yield self._chart(caption, biases, pair)
         if shares:
-            caption = "Largest difference of a share on each axis, in percentage points"
+            caption = "Largest difference in a share on each axis, in percentage points"
             yield self._chart(caption, shares, pair)
 
     def _chart(

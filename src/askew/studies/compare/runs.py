@@ -49,7 +49,7 @@ def compared_method(folders: Sequence[Path]) -> str:
     Raises
     ------
     UsageError
-        If `askew compare` does not compare runs of a method, or if the methods differ.
+        If `askew compare` does not support the method of a run, or if the methods differ.
     """
     methods = [method_of(folder).name for folder in folders]
     for folder, method in zip(folders, methods, strict=True):
@@ -96,9 +96,9 @@ def run_names(runs: Sequence[tuple[Path, Head]], given: NamesOption) -> list[str
     runs
         Folder and findings of each run.
     given
-        Names from the command line. By default a run is named after its model. Settings that differ
-        are added if models are equal. If these names are still equal, runs are named after their
-        folders.
+        Names from the command line. By default, a run is named after its model. If models are equal,
+        the settings that differ are added to the name. If these names are still equal, runs are named
+        after their folders.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from askew.studies.compare_downstream.rows import (
 )
 
 EQUAL_FIELDS = {"targets": "--targets", "template": "--template", "loss": "--loss"}
-"""Fields of a plan that must be equal because they determine the scores, with their options."""
+"""Plan fields that determine the scores and must be equal, with the option that sets each field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ClassifiedImages:
     pooled
         Members of each pooled group, by name of the pooled group.
     hits
-        For each group whose true class is known: whether each image is classified correctly.
+        Whether each image is classified correctly, for each group whose true class is known.
     """
 
     samples: int
@@ -150,7 +150,7 @@ def classification_differences(
     Parameters
     ----------
     names, runs
-        Names of the first and the second run, and the runs.
+        Names of the first and the second run, and the runs themselves.
     groups, samples
         Groups and number of noise samples that `match_classifications` returns.
     scoring

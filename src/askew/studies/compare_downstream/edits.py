@@ -214,7 +214,7 @@ def edit_differences(
     Parameters
     ----------
     names, runs
-        Names of the first and the second run, and the runs.
+        Names of the first and the second run, and the runs themselves.
     conditions
         Groups, strengths, edit prompts and axes that both runs have. See `match_edits`.
     scoring

@@ -320,8 +320,8 @@ def _reading(is_paired: bool) -> b.Section:
         (
             "Same input images",
             "If all input images of one run are also input images of the other run, equal images form "
-            "pairs. Images are equal if their files have the same content. All decisions about an image, "
-            "and all its edits, stay together.",
+            "pairs. Images are equal if their files have the same content. The tests and the bootstrap "
+            "keep all decisions about an image, and all of its edits, together.",
         ),
     )
     exchange = "The permutation test assigns the images of a group to the runs at random."
@@ -333,9 +333,9 @@ def _reading(is_paired: bool) -> b.Section:
     method = (
         (
             "Intervals",
-            "askew combines the Wilson intervals of both runs, computed with the effective number of "
-            "images (MOVER). For pairs, it includes the correlation between the errors. The intervals "
-            "of skin tone come from a bootstrap over input images.",
+            "askew computes Wilson intervals with the effective number of images, and combines the "
+            "intervals of both runs (MOVER). For pairs, it includes the correlation between the errors. "
+            "The intervals of skin tone come from a bootstrap over input images.",
         ),
         ("p", exchange),
         ("q", "p after correction for all tests of the comparison (Benjamini-Hochberg)."),

@@ -87,8 +87,9 @@ def rank(
 ) -> RankResult:
     """Rank given prompts by the bias of their images (MineTheGap).
 
-    The ranking compares models, and compares the bias with a table of real-world shares. All models
-    get the same variations of prompts, and the same seeds if they take seeds.
+    The command also compares models, if there are several, and compares the bias with a table of
+    real-world shares. All models get the same variations of prompts, and the same seeds if they take
+    seeds.
 
     Examples
     --------

@@ -33,8 +33,8 @@ FINDING_TERM = (
     "Finding",
     "Each round drops the less biased half of the prompts, judged by the skew of all their images so "
     "far. The prompts that remain are among the most biased ones, but a dropped prompt may be as "
-    "biased. The skew of a kept prompt is too large on average, because it was selected for its skew. "
-    "Rely on the held-out images.",
+    "biased. On average, a round overestimates the skew of the prompts that it keeps, because it "
+    "selects prompts with a large skew. Rely on the held-out images.",
 )
 
 
@@ -196,7 +196,7 @@ def _unscored_sentences(findings: RankFindings) -> list[str]:
 def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
     """Return a sentence on the correlation between the shares in the images and in the table.
 
-    If the shares have no correlation, the sentence is about the scores.
+    If this correlation is not known, the sentence is about the scores.
     """
     correlation = agreement.skew
     quantity = "scores"
@@ -210,7 +210,7 @@ def _agreement_sentence(findings: RankFindings, agreement: Agreement) -> str:
 
 
 def _series(findings: RankFindings) -> dict[str, int]:
-    """Return the number of each model's color."""
+    """Return the number of the color in which each model is shown."""
     return {model.name: number for number, model in enumerate(findings.models)}
 
 

@@ -21,7 +21,7 @@ _TERM = re.compile(r"([-+]?[\d.]*)([a-z]*)")
 _AREAS = {"P": Canvas.polygon, "S": Canvas.blob, "M": Canvas.symmetric}
 
 Term = tuple[float, str]
-"""A factor and the name of the measure that it multiplies. With an empty name, the factor counts."""
+"""A factor and the name of the measure that it multiplies; only the factor if the name is empty."""
 
 
 @dataclass(frozen=True, slots=True)

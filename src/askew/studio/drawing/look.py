@@ -32,7 +32,7 @@ class Jitter(dict[str, float]):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A scene with all properties that scene and seed determine.
+    """A scene with all properties of the drawing that the scene and its seed determine.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """Draw a person with clothes, aids, a pin for the ethnicity, and a sign for the occupation.
 
 Parts whose shape does not vary are figures from figures.txt. Shape, color and inner mark of the pin
-show the ethnicity. The sign of an occupation is a card with an emblem at the lower left. If the
-occupation usually has workwear, the sign also includes headwear and an accent on the clothes, which
-do not cover brows, temples and neckline.
+show the ethnicity. The sign of an occupation is a card with an emblem at the lower left. Some
+occupations also have headwear and an accent on the clothes. These do not cover brows, temples and
+neckline.
 """
 
 import math
