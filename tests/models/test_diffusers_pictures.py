@@ -17,6 +17,8 @@ from askew.errors import ModelError, UsageError
 from askew.models.base import Request, Setting, progress_listener
 from askew.models.diffusers import model as diffusers_model
 from askew.models.diffusers.model import DiffusersModel
+from askew.run.base import encoded
+from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 from slow_cases import quick_only
 
@@ -263,10 +265,27 @@ def test_other_failures_are_not_reported_as_a_lack_of_memory(tiny: Saved) -> Non
     ),
 )
 def test_an_image_that_shows_nothing_is_missing(tiny: Saved, family: str, says: str) -> None:
-    for picture in model(tiny, family).generate(REQUESTS[:2]):
+    for image in model(tiny, family).generate(REQUESTS[:2]):
+        picture = encoded(image)
         assert isinstance(picture, Missing)
         assert picture.reason == "blank_image"
         assert says in picture.detail
+
+
+def test_each_image_is_checked_for_a_single_color_once(
+    tiny: Saved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    getextrema = Image.Image.getextrema
+
+    def counted(image: Image.Image) -> Any:
+        sizes.append(image.size)
+        return getextrema(image)
+
+    monkeypatch.setattr(Image.Image, "getextrema", counted)
+    images = model(tiny, "stable-diffusion").generate(REQUESTS[:2])
+    assert [isinstance(encoded(image), EncodedPicture) for image in images] == [True, True]
+    assert sizes == [image.size for image in images if isinstance(image, Image.Image)]
 
 
 def test_a_safety_checker_hides_no_acceptable_image(tiny: Saved) -> None:

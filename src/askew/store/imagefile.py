@@ -81,9 +81,11 @@ def encode(image: Image.Image) -> EncodedPicture | Missing:
 
     Equal pixels give equal bytes.
     """
-    if is_blank(image):
+    if not _has_numbers(image):
         return Missing("blank_image", SINGLE_COLOR)
     clean = as_rgb(image)
+    if _shows_single_color(clean):
+        return Missing("blank_image", SINGLE_COLOR)
     clean.info = {}
     buffer = io.BytesIO()
     clean.save(buffer, "PNG", compress_level=COMPRESSION)
@@ -141,19 +143,27 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
     A blank image has no pixels, has a single color except for decoder noise, or contains numbers
     that are not finite.
     """
-    if isinstance(image, Image.Image) and image.mode != "F":
-        if 0 in image.size:
-            return True
-        extremes = np.array(as_rgb(image).getextrema())
-        return bool((np.ptp(extremes, axis=1) <= NOISE).all())
+    if isinstance(image, Image.Image):
+        return not _has_numbers(image) or _shows_single_color(as_rgb(image))
     pixels = np.asarray(image)
     if pixels.size == 0 or not np.isfinite(pixels).all():
         return True
-    if isinstance(image, Image.Image):
-        return is_blank(as_rgb(image))
     rows = pixels.reshape(pixels.shape[0] * pixels.shape[1], -1)
     noise = NOISE if pixels.dtype == np.uint8 else 0
     return bool((np.ptp(rows, axis=0) <= noise).all())
+
+
+def _has_numbers(image: Image.Image) -> bool:
+    """Check whether an image has pixels, and whether all their values are finite numbers."""
+    if 0 in image.size:
+        return False
+    return image.mode != "F" or bool(np.isfinite(np.asarray(image)).all())
+
+
+def _shows_single_color(image: Image.Image) -> bool:
+    """Check whether an RGB image has a single color, except for decoder noise."""
+    spans = np.ptp(np.array(image.getextrema()), axis=1)
+    return bool((spans <= NOISE).all())
 
 
 def damage(path: Path) -> str:

@@ -43,7 +43,6 @@ from askew.models.diffusers.settings import (
 from askew.models.diffusers.text_limits import TextLimit, text_limits
 from askew.models.hub import explain_errors, is_out_of_memory
 from askew.models.pipeline_constants import SHORT_PROMPT
-from askew.store.imagefile import is_blank
 from askew.types import Missing
 
 Watch = Callable[[Any, Sequence[Request]], AbstractContextManager[object]]
@@ -91,7 +90,6 @@ DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
-FLAT = "the image shows a single color"
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,9 +355,10 @@ class DiffusersModel(PipelineMaker[Request]):
         )
 
     def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
-        """Return an RGB image, or `Missing("blank_image")`, for each request.
+        """Return an RGB image for each request.
 
-        Each image depends only on its request.
+        Each image depends only on its request. `Missing("blank_image")` replaces an image that the
+        safety checker hid, or whose values are not finite. `encode` finds images of a single color.
 
         Raises
         ------
@@ -487,6 +486,8 @@ def _generator_states(device: torch.device) -> list[torch.Tensor]:
 def pictures(output: Any, count: int) -> list[ImageOrMissing]:
     """Return an RGB image, or `Missing("blank_image")`, for each request.
 
+    Images of a single color are not missing here. `encode` finds them when it stores the images.
+
     Parameters
     ----------
     output
@@ -540,8 +541,6 @@ def _checked_image(image: Any, is_hidden: bool) -> ImageOrMissing:
         if not np.isfinite(values).all():
             return Missing("blank_image", NOT_A_NUMBER)
         image = Image.fromarray((values.clip(0, 1) * 255).round().astype(np.uint8).squeeze())
-    if is_blank(image):
-        return Missing("blank_image", FLAT)
     converted: Image.Image = image.convert("RGB")
     return converted
 
