@@ -48,12 +48,7 @@ class FileDigest(NamedTuple):
 
     def is_of(self, status: os.stat_result) -> bool:
         """Check whether a file is in this state."""
-        return (
-            self.size == status.st_size
-            and self.modified == status.st_mtime_ns
-            and self.changed == status.st_ctime_ns
-            and self.inode == status.st_ino & MOST_INODE
-        )
+        return self[:4] == _state(status)
 
 
 Lookup = Callable[[Sequence[str]], Mapping[str, FileDigest]]

@@ -328,7 +328,9 @@ def _unused_without_manifest(contents: FolderContents, *, is_chosen: bool) -> li
     is_chosen
         True if the user chose to use no manifest.
     """
-    pooled = [path for path in contents.pictures if not folders_of(path, contents.folder)]
+    places = folders_of(contents.pictures, contents.folder)
+    files = zip(contents.pictures, places, strict=True)
+    pooled = [path for path, place in files if not place]
     tables = [] if is_chosen else unused_tables(contents, None)
     return [
         *tables,
@@ -438,7 +440,7 @@ def _from_folders(
     if not files:
         left_out = "".join(f". {sentence}" for sentence in other_formats(contents))
         raise ManifestError(f"{folder} contains no image ({', '.join(SUFFIXES)}){left_out}")
-    parts = [folders_of(file, folder) for file in files]
+    parts = folders_of(files, folder)
     _check_depth(contents, parts)
     cells = [place[1] if len(place) == 2 else "" for place in parts]
     sets = conditions(cells, baseline_condition, f"sub-folders of {folder}")

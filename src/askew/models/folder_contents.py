@@ -173,9 +173,10 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir() and not os.path.exists(os.path.join(entry.path, SUMS_FILE))
 
 
-def folders_of(path: Path, folder: Path) -> tuple[str, ...]:
-    """Return the names of the folders on the way from `folder` to the file at `path`."""
-    return _parts_below(str(path).rpartition(os.sep)[0], str(folder))
+def folders_of(paths: Sequence[Path], folder: Path) -> list[tuple[str, ...]]:
+    """Return the names of the folders on the way from `folder` to each file."""
+    start = str(folder)
+    return [_parts_below(str(path).rpartition(os.sep)[0], start) for path in paths]
 
 
 @lru_cache(maxsize=10_000)

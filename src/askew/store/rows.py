@@ -154,8 +154,11 @@ def _is_report(key: Any, report: Any) -> bool:
 def _is_file(path: Any, size: Any, modified: Any, changed: Any, inode: Any, digest: Any) -> bool:
     if not type(size) is type(modified) is type(changed) is type(inode) is int:
         return False
-    is_in_range = min(size, modified, changed, inode) >= -(2**63) and (
-        max(size, modified, changed, inode) < 2**63
+    is_in_range = (
+        -(2**63) <= size < 2**63
+        and -(2**63) <= modified < 2**63
+        and -(2**63) <= changed < 2**63
+        and -(2**63) <= inode < 2**63
     )
     return is_in_range and isinstance(path, str) and is_image_id(digest)
 

@@ -408,7 +408,7 @@ class Store:
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
         """Return the stored digests of a collection's files, by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
-        return {row[0]: FileDigest(*row[1:]) for row in rows}
+        return {path: FileDigest._make(digest) for path, *digest in rows}
 
     def put_digests(self, digests: Mapping[str, FileDigest]) -> None:
         """Store digests of files, given by path. Paths that are not valid Unicode are left out."""
