@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from askew.method import load
+from askew.web.jobs import new_identity
 from web_app import Browser, served
 
 
@@ -51,6 +52,11 @@ def test_filters_find_disagreement(browser: Browser, made_runs: Path) -> None:
     for image in opened.sets[0].images:
         expected += image.labels["labels"]["gender"] != image.labels["studio"]["gender"]
     assert expected > 0
+    link = f'href="{run}/images?show=disagreement">{expected} images whose instruments disagree<'
+    assert link in browser.get(run).text
+    assert "instruments disagree<" not in browser.get(run_named(browser, "nurse")).text
+    listed = browser.get(f"{run}/images?show=disagreement").text
+    assert "gender: male (labels), female (studio)" in listed
     assert counted(browser.get(f"{run}/images?show=disagreement&axis=gender").text) == expected
     by_people = browser.get(f"{run}/images?axis=gender&value=male&by=labels").text
     assert counted(by_people) == 5
@@ -105,11 +111,31 @@ def test_a_run_that_breaks_while_it_is_shown(runs: Path) -> None:
         assert browser.get(run_named(browser, "labeled")).status == 200
 
 
-def test_a_run_without_results_is_stopped(runs: Path) -> None:
+def test_a_run_without_results_is_unfinished(runs: Path) -> None:
     (runs / "nurse" / "results.json").unlink()
     with served([runs]) as browser:
-        assert "has a plan, but no results" in browser.get(run_named(browser, "nurse")).text
-        assert "stopped" in browser.get("/").text
+        text = browser.get(run_named(browser, "nurse")).text
+        assert "has a plan, but no results" in text
+        folder = runs / "nurse"
+        assert f"askew audit --plan {folder}/plan.toml --run {folder}" in text
+        assert '"state unfinished"' in browser.get("/").text
+
+
+def test_a_run_of_an_active_job_is_running_and_can_be_stopped(runs: Path) -> None:
+    (runs / "nurse" / "results.json").unlink()
+    with served([runs], is_read_only=True) as browser:  # starts no jobs
+        site = browser.server.site
+        job = site.jobs.add(new_identity(), ["models"], runs / "nurse")
+        listed = browser.get("/").text
+        assert f'href="/jobs/{job.id}"' in listed
+        assert '"state running"' in listed
+        assert f'href="/jobs/{job.id}"' in browser.get(run_named(browser, "nurse")).text
+        assert "Stop<" not in browser.get("/jobs").text
+        site.is_read_only = False
+        assert f'action="/jobs/{job.id}/stop"' in browser.get("/jobs").text
+        site.jobs.interrupt(job)
+        assert '"state unfinished"' in browser.get("/").text
+        assert f'action="/jobs/{job.id}/stop"' not in browser.get("/jobs").text
 
 
 def test_an_index_is_made_again(runs: Path) -> None:

@@ -105,14 +105,27 @@ def _tile(placed: PlacedImage, chosen: ImageFilter, marks: HandMarks, base: str)
 
 
 def _labels_in_brief(image: LabeledImage, axis: str) -> str:
-    """Return the first instrument's labels, plus all labels on axes where instruments disagree."""
-    texts = []
-    for place, by_axis in enumerate(image.labels.values()):
-        for name, label in by_axis.items():
-            wanted = axis in ("", name) and (place == 0 or name in disagreeing_axes(image))
-            if wanted and isinstance(label, str):
-                texts.append(label)
-    return words.shorten(", ".join(dict.fromkeys(texts)), 80) or "no label"
+    """Return the labels of the first instrument. Where instruments disagree, name all of them."""
+    disagreeing = disagreeing_axes(image, axis)
+    texts = [_disagreement_in_brief(image, name) for name in disagreeing]
+    first_instrument = next(iter(image.labels.values()), {})
+    agreed = []
+    for name, label in first_instrument.items():
+        if axis in ("", name) and name not in disagreeing and isinstance(label, str):
+            agreed.append(label)
+    if agreed:
+        texts.append(words.shorten(", ".join(dict.fromkeys(agreed)), 80))
+    return "; ".join(texts) or "no label"
+
+
+def _disagreement_in_brief(image: LabeledImage, axis: str) -> str:
+    """Return the labels of all instruments, such as "gender: male (labels), female (studio)"."""
+    labels = []
+    for instrument, by_axis in image.labels.items():
+        label = by_axis.get(axis)
+        if isinstance(label, str):
+            labels.append(f"{words.shorten(label, 30)} ({words.shorten(instrument, 30)})")
+    return f"{words.axis_label(axis)}: {', '.join(labels)}"
 
 
 def image_page(site: Site, request: HTTPRequest) -> Response:

@@ -26,7 +26,7 @@ from askew.studies.labeled_sets import AnyResult
 
 T = TypeVar("T")
 
-SCHEMA = 1
+SCHEMA = 2
 INDEX_FILE = "web.sqlite"
 ID_DIGITS = 16
 STAMPED = (PLAN_FILE, HASH_FILE, RESULTS_FILE, SUMS_FILE)
@@ -41,7 +41,7 @@ CREATE TABLE images (id BLOB NOT NULL, run TEXT NOT NULL, PRIMARY KEY (id, run))
 CREATE INDEX images_by_run ON images (run);
 """
 
-State = Literal["done", "stopped", "damaged", "unread"]
+State = Literal["done", "unfinished", "damaged", "unread"]
 """State of a run folder. A run is `unread` until the index has read its results."""
 
 ORDERS = {
@@ -331,7 +331,7 @@ def _unread(folder: Path) -> RunFacts:
         head = plan_head(folder / PLAN_FILE)
     except UsageError as error:
         fault = str(error)
-    state: State = "unread" if (folder / RESULTS_FILE).exists() else "stopped"
+    state: State = "unread" if (folder / RESULTS_FILE).exists() else "unfinished"
     size, changed = _size_and_time(folder)
     return RunFacts(
         id=run_id(folder),

@@ -47,11 +47,17 @@ def jobs_page(site: Site, request: HTTPRequest) -> Response:
         is_active |= state not in ENDED
         link = tag("a", bdi(Path(job.run).name), href=f"/jobs/{job.id}")
         command = tag("code", words.shorten(command_line(job.arguments), 160))
-        rows.append((link, command, tag("span", state, class_=f"state {state}"), _time(job)))
+        shown_state = tag("span", state, class_=f"state {state}")
+        if not site.is_read_only and state not in ENDED:
+            shown_state = tag("div", shown_state, _stop_button(site, job))
+        rows.append((link, command, shown_state, _time(job)))
     content: Markup = tag("p", "No run was started here. ", tag("a", "New run", href="/new"))
     if rows:
         content = table(("Run", "Command", "State", "Requested"), rows, "jobs")
-    lead = "One job runs at a time. Jobs continue when you close the browser or the app."
+    lead = (
+        "One job runs at a time. Jobs continue when you close the browser or the app. “Stop” keeps "
+        "the finished images. To continue, open the stopped run and press “Resume”."
+    )
     refresh = REFRESH if is_active else None
     return page("Jobs", sheet("Jobs", content, lead=lead), area="jobs", refresh=refresh)
 
@@ -165,8 +171,7 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
     if site.is_read_only:
         return None
     if state not in ENDED:
-        action = f"/jobs/{job.id}/stop"
-        return form(action, site.session.form_token(action), tag("button", "Stop", class_="plain"))
+        return _stop_button(site, job)
     if state == "done":
         return None
     action = f"/jobs/{job.id}/continue"
@@ -177,6 +182,11 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
     )
     fields = tag("div", budget, tag("button", "Resume"), class_="fields")
     return form(action, site.session.form_token(action), fields)
+
+
+def _stop_button(site: Site, job: AppJob) -> Markup:
+    action = f"/jobs/{job.id}/stop"
+    return form(action, site.session.form_token(action), tag("button", "Stop", class_="plain"))
 
 
 def budget_of(job: AppJob) -> str:

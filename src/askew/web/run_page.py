@@ -1,5 +1,6 @@
 """Page of a run: its report, with links from each number to the images that it counts."""
 
+from pathlib import Path
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -11,8 +12,12 @@ from askew.pages import html, media, words
 from askew.pages.blocks import ImageQuery, ImageReference
 from askew.pages.elements import bdi, tag
 from askew.pages.media import PageLinks
+from askew.plan import PLAN_FILE
+from askew.web.command_form import command_line
+from askew.web.filters import ImageFilter, selected
 from askew.web.gate import FORBIDDEN
-from askew.web.index import RunFacts
+from askew.web.images_page import marks_of
+from askew.web.index import RunFacts, run_id
 from askew.web.opened import OpenedRun
 from askew.web.shell import message, page, sheet
 from askew.web.site import Site
@@ -39,7 +44,7 @@ def run_page(site: Site, request: HTTPRequest) -> Response:
     try:
         run = site.opened.run(identity)
     except UsageError as error:
-        return _unfinished(facts, error)
+        return _unfinished(site, facts, error)
     annotations = run.annotations
     is_original = request.query_params.get("labels") == ORIGINAL
     shown = run.page(annotations, with_corrections=not is_original)
@@ -99,11 +104,22 @@ def _tools(run: OpenedRun) -> Markup:
     links = (
         tag("a", "All runs", href="/"),
         tag("a", f"Filter the {count}", href=f"{base}/images"),
+        _disagreement(run),
         tag("a", "Notes", href=f"{base}/notes"),
         tag("a", "Not examined yet", href=f"{base}/gaps"),
         tag("a", "Remove", href=f"{base}/remove"),
     )
     return tag("div", *links, class_="tools")
+
+
+def _disagreement(run: OpenedRun) -> Markup | None:
+    """Return a link to the images on which instruments disagree; None if there are none."""
+    chosen = ImageFilter(show="disagreement")
+    count = sum(1 for _ in selected(run.sets, chosen, marks_of(run)))
+    if not count:
+        return None
+    text = f"{words.plural(count, 'image')} whose instruments disagree"
+    return tag("a", text, href=chosen.address(f"/runs/{run.facts.id}/images"))
 
 
 def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
@@ -126,15 +142,34 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
     return tag("div", tag("p", *parts, class_="hand-note"), class_="tools")
 
 
-def _unfinished(facts: RunFacts, error: UsageError) -> Response:
+def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
     """Return the page that shows the state of a run without a report."""
     remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
         return message("This run is damaged", str(error), 409, "runs", remove)
     text = (
-        f"The run in {facts.folder} has a plan, but no results. Repeat its command to continue. "
-        "askew does not generate finished images again."
+        f"The run in {facts.folder} has a plan, but no results. askew does not generate finished "
+        "images again. To continue, repeat its command in a terminal, or use its plan:"
     )
-    command = tag("pre", f"askew check {facts.folder}")
-    main = sheet("This run has no results yet", tag("p", bdi(text)), command, remove)
+    plan = str(facts.folder / PLAN_FILE)
+    resume = command_line((facts.method, "--plan", plan, "--run", str(facts.folder)))
+    check = command_line(("check", str(facts.folder)))
+    main = sheet(
+        "This run has no results yet",
+        _latest_job(site, facts),
+        tag("p", bdi(text)),
+        tag("pre", resume),
+        tag("p", "This command reports what is missing:"),
+        tag("pre", check),
+        remove,
+    )
     return page(facts.folder.name, main, area="runs")
+
+
+def _latest_job(site: Site, facts: RunFacts) -> Markup | None:
+    """Return a link to the latest job of a run; None if the app did not start the run."""
+    for job in site.jobs.all():
+        if run_id(Path(job.run)) == facts.id and not job.is_preview:
+            link = tag("a", "Open its job", href=f"/jobs/{job.id}")
+            return tag("p", "This app started the run. ", link, " to stop or resume it.")
+    return None

@@ -1,6 +1,7 @@
 """Page with the list of runs, which a user can search and sort."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -10,7 +11,8 @@ from starlette.responses import Response
 
 from askew.pages import words
 from askew.pages.elements import bdi, tag
-from askew.web.index import ORDERS, RunFacts
+from askew.web.index import ORDERS, RunFacts, run_id
+from askew.web.jobs import AppJob, active
 from askew.web.shell import choice, date_of, page, page_number, pager, sheet, table
 from askew.web.site import Site
 
@@ -44,6 +46,7 @@ def runs_page(site: Site, request: HTTPRequest) -> Response:
     runs = site.index.runs(query, order)
     number = page_number(request.query_params.get("page", ""), len(runs), ON_A_PAGE)
     start = (number - 1) * ON_A_PAGE
+    jobs = {run_id(Path(job.run)): job for job in active(site.jobs)}
 
     def address(target: int) -> str:
         return f"/?{urlencode({'q': query, 'sort': order, 'page': target})}"
@@ -51,7 +54,7 @@ def runs_page(site: Site, request: HTTPRequest) -> Response:
     content = (
         _search(query, order),
         tag("p", _count(len(runs), unread, query), class_="note"),
-        _list(runs[start : start + ON_A_PAGE]) if runs else _nothing(site, query),
+        _list(runs[start : start + ON_A_PAGE], jobs) if runs else _nothing(site, query),
         pager(number, -(-len(runs) // ON_A_PAGE), address),
     )
     refresh = REFRESH if unread else None
@@ -91,16 +94,22 @@ def _nothing(site: Site, query: str) -> Markup:
     return tag("p", bdi(text), tag("a", "Start a run", href="/new"), ".")
 
 
-def _list(runs: Sequence[RunFacts]) -> Markup:
+def _list(runs: Sequence[RunFacts], jobs: Mapping[str, AppJob]) -> Markup:
     """Return the list of runs as a form in which the user selects runs to compare."""
     heads = ("Run", "Result", "Model", "Command", "State", "Images", "Size", "Changed")
-    rows = [_row(run) for run in runs]
+    rows = [_row(run, jobs.get(run.id)) for run in runs]
     button = tag("p", tag("button", "Compare the selected runs", class_="plain"))
     return tag("form", button, table(heads, rows, "runs"), method="get", action="/compare")
 
 
-def _row(run: RunFacts) -> tuple[object, ...]:
-    name = tag("a", bdi(words.shorten(run.folder.name, 80)), href=f"/runs/{run.id}")
+def _row(run: RunFacts, job: AppJob | None) -> tuple[object, ...]:
+    """Return the row of a run. While a job works on a run without results, the row links to the job."""
+    state: str = run.state
+    address = f"/runs/{run.id}"
+    if job is not None and run.state == "unfinished":
+        state = "running"
+        address = f"/jobs/{job.id}"
+    name = tag("a", bdi(words.shorten(run.folder.name, 80)), href=address)
     box = tag("input", type="checkbox", name="run", value=run.id)
     first: Markup = name
     if run.state == "done":
@@ -114,7 +123,7 @@ def _row(run: RunFacts) -> tuple[object, ...]:
         tag("div", result, prompts if run.prompts else None),
         bdi(words.shorten(run.model, 80)),
         run.method,
-        tag("span", run.state, class_=f"state {run.state}"),
+        tag("span", state, class_=f"state {state}"),
         f"{run.images:,}" if run.images else "",
         decimal(run.size),
         date_of(run.changed),
