@@ -1,8 +1,8 @@
 """Server addresses. askew never writes down their user names, passwords and keys.
 
 Settings are stored in plans, results and reports, and options stay in the history of a shell.
-Therefore a setting must not contain a secret. An address in an environment variable may contain
-secrets.
+Therefore a setting must not contain a secret. By contrast, an address in an environment variable
+may contain secrets.
 """
 
 import base64

@@ -92,7 +92,7 @@ def check(
     run
         Folder of a run, a comparison or a store, or an evidence pack from `askew export`.
     repair
-        Move damaged files away. If you repeat the run's command, askew makes them again.
+        Move damaged files away. If you repeat the run's command, askew makes the files again.
     rebuild
         Rebuild the index of the store from its journal and from intact rows of the index.
 
@@ -199,7 +199,7 @@ def export(
     Returns
     -------
     str or None
-        The written file; None if the estimates were printed.
+        Path of the written file; None if the estimates were printed.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def _description(folder: Path, store: Store) -> tuple[str, str, str]:
 
 
 def runs_rm(*runs: RunFolder, store: StoreOfRun = None, yes: DeleteFlag = False) -> str:
-    """Remove runs. Their images and answers stay in the store until `askew store gc`.
+    """Remove runs. The images and answers stay in the store until you run `askew store gc`.
 
     Examples
     --------
@@ -536,7 +536,7 @@ def _truth_lines(prompt: str, axis: str, bias: float) -> list[str]:
 
 
 def _size(folder: Path) -> str:
-    """Return the size of the files of a run in words; "?" if they cannot be read."""
+    """Return the total size of a run's files as text; "?" if they cannot be read."""
     try:
         return decimal(sum(file.lstat().st_size for file in run_files(folder)))
     except OSError:

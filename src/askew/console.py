@@ -42,6 +42,6 @@ class NeutralConsole(Console):
         super().__init__(**{"markup": False, "emoji": False, **options})
 
     def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
-        """Yield the segments of a text."""
+        """Yield the segments of a text, with control characters replaced."""
         for segment in super().render(*args, **options):
             yield segment if segment.control else Segment(neutral(segment.text), segment.style)

@@ -41,7 +41,7 @@ class EstimateRow:
     Attributes
     ----------
     method, model : str
-        Method and model.
+        Names of the method and the model.
     prompt, axis, set : str, optional
         Prompt, axis and image set.
     of : str, optional

@@ -17,7 +17,7 @@ MALLOC_OPTIONS = {
     -1: 256 << 20,  # M_TRIM_THRESHOLD
     -3: 32 << 20,  # M_MMAP_THRESHOLD, whose largest value is 32 MiB
 }
-"""Limits in bytes: free memory that the allocator keeps, and buffers without pages of their own."""
+"""Limits in bytes: free memory to keep, and size of buffers that get no pages of their own."""
 
 PACKAGES = "askew diffusers numpy pillow pydantic safetensors scipy torch transformers".split()
 
@@ -65,7 +65,7 @@ def threads() -> int:
     """Return the number of threads that numeric code uses.
 
     The number comes from PyTorch if PyTorch is loaded, otherwise from OMP_NUM_THREADS. If neither
-    is available, it is the number of CPUs.
+    is available, the number of CPUs is used.
     """
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -80,9 +80,9 @@ def threads() -> int:
 def keep_freed_memory() -> bool:
     """Let the C library's allocator keep freed buffers and use them again.
 
-    A network frees and requests buffers of megabytes in each layer. By default glibc returns them
-    to the system, which clears all their pages at the next request. Environment variables that
-    start with `MALLOC_` take precedence.
+    A network frees and requests buffers of several megabytes in each layer. By default, glibc
+    returns these buffers to the system, which clears all their pages at the next request.
+    Environment variables that start with `MALLOC_` take precedence.
 
     Returns
     -------

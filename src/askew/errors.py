@@ -26,7 +26,7 @@ class AskewError(Exception):
 
 
 class UsageError(AskewError):
-    """A wrong request: an unknown name, an impossible option, an unreadable plan."""
+    """A wrong request, such as an unknown name, an impossible option or an unreadable plan."""
 
     code = 2
 

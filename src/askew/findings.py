@@ -39,7 +39,7 @@ from askew.types import (
 
 RESULTS_FILE = "results.json"
 FORMAT = 6
-"""Format of results.json. It increases by one when askew can no longer read older files."""
+"""Format of results.json. The format increases by one when askew can no longer read older files."""
 
 Seed = Annotated[
     int,
@@ -48,8 +48,7 @@ Seed = Annotated[
 ]
 """Seed of an image, stored as a text in results.json.
 
-Seeds have 63 bits. If they were stored as numbers, JavaScript and spreadsheets would round them to
-53 bits.
+Seeds have 63 bits. JavaScript and spreadsheets would round numbers of this length to 53 bits.
 """
 
 AGAIN = (
@@ -206,7 +205,7 @@ class PictureSet:
 
 
 class ExtensibleRecord:
-    """A record that other records extend: its fields come first in them."""
+    """A record that other records extend. Its fields come first in the extended records."""
 
     def into(self, kind: type[T], **more: object) -> T:
         """Create a record of a kind from the fields of this record and `more` fields."""
@@ -517,7 +516,7 @@ def _walk(
 
 
 def _identifying_fields(node: object, identifying: Mapping[str, bool]) -> Mapping[str, str]:
-    """Return the fields that identify a record, as texts."""
+    """Return the values of the fields that identify a record, as texts."""
     texts = {}
     for field, value in _children(node):
         name = str(field)
@@ -545,7 +544,7 @@ def _annotations(kind: type) -> tuple[Mapping[str, str], Mapping[str, bool]]:
 
 
 def _key_name(hint: object) -> str | None:
-    """Return the first name for a mapping's keys in a type's annotations; None if there is none."""
+    """Return the first name that a type's annotations give to a mapping's keys; None if none."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, MappingKey):
             return mark.name

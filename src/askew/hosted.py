@@ -91,7 +91,7 @@ def _never(error: ServerError) -> bool:
 
 
 class Server:
-    """A server with OpenAI's interface. Several threads can use it at once.
+    """A server with OpenAI's interface. Several threads can use the same server at once.
 
     A request is sent again after a lost connection, status 429 (too many requests) and server
     errors. The pause grows from attempt to attempt, unless the server states a pause (Retry-After,
@@ -102,8 +102,8 @@ class Server:
     Parameters
     ----------
     url
-        Address, including the version. Its query (?api-version=) is sent with each request. Errors
-        show the address without the query and the password.
+        Address, including the version. The query of the address (?api-version=) is sent with each
+        request. Errors show the address without the query and the password.
     timeout
         Seconds without any data from the server after which a request fails, above 0. A complete
         answer may take `DEADLINE` times as long.
@@ -295,7 +295,7 @@ class Server:
 class AzureServer(Server):
     """A server with the interface of Azure OpenAI.
 
-    Its addresses contain a deployment in the path, and an API version.
+    Addresses of requests contain the deployment in the path, and an API version.
 
     The key is sent as the header `api-key`. Tokens of Microsoft Entra are not sent, even if the
     environment contains one.
@@ -473,7 +473,7 @@ def check_address_of_server(url: str) -> None:
 
 
 def _host(url: str) -> str:
-    """Return the host of an address, or raise UsageError for an invalid address."""
+    """Return the host name in an address, or raise UsageError if the address is invalid."""
     try:
         address = urlsplit(url)
         is_port = address.port is None or address.port > 0
@@ -494,7 +494,7 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
     seconds
         Largest number of seconds that the call may take.
     call
-        Function to call. Its thread does not keep the process from ending.
+        Function to call. The thread of the call does not keep the process from ending.
     """
     outcome: Future[T] = Future()
 
@@ -511,7 +511,8 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
 class PermanentFailure(BaseException):
     """A failure that another attempt would not repair.
 
-    It is not an Exception, because OpenAI's client sends a request again after an Exception.
+    This class does not derive from Exception, because OpenAI's client sends a request again after
+    an Exception.
     """
 
 
@@ -585,7 +586,7 @@ def _readable(content: bytes, is_success: bool) -> bytes:
 
 
 def _bounded_content(response: httpx2.Response, begun: float, deadline: float) -> bytes:
-    """Return the bytes of an answer.
+    """Return the bytes of an answer, within the limits of time and size.
 
     Raises PermanentFailure for an answer that is compressed, too long or not complete in time.
     """

@@ -65,7 +65,7 @@ TOLERATED_SHARE = 0.03
 """Share of missing images above which askew warns."""
 
 DIFFERENCE_LEVEL = 0.01
-"""Corrected p-value below which askew warns that one image set lacks more images than others."""
+"""Corrected p-value below which askew warns that a set lacks more images than other sets."""
 
 LARGEST_LIST = 5
 """Largest number of image sets that a warning lists."""
@@ -98,7 +98,7 @@ class Method(Generic[P, G, F, R_co]):
     result
         Class of the result in Python. A subclass of `Result` may add shortcuts to its scores.
     version
-        Version of the method. It increases when the same plan and images would give different
+        Version of the method, which increases when the same plan and images would give different
         numbers. Finished runs are then scored again.
     label
         Function that returns a short text about the plan, for the name of the run folder.
@@ -138,14 +138,13 @@ class Method(Generic[P, G, F, R_co]):
         kind
             The TypedDict of the shared options that the command takes.
         build
-            Function that returns the plan of the request. It is called only if there is no plan
-            file.
+            Function that returns the plan of the request, called only if there is no plan file.
         plan
             Path of a plan file.
         read
             Function that reads a plan file. By default, the file must be a plan of this method.
         **request
-            The command's own parameters. They cannot be combined with a plan file.
+            The command's own parameters, which cannot be combined with a plan file.
 
         Returns
         -------
@@ -294,7 +293,7 @@ class Method(Generic[P, G, F, R_co]):
         return conditions.parse(texts, self.scores or conditions.all_scores(self.findings))
 
     def _finished(self, plan: P, folder: Path, store: Path) -> F | None:
-        """Return the findings of a finished run, if repeating the run would give the same findings.
+        """Return the findings of a finished run; None if repeating the run could change them.
 
         Everything that the run needs must be in the store.
         """
@@ -494,7 +493,8 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
     The first warning is about a large share of missing images. The second warning is about image
     sets that lack more images than the other sets.
 
-    It uses Fisher's exact test of each set against the rest, with Bonferroni correction.
+    The second warning uses Fisher's exact test of each set against the rest, with Bonferroni
+    correction.
     """
     reasons = sum((Counter(image_set.missing) for image_set in sets), Counter())
     missing = reasons.total()
@@ -562,7 +562,7 @@ def _distinct_counts(sets: Sequence[PictureSet]) -> str:
 
 
 def _lacks_more(image_set: PictureSet, missing: int, planned: int, tests: int) -> bool:
-    """Test whether an image set lacks more images than the rest, with correction for all tests."""
+    """Test whether a set lacks significantly more images than the rest, corrected for all tests."""
     absent = sum(image_set.missing.values())
     if not absent:
         return False

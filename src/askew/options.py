@@ -37,7 +37,7 @@ def pairs(
     Parameters
     ----------
     given
-        The texts, or a mapping that is returned as it is.
+        The texts, or a mapping, which is returned unchanged.
     option
         Spelling of the option, for error messages.
     empty
@@ -94,14 +94,14 @@ def named_lists(
 
 
 def several(given: str | Sequence[T] | None) -> list[str | T]:
-    """Convert an argument to a list. A text becomes a list of one item, and None an empty list."""
+    """Convert an argument to a list: a text becomes one item, and None becomes an empty list."""
     if given is None:
         return []
     return [given] if isinstance(given, str) else list(given)
 
 
 def given(**options: T | None) -> dict[str, T]:
-    """Return the options of a command that were given: those that are not None."""
+    """Return the options that were given to a command, that is, the options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -165,7 +165,7 @@ SettingsOption = Annotated[list[str] | Mapping[str, Setting] | None, repeated("N
 PromptArgument = Annotated[
     str | Sequence[str], Parameter(converter=lambda _, tokens: tokens[0].value, n_tokens=1)
 ]
-"""A positional prompt; in Python also a list of prompts."""
+"""A positional prompt. In Python, also a list of prompts."""
 
 PromptsArgument = Annotated[
     str | Sequence[str],
@@ -178,7 +178,7 @@ PromptsArgument = Annotated[
         show_default=False,
     ),
 ]
-"""All positional arguments; in Python a prompt or a list of prompts."""
+"""All positional arguments. In Python, a prompt or a list of prompts."""
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 """An option without a value."""
@@ -234,7 +234,7 @@ class RunOptions(TypedDict, total=False):
     gpus_per_worker: Annotated[
         float | None,
         _run_option(
-            help="GPUs of each worker of --engine ray, such as 0.5. [default: 1 if there are GPUs]"
+            help="GPUs per worker of --engine ray, such as 0.5. [default: 1 if there are GPUs]"
         ),
     ]
     stop: Annotated[
@@ -248,7 +248,7 @@ class RunOptions(TypedDict, total=False):
     save_plan: Annotated[
         Path | str | None,
         _run_option(
-            help="Write the plan to this file, for --plan. Add --dry-run to only write it."
+            help="Write the plan to this file, for --plan. With --dry-run, askew only writes the plan."
         ),
     ]
     budget: Annotated[
@@ -260,13 +260,13 @@ class RunOptions(TypedDict, total=False):
     price: Annotated[
         float | None,
         _run_option(
-            help="Price of an image in dollars, for --dry-run, --budget and the report. [default: list price if known]"
+            help="Price in dollars of an image, for --dry-run, --budget and the report. [default: list price if known]"
         ),
     ]
     vqa_price: Annotated[
         float | None,
         _run_option(
-            help="Price of a call of --vqa openai/MODEL in dollars.",
+            help="Price in dollars of a call of --vqa openai/MODEL.",
         ),
     ]
     shard: Annotated[
@@ -302,7 +302,7 @@ class StatisticsOptions(TypedDict, total=False):
         _statistics_option(help="Confidence level of the intervals. [default: 0.95]"),
     ]
     bootstrap_samples: Annotated[
-        int, _statistics_option(help="Bootstrap samples per interval. [default: 1000]")
+        int, _statistics_option(help="Number of bootstrap samples per interval. [default: 1000]")
     ]
 
 

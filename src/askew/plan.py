@@ -44,8 +44,8 @@ def deciding_settings(
 ) -> dict[str, Setting]:
     """Return the settings that can change an answer.
 
-    These are the settings whose names are not in `undeciding`. An instrument's name and a colon may
-    precede the name of a setting.
+    All settings can change an answer unless `undeciding` contains their name. The name of an
+    instrument and a colon may precede the name of a setting.
     """
     return {
         name: value for name, value in settings.items() if name.rpartition(":")[2] not in undeciding
@@ -96,7 +96,7 @@ def _described(fault: ErrorDetails) -> str:
 
 
 class QuestionPlan(PlanPart):
-    """A question with its possible answers. An open question has no list of answers."""
+    """A question with its possible answers, or without answers if the question is open."""
 
     text: NonEmptyText
     options: tuple[str, ...] = ()
@@ -216,8 +216,8 @@ class RunPlan(PlanPart):
         path
             The file.
         follow
-            If False, refuse a symbolic link. Use this for run folders that may come from other
-            people.
+            If False, refuse a symbolic link. Links are refused in run folders, which may come from
+            other people.
 
         Raises
         ------
@@ -339,7 +339,8 @@ def read_plan(path: str | Path, *, follow: bool = True) -> RunPlan:
     path
         The file.
     follow
-        If False, refuse a symbolic link. Use this for run folders that may come from other people.
+        If False, refuse a symbolic link. Links are refused in run folders, which may come from
+        other people.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class CalledVQA(VQA, Protocol):
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return the same model with one question per call; None if this is that instrument."""
+        """Return an instrument with one question per call, or None if this is one already."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return how many calls these questions need for one image."""

@@ -34,7 +34,7 @@ def open_model(name: str, settings: Mapping[str, object]) -> Model | Collection:
 def open_model_if_fast(name: str, settings: Mapping[str, object]) -> Model | Collection | None:
     """Open a model with `open_model`, or return None if opening it takes seconds.
 
-    When askew plans a run, it asks a model how many images suit it, or which images it has. A model
-    that takes seconds to open is not asked.
+    When askew plans a run, it asks a model how many images suit it, or which images it has. askew
+    does not ask a model that takes seconds to open.
     """
     return None if registry.opens_slowly(name) else open_model(name, settings)

@@ -15,14 +15,15 @@ HASH_DIGITS = 13
 HASH_VALUES = 16**13
 """Number of hexadecimal digits of a hash that become a number in [0, 1).
 
-Their 52 bits fit into a float. `HASH_VALUES` is the number of possible values.
+The 52 bits of these digits fit into a float. `HASH_VALUES` is the number of possible values.
 """
 
 Rule = Literal["quota", "independent"]
 """Rule that assigns a value or a prompt to each image.
 
-With "quota", each part gets its share of n images for every n, except for a few images. With
-"independent", the seed of each image decides, as if a service drew at random for each image.
+With "quota", each part gets its share of the images, up to a difference of a few images. This holds
+for any number of images. With "independent", the seed of each image decides, as in a service that
+draws at random for each image.
 """
 
 
@@ -32,9 +33,9 @@ def choose_part(
     """Return the index of the part (the value or the prompt) that is assigned to an image.
 
     With the rule "quota", the point at position `number` in Halton's sequence decides, after a
-    shift that depends on the prompt. At `axis` 0, two halves are then exact for every even number
-    of images. The points of two axes fill the square evenly. If the request has no number, or the
-    rule is "independent", the image's seed decides.
+    shift that depends on the prompt. At `axis` 0, two equal parts then get exactly half of the
+    images each, for every even number of images. The points of several axes fill the unit square
+    evenly. If the request has no number, or the rule is "independent", the image's seed decides.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ DIGEST = "digest"
 """Name of the digest in a mitigation's file. Files that are written by hand need no digest."""
 
 TOLERANCE = 1e-6
-"""Largest difference from 1 for a sum of shares that counts as 1."""
+"""Largest difference from 1 at which a sum of shares still counts as 1."""
 
 
 class Mitigation(PlanPart):
@@ -65,7 +65,7 @@ class Mitigation(PlanPart):
 
     @property
     def cost(self) -> float:
-        """Ratio of network evaluations per image with the mitigation to those without it."""
+        """Network evaluations per image, relative to the model without the mitigation."""
         return 1.0
 
     def wrap(self, model: Model) -> Model:
@@ -82,7 +82,7 @@ class Mitigation(PlanPart):
         return MitigatedModel(MitigationStack((self,)), model)
 
     def apply(self, pipeline: Any) -> "MitigatedPipeline":
-        """Return a diffusers pipeline with the same interface that makes mitigated images.
+        """Return a pipeline that is called like the diffusers pipeline and makes mitigated images.
 
         Raises
         ------
@@ -134,7 +134,8 @@ class Mitigation(PlanPart):
     ) -> AbstractContextManager[None]:
         """Return a context manager that makes a pipeline produce mitigated images.
 
-        Contexts of several mitigations may be nested. Then all these mitigations change the images.
+        Contexts of several mitigations may be nested. In nested contexts, all mitigations change
+        the images.
 
         Parameters
         ----------
@@ -149,7 +150,7 @@ class Mitigation(PlanPart):
         return nullcontext()
 
     def requested_values(self, request: Request) -> Mapping[str, str]:
-        """Return, by axis, the values requested for an image beyond what its prompt states."""
+        """Return the values that are requested for an image in addition to its prompt, by axis."""
         return {}
 
     @property
@@ -160,8 +161,8 @@ class Mitigation(PlanPart):
     def fingerprint_on(self, model: Model) -> str:
         """Digest of everything in the mitigation that affects the images of a model.
 
-        It differs from `fingerprint` for models for which earlier versions of askew made other
-        images.
+        This digest differs from `fingerprint` if earlier versions of askew made other images with
+        the model.
         """
         return self.fingerprint
 
@@ -323,7 +324,7 @@ class MitigatedModel:
             self.model.watch = None
 
     def unknown_words(self, prompt: str) -> list[str]:
-        """Return the words that the model does not know, from all prompts that it may receive."""
+        """Return all words that the model does not know in the prompts that it may receive."""
         words: set[str] = set()
         for text in self.stack.possible_prompts(prompt):
             words.update(self.model.unknown_words(text))

@@ -41,7 +41,7 @@ class CADS(Steering):
     the prompt, too.
 
     Mean and standard deviation are computed per row, so that no image depends on the other images
-    of its batch. The public plug-in computes them over the batch.
+    of its batch. The public plug-in of CADS computes both over the batch.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class CADS(Steering):
     def fingerprint_on(self, model: Model) -> str:
         """Digest that differs from `fingerprint` for models with pooled vectors.
 
-        In earlier versions of askew, these vectors received no noise.
+        In earlier versions of askew, pooled vectors received no noise.
         """
         if has_pooled_vectors(model):
             return digest_of([self.fingerprint, "pooled"])[:16]

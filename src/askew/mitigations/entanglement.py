@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 AREA = 0.3
-"""Share of a map that its mask covers."""
+"""Share of an attention map that its mask covers."""
 
 GAMMA = 0.01
 """Entropic regularization of the optimal transport that computes a mask."""
@@ -76,10 +76,10 @@ class Entanglement(Steering):
 
         scale sqrt(1 - alpha_bar) grad_x sum_axes soft_iou(mask(A_axis), mask(A_against))
 
-    where x is the noisy latent. A are attention maps from this step for the conditional half. They
-    are summed over the layers of the down and up blocks, then scaled to [0, 1]. If an image's
-    gradient is longer than 1, it is shortened to length 1. If the network predicts velocities, its
-    output is changed so that the noise changes as above.
+    where x is the noisy latent. A_axis and A_against are attention maps from this step, for the
+    conditional half. These maps are summed over the layers of the down and up blocks, then scaled
+    to [0, 1]. If an image's gradient is longer than 1, it is shortened to length 1. If the network
+    predicts velocities, its output is changed so that the noise changes as above.
 
     Attributes
     ----------
@@ -92,8 +92,9 @@ class Entanglement(Steering):
     interval_steps
         Number of steps from one guided step to the next. The first step is guided.
     variant
-        With "paper", the formula above. With "code", as in the published code, maps are not scaled,
-        a mask covers its share of each row, and gradients of length 1 or more are ignored.
+        With "paper", guidance follows the formula above. With "code", as in the published code,
+        maps are not scaled, a mask covers its share of each row, and gradients of length 1 or more
+        are ignored.
     """
 
     steers_outputs: ClassVar[bool] = True
@@ -222,9 +223,9 @@ def soft_mask(map: Tensor, variant: Variant = "paper") -> Tensor:
     """Return a differentiable mask of the highest values of a map.
 
     The mask is near 1 where the map is highest, on a share `AREA` of the map. It is near 0
-    elsewhere. The mask comes from entropic optimal transport of the map's values to 1 and 0 in
-    these shares, with squared distance as cost, after `ROUNDS` rounds of balancing. If a map has no
-    clear edges, its mask covers a larger share.
+    elsewhere. Entropic optimal transport computes the mask: it moves the map's values to 1 and 0 in
+    these shares. The cost is the squared distance, and the transport is balanced in `ROUNDS`
+    rounds. If a map has no clear edges, its mask covers a larger share.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ def soft_iou(a: Tensor, b: Tensor) -> Tensor:
 def _noise_factor(call: NetworkCall) -> float:
     """Return how much the output must change so that the noise changes by sqrt(1 - alpha_bar).
 
-    It is 0 at the first step if the schedule begins with pure noise.
+    This change is 0 at the first step if the schedule begins with pure noise.
     """
     scheduler = call.pipeline.scheduler
     alphas = getattr(scheduler, "alphas_cumprod", None)

@@ -22,10 +22,10 @@ class FairDiffusion(TargetSteering):
         m   <- decay m + (1 - decay) g
         o   = o_u + G (o_p - o_u) + g
 
-    The quantile is computed over a channel's pixels. The requested value has direction s_c = 1 and
-    weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1 / (K - 1).
-    During the warm-up, the momentum m grows, but the edits have no effect. Outputs are noise or
-    velocity, whichever the network predicts. The defaults come from the authors' script.
+    askew computes the quantile over the pixels of a channel. The requested value has direction s_c
+    = 1 and weight w_c = 1. If the axis has K values, each other value has s_c = -1 and w_c = 1 / (K
+    - 1). During the warm-up, the momentum m grows, but the edits have no effect. Outputs are noise
+    or velocity, whichever the network predicts. The defaults come from the authors' script.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class FairDiffusion(TargetSteering):
 
     @property
     def cost(self) -> float:
-        """Two evaluations for guidance and one for every value of every target axis, over two."""
+        """Relative cost (2 + n) / 2: two evaluations for guidance and one per target value."""
         edits = sum(len(shares) for shares in self.targets.values())
         return (2 + edits) / 2 if self.scale else 1.0
 

@@ -1,11 +1,11 @@
 """InterMit (Shukla et al. 2025, arXiv 2505.17280): prompts that state values of a few chosen axes.
 
 The axes are chosen greedily, using the interactions between axes. Each step adds one axis, whose
-values the prompts then state in their target shares. It is the axis for which the predicted mean
-deviation of all axes from their references is smallest. Steps end when this deviation reaches a
-bound. `askew.methods.mitigate` chooses the axes, and this module applies the choice. Only an
-abstract description of the paper's algorithm was available, so the rule follows this description
-and not the paper's code.
+values the prompts then state in their target shares. askew adds the axis for which the predicted
+mean deviation of all axes from their references is smallest. The steps end when this predicted
+deviation reaches a bound. `askew.methods.mitigate` chooses the axes, and this module applies the
+choice. Only an abstract description of the paper's algorithm was available, so the rule follows
+this description and not the paper's code.
 """
 
 from collections.abc import Mapping, Sequence

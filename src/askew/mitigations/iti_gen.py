@@ -1,8 +1,8 @@
 """ITI-GEN (Zhang et al. 2023): tokens that are learned from images and appended to prompts.
 
-Each value of an axis has three tokens. They replace the prompt's end mark and the two places after
-it. The tokens of several axes are added up. Learning aligns the difference between two values'
-texts with the difference between the values' images.
+Each value of an axis has three tokens. These tokens replace the prompt's end mark and the two
+places after it. The tokens of several axes are added up. Learning aligns the difference between two
+values' texts with the difference between the values' images.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FLOAT_BYTES = 4
 """Number of bytes of each number in a file's tokens."""
 
 NEAR = 0.8
-"""Cosine similarity to the prompt's text below which a loss pulls the learned texts back to it."""
+"""Cosine similarity to the prompt below which the loss pulls learned texts toward the prompt."""
 
 EQUAL = 1e-6
 """Distance below which two texts count as equal, so their difference has no direction."""
@@ -251,9 +251,9 @@ def direction_loss(
 
         1 - <n(f_i - f_j), n(t_i - t_j)> + max(0, 0.8 - (cos(t_i, t_0) + cos(t_j, t_0)) / 2)
 
-    where n scales to length 1. If the texts of a pair are equal, their difference has no direction.
-    At the start, all texts are equal. Such a pair contributes the sum over both values of 1 -
-    cos(f_i, t_i). The loss is the sum over all pairs, divided by K - 1.
+    where n scales to length 1. If the texts of a pair are equal, as all texts are at the start,
+    their difference has no direction. A pair with equal texts contributes the sum over both values
+    of 1 - cos(f_i, t_i). The loss is the sum over all pairs, divided by K - 1.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ class _TokenLearner:
     def restore(self, state: bytes) -> bool:
         """Restore a saved state; return False if it does not belong to the same computation.
 
-        After False, the learner cannot be used.
+        If the method returns False, the learner can no longer be used.
         """
         import torch
 
@@ -440,7 +440,7 @@ class _TokenLearner:
         return stream.getvalue()
 
     def learn_epoch(self, epoch: int) -> None:
-        """Take the steps of an epoch. In every step, each axis takes its turn."""
+        """Take the steps of an epoch. In every step, the axes take turns."""
         rate = RATE * (0.5 if epoch >= EPOCHS // 3 else 1)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:

@@ -1,7 +1,7 @@
 """Prompt policies: each open attribute is stated in the prompt, with frequencies from the policy.
 
-A policy works with every model that takes prompts, including hosted models. In their own code,
-users can get the prompts to send from `PromptPolicy.draw`.
+A policy works with every model that takes prompts, including hosted models. Users can call
+`PromptPolicy.draw` in their own code to get the prompts to send.
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,7 +115,7 @@ class PromptPolicy(PromptReplacement):
         prompt
             A prompt for which there is a policy.
         seed
-            Seed of the image. It determines the prompt if there is no `number`.
+            Seed of the image, which determines the prompt if there is no `number`.
         number
             Position of the image among the images of the prompt, from 0.
 
@@ -142,7 +142,7 @@ class PromptPolicy(PromptReplacement):
         return [policy.prompt for policy in self.policies]
 
     def prompt_for(self, request: Request) -> str:
-        """Return the prompt that replaces the prompt of a requested image."""
+        """Return the prompt that the model receives for a requested image."""
         return self.part_for(request).text
 
     def possible_prompts(self, prompt: str) -> list[str]:

@@ -45,7 +45,7 @@ TRANSFORMER_CLASSES = frozenset(("StableDiffusion3Pipeline", "StableDiffusion3Im
 """Pipelines with a transformer that some techniques can steer."""
 
 POOLED = ("text_embeds", "pooled_projections")
-"""Network arguments that contain a pooled vector of the text: in SDXL, and in SD3."""
+"""Names of the network arguments with a text's pooled vector, for SDXL and for SD3."""
 
 REPLACES_TEXT = 0
 CHANGES_GUIDANCE = 1
@@ -94,7 +94,7 @@ class TextInputs:
 
 
 def _with_first_half(rows: Tensor, row: Tensor | None) -> Tensor:
-    """Replace every row of the first half of rows (2 B, …) by a row (1, …)."""
+    """Replace each row in the first half of `rows` (2 B, …) by `row` (1, …)."""
     import torch
 
     if row is None:
@@ -165,8 +165,8 @@ class Steering(Mitigation):
     """Mitigation that steers the network of a pipeline with classifier-free guidance.
 
     A technique overrides some of the four steps of an evaluation: `change_texts`, `further_texts`,
-    `evaluate` and `change_outputs`. It keeps values from step to step with `call.once`. Each batch
-    starts without stored values, and the images of a batch do not affect each other.
+    `evaluate` and `change_outputs`. A technique keeps values from step to step with `call.once`.
+    Each batch starts without stored values, and the images of a batch do not affect each other.
     """
 
     transformers: ClassVar[bool] = False
@@ -527,7 +527,7 @@ class TargetSteering(Steering):
         return {*self.targets}
 
     def conflict_with(self, other: Mitigation) -> str | None:
-        """Return why another mitigation conflicts with this one, or None.
+        """Return why another mitigation conflicts with this one; None if it does not conflict.
 
         Two techniques with the same targets do not conflict, since they request the same values for
         each image.
