@@ -221,7 +221,7 @@ def odd(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> di
         (["{good}", "{fewer}"], "images 6, not 12"),
         (["{good}", "{fair}", "--names", "one"], "2 runs need 2 different names"),
         (["{good}", "{fair}", "--names", "one,one"], "2 runs need 2 different names"),
-        (["{good}", "{fair}", "--store", "{store}"], "does not hold the"),
+        (["{good}", "{fair}", "--store", "{store}"], "does not contain the answers"),
         (["{good}"] * 7, "up to 6"),
     ],
 )
