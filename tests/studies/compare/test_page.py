@@ -10,6 +10,7 @@ from functools import cache
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
 import html5lib
 import pytest
@@ -28,6 +29,7 @@ from askew.pages.blocks import (
     PictureGrid,
     Section,
     SortedImages,
+    Table,
     ValueChart,
 )
 from askew.pages.words import measured
@@ -403,6 +405,39 @@ def test_nothing_sticks_out_and_nothing_is_fetched(comparison_named: Named, tmp_
         ("hostile comparison", 390),
     ]
     browser.sound([(source_of(name), width) for name, width in shown], tmp_path)
+
+
+def test_several_runs_begin_with_the_pair_that_differs_most() -> None:
+    """The headline names a pair that differs, and a table has the mean bias of every run."""
+    several = cached_comparison("comparison of folders")
+    equal, *others = ComparisonView(several).pairs
+    calm = tuple(moved(entry, 0.01) if entry.runs == equal else entry for entry in several.entries)
+    comparison = replace(several, entries=calm)
+    view = ComparisonView(comparison)
+    assert view.main_pair in others
+    shown = page(comparison)
+    assert shown.answer.startswith(f"{view.main_pair[1]} differs significantly")
+    assert shown.detail.endswith("The runs differ significantly in 2 of 3 pairs.")
+    assert shown.first
+    _, table = shown.first.chart
+    assert isinstance(table, Table)
+    assert table.columns == ("Axis", "Score", "A", "B", "C")
+    share = next(iter(comparison.runs.values())).findings.shares[0]
+    scores = []
+    for entry in calm:
+        same = (entry.axis, entry.instrument) == (share.axis, share.instrument)
+        if entry.runs == equal and entry.score == "distance" and same:
+            scores.append(view.run_score(equal[0], entry))
+    mean = fmean(score.mark for score in scores if score)
+    first_row = next(row for row in table.rows if row[0] == share.axis.capitalize())
+    assert first_row[1:3] == ("Deviation", f"{mean:.2f}")
+
+
+def test_several_runs_that_do_not_differ_are_all_named() -> None:
+    several = cached_comparison("comparison of folders")
+    calm = tuple(moved(entry, 0.01) for entry in several.entries)
+    answer = page(replace(several, entries=calm)).answer
+    assert answer.startswith("run 0, run 1 and run 2 do not differ significantly")
 
 
 def test_the_first_screen_compares_both_runs(comparison_named: Named) -> None:

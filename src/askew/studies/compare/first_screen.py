@@ -25,7 +25,11 @@ Runs = Mapping[str, AuditResult]
 
 
 def first_screen(
-    runs: Runs, letters: Mapping[str, str], differences: Sequence[AxisDifference], tests: int
+    runs: Runs,
+    letters: Mapping[str, str],
+    differences: Sequence[AxisDifference],
+    tests: int,
+    more: b.Table | None = None,
 ) -> b.FirstScreen | None:
     """Return a chart of the share that differs most on each axis, with images from both runs.
 
@@ -39,6 +43,8 @@ def first_screen(
         Differences between the two runs. Significant differences come first.
     tests
         Number of tests in the family, which covers all pairs of runs.
+    more
+        Table below the chart.
 
     Returns
     -------
@@ -67,7 +73,7 @@ def first_screen(
     )
     of_prompts = [difference for difference in differences if difference.prompts is None]
     images = _images(runs, letters, of_prompts[0]) if of_prompts else ()
-    return b.FirstScreen((chart,), images, layout="even")
+    return b.FirstScreen((chart, more) if more else (chart,), images, layout="even")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from string import ascii_uppercase
 
 from askew.methods.audit.findings import AuditResult
@@ -31,10 +32,10 @@ from askew.studies.compare.sentences import (
     SCORE_NAMES,
     axis_sentence,
     compared_scores,
+    comparison_sentences,
     pair_sentence,
-    pair_sentences,
 )
-from askew.types import Estimate
+from askew.types import Estimate, grouped
 
 Place = tuple[str, str]
 """A prompt and the name of one of its image sets."""
@@ -54,9 +55,9 @@ def page(comparison: ComparisonFindings) -> b.Page:
     view = ComparisonView(comparison)
     runs = comparison.runs
     prompts = view.prompts
-    first_pair, differences = next(iter(view.by_pair.items()))
+    pair = view.main_pair
     title = f"“{prompts[0]}”" if len(prompts) == 1 else words.plural(len(prompts), "prompt")
-    claim, evidence = pair_sentences(first_pair, differences, view.run_score)
+    claim, evidence = comparison_sentences(list(runs), view.by_pair, pair, view.run_score)
     return b.Page(
         kicker=f"askew compare: {len(runs)} runs",
         title=title,
@@ -66,10 +67,11 @@ def page(comparison: ComparisonFindings) -> b.Page:
             f"{view.letter(name)}: {view.fact(name, run)}" for name, run in runs.items()
         ),
         first=first_screen(
-            {name: runs[name] for name in first_pair},
-            {name: view.letter(name) for name in first_pair},
-            differences,
+            {name: runs[name] for name in pair},
+            {name: view.letter(name) for name in pair},
+            view.by_pair[pair],
             view.tests,
+            more=view.mean_biases(),
         ),
         sections=_sections(view),
         warnings=tuple(comparison.warnings),
@@ -125,6 +127,11 @@ class ComparisonView:
         entries = self.comparison.entries
         pairs = dict.fromkeys(entry.runs for entry in entries)
         return {pair: axis_differences(entries, pair) for pair in pairs}
+
+    @cached_property
+    def main_pair(self) -> RunPair:
+        """The pair of runs with the largest difference. Significant differences have priority."""
+        return min(self.by_pair, key=lambda pair: _largest_first(self.by_pair[pair]))
 
     @property
     def tests(self) -> int:
@@ -243,7 +250,7 @@ class ComparisonView:
         for pair, differences in self.by_pair.items():
             folded = b.Details("Smaller differences", self._charts(pair, differences[ROWS:]))
             blocks: list[b.Block] = [*self._charts(pair, differences[:ROWS]), folded]
-            if pair != self.pairs[0]:
+            if len(self.by_pair) > 1:
                 sentence = pair_sentence(pair, differences, self.run_score)
                 blocks.insert(0, b.Paragraph(sentence))
             if len(self.by_pair) == 1:
@@ -251,6 +258,35 @@ class ComparisonView:
             else:
                 first, second = (f"{shorten(name, 60)} ({self.letter(name)})" for name in pair)
                 yield b.Section(f"{second} minus {first}", blocks)
+
+    def mean_biases(self) -> b.Table | None:
+        """Return the mean bias of each run on each axis. None if there are only two runs."""
+        if len(self.comparison.runs) == 2:
+            return None
+        names = list(self.comparison.runs)
+        entries = [each.bias for each in self.by_pair[self.pairs[0]] if each.bias]
+        by_axis = grouped(entries, lambda entry: (entry.score, entry.axis))
+        rows = []
+        for (score, axis), of_axis in by_axis.items():
+            means = [self._mean_score(name, of_axis) for name in names]
+            numbers = [words.number(mean) for mean in means]
+            rows.append((capital(axis_label(axis)), SCORE_NAMES[score], *numbers))
+        return b.Table(
+            caption="Mean bias of each run",
+            columns=("Axis", "Score", *map(self.letter, names)),
+            rows=tuple(rows),
+            labels=2,
+            note="Mean over the compared image sets, where larger is more biased. The differences "
+            "below are tested.",
+        )
+
+    def _mean_score(self, run: str, entries: Sequence[ScoreDifference]) -> float | None:
+        """Return the mean of a run's scores that differences compare; None if a score is missing."""
+        scores = [self.run_score(run, entry) for entry in entries]
+        known = [score.mark for score in scores if score is not None]
+        if len(known) < len(scores):
+            return None
+        return fmean(known)
 
     def _charts(self, pair: RunPair, differences: Sequence[AxisDifference]) -> Iterator[b.Block]:
         """Yield a chart of the differences in bias, and one of the largest share difference per axis."""
@@ -392,6 +428,12 @@ class ComparisonView:
         others = [entry for entry in entries if entry.score not in ("share", RUN_DISTANCE)]
         if others:
             yield self._chart(f"Scores of {axis_label(axis)}", others, pair, by_score=True)
+
+
+def _largest_first(differences: Sequence[AxisDifference]) -> tuple[bool, float]:
+    """Return a sort key of a pair of runs by its largest difference, significant ones first."""
+    keys = ((not difference.differs, -difference.size) for difference in differences)
+    return min(keys, default=(True, 1.0))
 
 
 def _place_of(entry: ScoreDifference) -> Place:

@@ -1,6 +1,6 @@
 """Sentences about the differences between two runs, which claim no more than the tests allow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from askew.pages.phrases import format_phrase
 from askew.pages.words import (
@@ -42,6 +42,39 @@ SCORE_NAMES = {
     RUN_DISTANCE: "Distance between the runs",
 }
 """Names of scores on the page."""
+
+
+def comparison_sentences(
+    names: Sequence[str],
+    by_pair: Mapping[RunPair, Sequence[AxisDifference]],
+    main_pair: RunPair,
+    run_score: RunScore,
+) -> tuple[str, str]:
+    """Return a sentence about where the runs differ, and sentences with the evidence.
+
+    Parameters
+    ----------
+    names
+        Names of the runs.
+    by_pair
+        Differences between the runs of each pair, in the order of `axis_differences`.
+    main_pair
+        The pair that the sentences describe.
+    run_score
+        Function that returns the scores of the runs.
+    """
+    claim, evidence = pair_sentences(main_pair, by_pair[main_pair], run_score)
+    if len(by_pair) == 1:
+        return claim, evidence
+    differing = sum(any(each.differs for each in of_pair) for of_pair in by_pair.values())
+    known = [each for of_pair in by_pair.values() for each in of_pair if each.size >= 0]
+    if known and not differing:
+        shown = [shorten(name, 60) for name in names]
+        scores = compared_scores(known)
+        others = ", ".join(shown[:-1])
+        return format_phrase("no_run_difference", a=shown[-1], b=others, scores=scores), ""
+    count = f"The runs differ significantly in {differing} of {len(by_pair)} pairs."
+    return claim, " ".join(filter(None, (evidence, count)))
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
