@@ -14,10 +14,14 @@ from typing import Any
 import diffusers
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
+import askew
 from askew.errors import UsageError
 from askew.measure.attention.reader import AttentionReader, decode_maps, watching
 from askew.mitigations.fair_diffusion import FairDiffusion
+from askew.mitigations.iti_gen import check_encoder
 from askew.models.diffusers.model import DiffusersModel
 from mitigations.techniques import (
     FAMILIES,
@@ -133,3 +137,45 @@ def test_an_unknown_text_encoder_is_refused_before_any_image(tmp_path: Path) -> 
     )
     with pytest.raises(UsageError, match="were learned with another text encoder than that of"):
         model.generate(REQUESTS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, r"'studio' \(\d+ tokens of width 128, float32\), but the text encoder of diffusers/"),
+        ({"textual_inversion": "words"}, "-M textual_inversion adds words to the text encoder"),
+    ],
+)
+def test_mitigate_refuses_an_unknown_text_encoder_before_any_image(
+    settings: dict[str, str], reason: str, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    if settings:
+        words = tmp_path / "words.safetensors"
+        save_file({"<rose>": torch.ones(32)}, words)
+        settings = {"textual_inversion": str(words)}
+    folder = tiny("stable-diffusion")
+    with pytest.raises(UsageError, match=reason):
+        askew.mitigate(
+            NURSE,
+            model=f"diffusers/{folder}",
+            model_args=settings,
+            axes="gender",
+            techniques="iti-gen",
+            embedder="studio",
+            vqa="studio",
+            run=tmp_path / "run",
+            store=tmp_path / "store",
+        )
+    assert not [*tmp_path.rglob("*.png")]
+
+
+def test_the_token_embeddings_are_read_without_the_pipeline(
+    models: dict[str, DiffusersModel],
+) -> None:
+    model = DiffusersModel(models["stable-diffusion"].repository.name)
+    embeddings = model.token_embeddings()
+    assert embeddings is not None
+    assert "pipeline" not in vars(model)
+    encoder = model.pipeline.text_encoder
+    assert torch.equal(embeddings, encoder.get_input_embeddings().weight)
+    check_encoder(model, encoder, "clip/the-same")

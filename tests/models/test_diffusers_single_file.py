@@ -47,6 +47,16 @@ def config(tiny: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_token_embeddings_are_those_of_the_pipeline(
+    tiny: Saved, checkpoint: Path, config: Path
+) -> None:
+    expected = DiffusersModel(tiny(FAMILY)).token_embeddings()
+    embeddings = DiffusersModel(checkpoint, config=str(config)).token_embeddings()
+    assert expected is not None
+    assert embeddings is not None
+    assert torch.equal(embeddings, expected)
+
+
 def test_images_are_those_of_the_pipeline(tiny: Saved, checkpoint: Path, config: Path) -> None:
     single = DiffusersModel(checkpoint, config=str(config), num_inference_steps=2)
     folder = DiffusersModel(tiny(FAMILY), num_inference_steps=2)

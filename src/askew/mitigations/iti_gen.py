@@ -26,6 +26,8 @@ from askew.mitigations.steering import (
     TargetSteering,
     TextInputs,
 )
+from askew.models.base import Model
+from askew.models.pipeline_constants import LEARNED_WORDS
 from askew.store.files import digest_of, sha256
 from askew.store.states import StateFile
 
@@ -139,6 +141,22 @@ class ITIGen(TargetSteering):
                 "fair-diffusion"
             )
 
+    def wrap(self, model: Model) -> Model:
+        """Return the model with a steered network.
+
+        Raises
+        ------
+        UsageError
+            As for every steered network, or if the model has learned words.
+        """
+        steered = super().wrap(model)
+        if model.settings.get(LEARNED_WORDS):
+            raise UsageError(
+                f"iti-gen: -M {LEARNED_WORDS} adds words to the text encoder of {model.name}, "
+                f"which then differs from the encoder of the tokens; leave out -M {LEARNED_WORDS}"
+            )
+        return steered
+
     def check_call(self, rescale: float | None, clip_skip: int | None) -> None:
         """Raise UsageError if layers of the text encoder are skipped."""
         super().check_call(rescale, clip_skip)
@@ -184,9 +202,51 @@ class ITIGen(TargetSteering):
 
 
 def encoder_digest(encoder: CLIPTextModel) -> str:
-    """Return a digest of a text encoder's token embeddings, independent of the number format."""
-    weights = encoder.get_input_embeddings().weight.detach().float().cpu().numpy().astype("<f2")
-    return sha256(np.ascontiguousarray(weights).tobytes())[:16]
+    """Return a digest of a text encoder's token embeddings. float16 and float32 have the same."""
+    return _embeddings_digest(encoder.get_input_embeddings().weight)
+
+
+def _embeddings_digest(embeddings: Tensor) -> str:
+    rows = embeddings.detach().float().cpu().numpy().astype("<f2")
+    return sha256(np.ascontiguousarray(rows).tobytes())[:16]
+
+
+def check_encoder(model: Any, encoder: CLIPTextModel, embedder: str) -> None:
+    """Raise UsageError if a model's text encoder is not the one with which askew learns tokens.
+
+    Parameters
+    ----------
+    model
+        Model with a diffusers pipeline. Only its token embeddings are read. A model of another
+        package that does not give them is not checked here.
+    encoder
+        Text encoder of the embedder, with which askew learns tokens.
+    embedder
+        Name of the embedder.
+    """
+    read_embeddings = getattr(model, "token_embeddings", None)
+    if read_embeddings is None:
+        return
+    theirs = read_embeddings()
+    learning = encoder.get_input_embeddings().weight
+    if theirs is not None and _embeddings_digest(theirs) == _embeddings_digest(learning):
+        return
+    raise UsageError(
+        f"--technique iti-gen learns tokens with the text encoder of the embedder {embedder!r} "
+        f"({_described(learning)}), but the text encoder of {model.name} "
+        f"({_described(theirs)}) has other token embeddings; use --embedder clip/ID with the ID "
+        "of the CLIP model whose text encoder the pipeline has, in the same number format, or "
+        "use --technique fair-diffusion"
+    )
+
+
+def _described(embeddings: Tensor | None) -> str:
+    """Return the size and number format of token embeddings."""
+    if embeddings is None:
+        return "not a CLIP text encoder"
+    tokens, width = embeddings.shape
+    format_name = str(embeddings.dtype).removeprefix("torch.")
+    return f"{tokens} tokens of width {width}, {format_name}"
 
 
 def states_with_tokens(

@@ -22,6 +22,8 @@ from askew.store.files import digest_of
 from askew.types import Missing
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from askew.models.diffusers.editing import DiffusersEditor
     from askew.models.diffusers.model import DiffusersModel
     from askew.models.diffusers.repository import Repository
@@ -156,6 +158,10 @@ class PipelineModel:
     def repository(self) -> "Repository":
         """Repository of the pipeline."""
         return self.network.repository
+
+    def token_embeddings(self) -> "Tensor | None":
+        """Read the token embeddings. See `DiffusersModel.token_embeddings`."""
+        return self.network.token_embeddings()
 
     def generate(self, requests: Sequence[Request]) -> list[Image.Image | Missing]:
         """Return an RGB image, or `Missing("blank_image")`, for each request.

@@ -187,13 +187,33 @@ def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
     embedder = None
     if plan.embedder != "none":
         embedder = registry.embedder(plan.embedder, **plan.embedder_args)
-    if TOKENS in plan.techniques and _text_tower(embedder) is None:
+    if TOKENS in plan.techniques:
+        _check_text_encoder(plan, run, model, embedder)
+    reader = SurveyReader(run, instruments_of(plan, model), person=True)
+    return _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
+
+
+def _check_text_encoder(
+    plan: MitigationPlan, run: Run, model: Model, embedder: Embedder | None
+) -> None:
+    """Raise UsageError if tokens that the embedder learns do not fit the model's text encoder.
+
+    A run that only counts does not read the weights, so it checks only the kind of embedder.
+    """
+    tower = _text_tower(embedder)
+    if tower is None:
         raise UsageError(
             f"--technique {TOKENS} needs an embedder with a CLIP text tower, but the embedder is "
             f"{plan.embedder!r}. Use --embedder studio or --embedder clip/ID"
         )
-    reader = SurveyReader(run, instruments_of(plan, model), person=True)
-    return _Workshop(plan=plan, run=run, model=model, reader=reader, embedder=embedder)
+
+    def check() -> None:
+        from askew.mitigations import iti_gen
+
+        learner, _ = tower()
+        iti_gen.check_encoder(model, learner.text_model, plan.embedder)
+
+    run.decide("the text encoder", check, Work(), None)
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:

@@ -41,6 +41,7 @@ from askew.models.diffusers.settings import (
     scheduler_class,
 )
 from askew.models.diffusers.text_limits import TextLimit, text_limits
+from askew.models.diffusers.weights import find_weight
 from askew.models.hub import explain_errors, is_out_of_memory
 from askew.models.pipeline_constants import SHORT_PROMPT
 from askew.types import Missing
@@ -87,6 +88,9 @@ OF_PIPELINE: Mapping[str, Setting] = {}
 
 DISTILLED_SETTINGS = ("num_inference_steps", "guidance_scale")
 """Settings whose values differ between distilled models and the pipeline's defaults."""
+
+TOKEN_EMBEDDINGS = "token_embedding.weight"
+"""Ending of the name of a CLIP text encoder's token embeddings, in all layouts of checkpoints."""
 
 HIDDEN = "the model's own safety checker hid the image"
 NOT_A_NUMBER = "the image contains values that are not numbers (NaN); try -M dtype=float32"
@@ -353,6 +357,22 @@ class DiffusersModel(PipelineMaker[Request]):
             self._variant,
             partial(self._adapters.apply, name=self.name),
         )
+
+    def token_embeddings(self) -> torch.Tensor | None:
+        """Read the token embeddings (tokens, width) of the CLIP text encoder from its weights.
+
+        The pipeline is not loaded. None if the text encoder is not a CLIP text encoder.
+        """
+        repository = self.repository
+        if repository.single_file is not None:
+            files = [repository.single_file]
+        else:
+            names = repository.weights("text_encoder", self._variant)
+            folder = repository.network.fetch(names)
+            files = [folder / name for name in names]
+        with explain_errors(self.name, LIBRARY, "text_encoder"):
+            rows = find_weight(files, TOKEN_EMBEDDINGS)
+        return None if rows is None else rows.to(self.place.dtype)
 
     def generate(self, requests: Sequence[Request]) -> list[ImageOrMissing]:
         """Return an RGB image for each request.

@@ -1,12 +1,13 @@
-"""Headers of safetensors files, which describe weights without their values."""
+"""Safetensors files: their headers, which describe weights, and single weights."""
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
 from askew.errors import ModelError
 from askew.store.foreign import json_value
@@ -59,6 +60,23 @@ def weights_header(file: Path) -> Mapping[str, Mapping[str, Any]]:
     except (ValueError, TypeError, AttributeError, struct.error) as error:
         raise _damaged(file, error) from error
     return header
+
+
+def find_weight(files: Iterable[Path], ending: str) -> torch.Tensor | None:
+    """Read the first weight whose name has an ending; None if no file contains such a weight.
+
+    Raises
+    ------
+    ModelError
+        If the header of a file is damaged.
+    """
+    for file in files:
+        names = [name for name in weights_header(file) if name.endswith(ending)]
+        if names:
+            with safe_open(file, framework="pt") as weights:
+                tensor: torch.Tensor = weights.get_tensor(names[0])
+            return tensor
+    return None
 
 
 def _damaged(file: Path, error: Exception) -> ModelError:
