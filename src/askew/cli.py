@@ -76,7 +76,7 @@ ABOUT = (
 )
 
 SECTION = re.compile(r"\n\n(?=[A-Z]\w*\n-+\n)")
-"""The start of a section in a NumPy docstring."""
+"""Pattern for the start of a section in a NumPy docstring."""
 
 out = NeutralConsole()
 err = NeutralConsole(stderr=True)
@@ -184,7 +184,7 @@ def help_text(documentation: str) -> str:
     Parameters
     ----------
     documentation
-        A NumPy docstring. Each paragraph of its section Examples is an example.
+        A NumPy docstring. Each paragraph in the section Examples is an example.
     """
     description, *sections = SECTION.split(documentation)
     parts = [re.sub(r"^(Examples?):", r"**\1:**", description, flags=re.MULTILINE)]

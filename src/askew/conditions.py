@@ -35,14 +35,14 @@ def estimates_of(name: str, findings: object) -> Iterator[LocatedEstimate]:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A bound on a field of a score.
+    """A condition that compares a field of a score with a number.
 
     Attributes
     ----------
     where : str, optional
         Axis, group or other name that selects estimates. None selects all estimates.
     score, field : str
-        Name of the score, and name of its field.
+        Name of the score and name of the score's field.
     operator : str
         Key of `OPERATORS`.
     number : float
@@ -90,7 +90,7 @@ def check(conditions: Sequence[Condition], findings: object, result: object = No
     CheckFailed
         If a condition holds. The message lists all estimates for which a condition holds.
     UsageError
-        If a condition names something without a score, such as a misspelled axis.
+        If no score is about the name in a condition, such as a misspelled axis.
     """
     for condition in conditions:
         _check_place(condition, findings)

@@ -225,7 +225,7 @@ class Method(Generic[P, G, F, R_co]):
             return make_share(plan, gather, **options)
 
     def _carry_out(self, plan: P, folder: Path, store: Path, options: RunOptions) -> F:
-        """Gather and score, and write the results and the report into the run folder."""
+        """Gather the data, score it, and write the results and the report into the run folder."""
         started = datetime.now(UTC)
         with opened_run(plan, folder, store, **options) as live, remember_facts({}) as facts:
             gathered = self.gather(plan, live)
@@ -323,7 +323,7 @@ class Method(Generic[P, G, F, R_co]):
 
 
 def _store_of(options: RunOptions) -> Path:
-    """Return the store of a run with these options. All default run folders share a store."""
+    """Return the store of a run with these options. All runs in default folders share a store."""
     run = Path(options.get("run") or RUNS / "any")
     return Path(options.get("store") or default_store(run))
 
@@ -429,7 +429,7 @@ class Result(Document, Generic[P, F]):
 
     @property
     def has_estimates(self) -> bool:
-        """True if anything could be measured."""
+        """True if at least one score could be measured."""
         return next(findings.scored(self.findings), None) is not None
 
     def estimates(self) -> list[EstimateRow]:
@@ -526,7 +526,7 @@ def missing_image_warnings(sets: Sequence[PictureSet]) -> list[str]:
 def copy_warnings(sets: Sequence[PictureSet]) -> list[str]:
     """Return warnings about identical images, which count as one image.
 
-    A model whose images of a prompt are all identical probably ignores its seeds.
+    If all images of a prompt are identical, the model probably ignores its seeds.
     """
     repeated = [image_set for image_set in sets if image_set.copies]
     ignoring = [image_set for image_set in repeated if _ignores_seeds(image_set)]

@@ -50,7 +50,7 @@ class Provider:
     settings
         The settings.
     facts
-        Facts that determine the object's results, from the process that sent it.
+        Facts that determine the object's results, as the sending process knows them.
     """
 
     kind: str
@@ -96,7 +96,7 @@ DTYPE_OPTIONS = {
     "vqa": ", or state --vqa-arg dtype=float32",
     "embedder": ", or state --embedder-arg dtype=float32",
 }
-"""Advice about number formats by kind of provider."""
+"""Advice about number formats, by kind of provider."""
 
 
 def deciding_facts(loaded: object) -> dict[str, str]:
@@ -202,7 +202,7 @@ def find(kind: str, string: str) -> tuple[EntryPoint, str]:
     Raises
     ------
     UnknownName
-        If there is no entry point for it.
+        If there is no entry point for `string`.
     """
     known = providers(kind)
     if string in known:
@@ -214,7 +214,7 @@ def find(kind: str, string: str) -> tuple[EntryPoint, str]:
 
 
 def _advice(kind: str, string: str) -> str:
-    """Return a hint about the names of Hugging Face networks, with the nearest preset."""
+    """Return a hint on how to name a model from Hugging Face, with the nearest preset."""
     provider = HUGGING_FACE.get(kind)
     if provider is None:
         return ""
@@ -227,7 +227,7 @@ def _advice(kind: str, string: str) -> str:
 
 @lru_cache
 def preset_names() -> tuple[str, ...]:
-    """Return the names of all presets, without their content."""
+    """Return the names of all presets, without building the presets."""
     text = files("askew").joinpath("presets.toml").read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["presets"])
 

@@ -1,7 +1,7 @@
 """Signatures and docstrings that list options shared by several functions.
 
-A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, its
-public form lists these options individually, with the help texts of the command line.
+A command is a typed function with `**options: Unpack[SomeOptions]`. For `help()` and editors, the
+public form of the function lists each of these options, with the help texts of the command line.
 """
 
 import inspect

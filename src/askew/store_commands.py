@@ -16,9 +16,10 @@ LARGEST_LIST = 5
 
 
 def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:
-    """Import the packs of `--shard` into a store, and report which packs are missing or damaged.
+    """Import the packs from `--shard` into a store, and report which packs are missing or damaged.
 
-    Then repeat the run's command without --shard. It finds all images and answers in the store.
+    Then repeat the run's command without --shard. The run finds all images and answers in the
+    store.
 
     Examples
     --------

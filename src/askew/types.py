@@ -114,7 +114,10 @@ class Missing:
 
 
 COPY = Missing("copy", "identical to an earlier image of its set")
-"""Placeholder for a repeated image. It counts neither as an observation nor as missing."""
+"""Placeholder for a repeated image.
+
+A repeated image counts neither as an observation nor as missing.
+"""
 
 
 def is_copy(outcome: object) -> bool:
@@ -124,7 +127,7 @@ def is_copy(outcome: object) -> bool:
 
 @record
 class MissingItem:
-    """Example of an image or a label that is missing.
+    """Example of a missing image or a missing label.
 
     Attributes
     ----------
@@ -151,8 +154,8 @@ def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...
     Parameters
     ----------
     named
-        Pairs of a name and an image or label. If the detail of a missing file begins with its path,
-        the file's name is used instead.
+        Pairs of a name and an image or label. If the detail of a missing file begins with a path,
+        the name comes from the path.
     """
     examples: dict[str, list[MissingItem]] = {}
     for name, outcome in named:
@@ -206,7 +209,7 @@ class Question:
     text : str
         The question.
     options : tuple of str
-        Possible answers. If there are none, the answer is free text.
+        Possible answers. If there are no options, the answer is free text.
     axis : str, optional
         Axis that the question is about. None for a general question.
     """
@@ -229,7 +232,7 @@ class Axis:
     name : str
         Name of the axis.
     values : tuple of str
-        Its values. May be empty for an axis that a language model proposed with open answers.
+        Its values. Empty for some axes that a language model proposed with open answers.
     kind : str
         "societal" or "incidental".
     scale : str
@@ -277,7 +280,7 @@ class Picture:
     seed : int, optional
         Seed of the image.
     source : str, optional
-        Original file, for images that askew did not make.
+        Original file of an image that askew did not make.
     """
 
     id: str
@@ -317,16 +320,16 @@ class Estimate:
     n, missing : int
         Number of images with an answer, and number of images without an answer.
     null : float, optional
-        Mean of the score for n images if there is no bias. None if the score has no null.
+        Mean of the score over sets of n images if there is no bias. None if the score has no null.
     max : float, optional
         Largest possible score. None if it is unbounded.
     corrected : float, optional
-        The score corrected for chance, in the form that `corrected_form` names.
+        The score, corrected for chance by the formula in `corrected_form`.
     debiased : float, optional
-        (Median-)unbiased estimate of the population score, or `value` if there is none. It is
-        limited to the interval.
+        (Median-)unbiased estimate of the population score, or `value` if there is none. The
+        estimate is limited to the interval.
     p, q : float, optional
-        p-value against the null, and its Benjamini-Hochberg q-value in its family of tests.
+        p-value of the test for bias, and the Benjamini-Hochberg q-value in the family of tests.
     """
 
     value: float
@@ -361,7 +364,7 @@ class Estimate:
     def mark(self) -> float:
         """The estimate of the population value that charts and texts show.
 
-        It is `debiased`, or `value` for a score without an interval.
+        The estimate is `debiased`, or `value` if the score has no interval.
         """
         return self.value if self.debiased is None else self.debiased
 
