@@ -329,7 +329,8 @@ class Estimate:
         (Median-)unbiased estimate of the population score, or `value` if there is none. The
         estimate is limited to the interval.
     p, q : float, optional
-        p-value of the test for bias, and the Benjamini-Hochberg q-value in the family of tests.
+        p-value of the test against the null, and its Benjamini-Hochberg q-value in a family of
+        tests.
     """
 
     value: float
