@@ -43,7 +43,7 @@ DeleteFlag = Annotated[
 ]
 
 LARGEST_LIST = 5
-"""Largest number of files that a sentence lists."""
+"""Maximum number of files that a sentence lists."""
 
 NUMERIC_COLUMNS = ("download", "GPU memory", "size")
 """Columns of tables that are aligned to the right."""

@@ -42,15 +42,15 @@ AZURE_VERSION_VARIABLE = "OPENAI_API_VERSION"
 AZURE_DOMAIN = ".openai.azure.com"
 
 ATTEMPTS = 6
-"""Largest number of times that a request is sent."""
+"""Maximum number of times that a request is sent."""
 SILENCES = 2
 """Number of timeouts after which askew gives up on a server."""
 LARGEST = 2**25
-"""Largest size of an answer in bytes, 32 MB."""
+"""Maximum size of an answer in bytes, 32 MB."""
 DEADLINE = 5.0
 """Longest time for a complete answer, as a multiple of the timeout."""
 LONGEST_MESSAGE = 300
-"""Largest number of characters that askew quotes from a server's message."""
+"""Maximum number of characters that askew quotes from a server's message."""
 LONGEST_PAUSE = 120.0
 """Longest pause in seconds that a server may ask for before the next attempt."""
 FIRST_PAUSE = 0.5
@@ -108,7 +108,7 @@ class Server:
         Seconds without any data from the server after which a request fails, above 0. A complete
         answer may take `DEADLINE` times as long.
     attempts
-        Largest number of times that a request is sent, at least 1.
+        Maximum number of times that a request is sent, at least 1.
 
     Raises
     ------
@@ -492,7 +492,7 @@ def finished_within(seconds: float, call: Callable[[], T]) -> Future[T] | None:
     Parameters
     ----------
     seconds
-        Largest number of seconds that the call may take.
+        Maximum number of seconds that the call may take.
     call
         Function to call. The thread of the call does not keep the process from ending.
     """
@@ -522,7 +522,7 @@ class BoundedClient(openai.DefaultHttpxClient):
     Attributes
     ----------
     deadline
-        Largest number of seconds until an answer must be complete.
+        Maximum number of seconds until an answer must be complete.
     """
 
     deadline = 600.0

@@ -53,7 +53,7 @@ RUNS = Path("runs")
 """Default folder of runs."""
 
 LABEL_LENGTH = 40
-"""Largest number of characters of a plan's label in the name of a run folder."""
+"""Maximum number of characters of a plan's label in the name of a run folder."""
 
 DECIDING = frozenset({SUMS_FILE, PLAN_FILE, HASH_FILE, RESULTS_FILE, OPENED_FILE})
 """Files of a run that cannot be derived from other files.
@@ -68,7 +68,7 @@ DIFFERENCE_LEVEL = 0.01
 """Corrected p-value below which askew warns that a set lacks more images than other sets."""
 
 LARGEST_LIST = 5
-"""Largest number of image sets that a warning lists."""
+"""Maximum number of image sets that a warning lists."""
 
 P = TypeVar("P", bound=RunPlan)
 G = TypeVar("G", bound=GatheredData)

@@ -12,7 +12,7 @@ from askew.store.pack_storage import ASIDE
 from askew.store.store import Store
 
 LARGEST_LIST = 5
-"""Largest number of packs in a message."""
+"""Maximum number of packs in a message."""
 
 
 def merge(packs: str, /, *, store: Path = Path("runs/.askew")) -> str:

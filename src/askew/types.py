@@ -145,7 +145,7 @@ class MissingItem:
 
 
 MOST_EXAMPLES = 5
-"""Largest number of examples for a reason."""
+"""Maximum number of examples for a reason."""
 
 
 def missing_items(named: Iterable[tuple[str, object]]) -> tuple[MissingItem, ...]:

@@ -22,7 +22,7 @@ class ThreadEngine:
     Parameters
     ----------
     workers
-        Largest number of items in flight, at least 1.
+        Maximum number of items in flight, at least 1.
     takes_turns
         True if tasks use a model or an instrument in this process, which works on one item at a
         time. Requests to a server need no turns.

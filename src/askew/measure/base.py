@@ -104,7 +104,7 @@ class Evaluator(PictureReader, Protocol):
     Attributes
     ----------
     evaluations
-        Largest number of evaluations per image.
+        Maximum number of evaluations per image.
     """
 
     evaluations: int
@@ -195,7 +195,7 @@ class SampledLabels(Protocol):
 
 
 MOST_CACHED = 4096
-"""Largest number of vectors that an embedder caches."""
+"""Maximum number of vectors that an embedder caches."""
 
 
 class CachingEmbedder:

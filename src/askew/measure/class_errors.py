@@ -22,7 +22,7 @@ Errors = NDArray[np.float32]
 
 VERSION = 3
 IMAGES_PER_SLICE = 64
-"""Largest number of images whose errors are stored together."""
+"""Maximum number of images whose errors are stored together."""
 
 EVALUATIONS_PER_SLICE = 1024
 """Approximate number of network evaluations after which errors are stored."""

@@ -188,7 +188,7 @@ def written_tokens(
     ends
         Tokens that end an answer.
     limit
-        Largest number of tokens per row.
+        Maximum number of tokens per row.
 
     Returns
     -------

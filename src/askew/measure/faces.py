@@ -84,7 +84,7 @@ class FaceVQA:
         times the area of the next face. The value must be at least 4, or 0. With 0, only images
         with exactly one face are labeled.
     smallest
-        Smallest width, in pixels, of a face that is labeled.
+        Minimum width, in pixels, of a face that is labeled.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def main_face(
         Lowest ratio of the largest face's area to the next face's area for which the largest face
         is labeled. With 0, a face is labeled only if it is the only face.
     smallest
-        Smallest width, in pixels, of a face that is labeled.
+        Minimum width, in pixels, of a face that is labeled.
     """
     ordered = sorted(faces, key=lambda face: -face.area)
     is_main = len(ordered) > 1 and 0 < main <= ordered[0].area / ordered[1].area

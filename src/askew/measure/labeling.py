@@ -91,7 +91,7 @@ def image_part(picture: Picture, size: int, detail: str) -> dict[str, Any]:
     picture
         The image.
     size
-        Largest width and height in pixels. Larger images are scaled down.
+        Maximum width and height in pixels. Larger images are scaled down.
     detail
         Value of the field `detail`; "" leaves the field out.
     """

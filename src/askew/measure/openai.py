@@ -34,7 +34,7 @@ UNREADABLE = 10
 """Number of first answers after which askew stops if it can read none of them."""
 
 MOST_TOGETHER = 32
-"""Largest number of questions in a call."""
+"""Maximum number of questions in a call."""
 
 SIZES = (32, 4096)
 """Smallest and largest permitted value of `size`, in pixels."""
@@ -51,15 +51,15 @@ class LabelingSettings:
     revision
         Revision of the model: a text from the user, or the current month.
     size
-        Largest width and height of the images that askew sends, in pixels.
+        Maximum width and height of the images that askew sends, in pixels.
     detail
         Value of the request's field `detail`. With "", the field is left out.
     together
-        Largest number of questions with options in a call.
+        Maximum number of questions with options in a call.
     temperature
         Sampling temperature.
     max_tokens
-        Largest number of tokens in a response.
+        Maximum number of tokens in a response.
     """
 
     revision: str

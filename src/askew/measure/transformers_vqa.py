@@ -73,7 +73,7 @@ class AskingSettings(NetworkSettings):
     device, dtype, revision, batch_size
         As in `NetworkSettings`.
     max_tokens
-        Largest length of an open answer, in tokens.
+        Maximum length of an open answer, in tokens.
     prompt
         Prompt that contains {question}. If empty, the prompt is the question itself, or a simple
         template if the model has no chat template.

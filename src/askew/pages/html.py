@@ -48,7 +48,7 @@ from askew.pages.plain import as_table
 from askew.types import Estimate
 
 ONE_LINE = 120
-"""Largest length of a warning that is not folded, so that the chart stays on the first screen."""
+"""Maximum length of a warning that is not folded, so that the chart stays on the first screen."""
 
 LONG_HEADLINE = 110
 LONG = 26

@@ -21,7 +21,7 @@ from askew.stats.rank import pearson_estimate
 from askew.types import Estimate, Missing
 
 LEAST_PAIRS = 4
-"""Smallest number of pairs for which a correlation is computed."""
+"""Minimum number of pairs for which a correlation is computed."""
 
 SIDES = (FIRST, SECOND, EQUAL)
 """Options of a pair. Other answers are not choices."""

@@ -117,7 +117,7 @@ def study_new(
     raters_per_item
         Number of raters who answer each question. [default: 3, or the paper's number with --like]
     least_checks
-        Smallest share of attention checks that a rater must pass. Raters who pass fewer are excluded.
+        Minimum share of attention checks that a rater must pass. Raters who pass fewer are excluded.
     least_seconds
         Smallest median time per answer, in seconds. Faster raters are excluded.
     title

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 IMAGES_PER_SET = 15
-"""Largest number of images that raters see from each set, as in MineTheGap."""
+"""Maximum number of images that raters see from each set, as in MineTheGap."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def mined_pairs(
     rng
         Random generator that chooses the random prompts.
     count
-        Largest number of pairs.
+        Maximum number of pairs.
 
     Raises
     ------

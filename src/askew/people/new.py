@@ -29,10 +29,10 @@ from askew.store.imagefile import EncodedPicture, encode
 from askew.types import slices
 
 LARGEST_SIDE = 1024
-"""Largest width or height of an image that raters see, in pixels."""
+"""Maximum width or height of an image that raters see, in pixels."""
 
 ITEMS_PER_RATER = 100
-"""Largest number of items per rater when askew chooses the number of raters."""
+"""Maximum number of items per rater when askew chooses the number of raters."""
 
 IMAGES_AT_ONCE = 64
 

@@ -34,7 +34,7 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate
 
 IMAGES_PER_GRID = 10
-"""Largest number of images in a grid, as in the paper."""
+"""Maximum number of images in a grid, as in the paper."""
 
 RATINGS = ("1", "2", "3", "4", "5")
 TEXTS = {"1": "1 (low bias)", "5": "5 (high bias)"}
@@ -43,7 +43,7 @@ SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural
 """Words in the names of axes that the paper calls societal."""
 
 LEAST_AXES = 2
-"""Smallest number of societal axes of a prompt for which the paper correlates ratings and scores."""
+"""Minimum number of societal axes of a prompt for which the paper correlates ratings and scores."""
 
 ASSUMED_CORRELATION = 0.5
 """Correlation that askew assumes when it plans the precision; the paper reports .51."""

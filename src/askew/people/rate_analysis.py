@@ -28,7 +28,7 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Smallest number of axes that a prompt needs to be counted in top-1 and top-2, as in the paper."""
+"""Minimum number of axes that a prompt needs to be counted in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 

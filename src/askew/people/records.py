@@ -82,7 +82,7 @@ class ExclusionRules:
     Attributes
     ----------
     least_checks : float
-        Smallest share of attention checks that a rater must pass, in [0, 1].
+        Minimum share of attention checks that a rater must pass, in [0, 1].
     least_seconds : float
         Smallest median time per answer that a rater must take, in seconds.
     """

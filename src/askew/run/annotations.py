@@ -24,10 +24,10 @@ from askew.store.rows import is_image_id
 from askew.types import record
 
 MOST_TEXT = 4000
-"""Largest number of characters in a note."""
+"""Maximum number of characters in a note."""
 
 MOST_BYTES = 2**26
-"""Largest size of the file that contains the marks: 64 MB."""
+"""Maximum size of the file that contains the marks: 64 MB."""
 
 NO_LABEL = "(no label)"
 """Corrected label for an image that shows no value of an axis, or whose value is unclear."""

@@ -23,7 +23,7 @@ class Budget:
     Attributes
     ----------
     pictures
-        Largest number of images; None for no limit.
+        Maximum number of images; None for no limit.
     seconds
         Longest time in seconds; None for no limit.
     text

@@ -39,7 +39,7 @@ class CountingRun(Run):
     bounds
         Upper bounds for work that depends on earlier results, by task.
     later_rounds
-        Largest number of successive rounds of the work that depends on earlier results.
+        Maximum number of successive rounds of the work that depends on earlier results.
     """
 
     def __init__(

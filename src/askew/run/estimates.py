@@ -12,7 +12,7 @@ LATEST = 64
 """Number of stored images to measure, if `BATCHES` batches contain fewer images."""
 
 FEWEST = 4
-"""Smallest number of stored images for an estimate."""
+"""Minimum number of stored images for an estimate."""
 
 LONGEST_GAP = 10 * 60 * 10**9
 """Nanoseconds between two images above which the model is assumed to have been idle."""

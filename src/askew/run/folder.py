@@ -32,7 +32,7 @@ INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
 """Pattern for the names of incomplete files that a killed process has left."""
 
 LARGEST_LIST = 3
-"""Largest number of differences that an error message lists."""
+"""Maximum number of differences that an error message lists."""
 
 
 def changed_run_files(folder: Path) -> dict[str, str]:

@@ -97,7 +97,7 @@ class LiveRun(Run):
     progress
         Receiver of the run's events.
     budget
-        Largest number of images, longest time or highest cost, in a form that `Budget.parse` reads.
+        Maximum number of images, longest time or highest cost, in a form that `Budget.parse` reads.
     engine
         Engine that runs models and instruments; by default in this process, one part at a time.
     stop

@@ -18,7 +18,7 @@ LEVEL = 0.05
 """Corrected p-value below which a difference is significant."""
 
 LARGEST_LIST = 5
-"""Largest number of groups that are listed."""
+"""Maximum number of groups that are listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from askew.models.base import Setting
 from askew.models.prices import ListPrice
 
 SHOWN = 200
-"""Largest number of characters of an example of a rewritten prompt."""
+"""Maximum number of characters of an example of a rewritten prompt."""
 
 
 @dataclass(slots=True)

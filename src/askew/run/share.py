@@ -99,7 +99,7 @@ class ShareReport:
     has_further_round
         True if the results of this round may require more images.
     most_rounds
-        Largest number of rounds.
+        Maximum number of rounds.
     note
         A message about the folder or bucket of the packs; empty if there is none.
     is_planned

@@ -36,7 +36,7 @@ class Work:
     embedder_calls
         Number of calls to embedders, without calls for vectors that an instrument needs anyway.
     evaluations, evaluations_left
-        Largest number of network evaluations for denoising errors, and how many are left.
+        Maximum number of network evaluations for denoising errors, and how many are left.
     """
 
     prompts: int = 0

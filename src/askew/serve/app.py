@@ -32,13 +32,13 @@ from askew.store.imagefile import EncodedPicture
 from askew.types import Missing
 
 MOST_IMAGES = 10
-"""Largest number of images per request."""
+"""Maximum number of images per request."""
 
 MOST_BYTES = 2**20
-"""Largest size of a request for images, in bytes."""
+"""Maximum size of a request for images, in bytes."""
 
 MOST_EDIT_BYTES = 2**25
-"""Largest size of a request for an edit, which contains an image, in bytes."""
+"""Maximum size of a request for an edit, which contains an image, in bytes."""
 
 OWNER = "askew"
 """Owner of the model in the list of models."""

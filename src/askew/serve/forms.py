@@ -10,7 +10,7 @@ from starlette.requests import Request as HTTPRequest
 from askew.serve.replies import BadRequest
 
 MOST_PARTS = 64
-"""Largest number of fields in a form."""
+"""Maximum number of fields in a form."""
 
 FORM = b"multipart/form-data"
 

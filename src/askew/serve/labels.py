@@ -31,7 +31,7 @@ from askew.store.foreign import json_value
 from askew.types import Missing, Question
 
 MOST_BYTES = 2**25
-"""Largest size of a request in bytes."""
+"""Maximum size of a request in bytes."""
 
 MISLABEL = "mislabel"
 """Kind of the fault that replaces a label with another label."""

@@ -35,7 +35,7 @@ Resampled = Literal["items", "raters", "items and raters"]
 """Units that a bootstrap resamples."""
 
 LEAST_RATERS = 3
-"""Smallest number of raters for which askew resamples raters."""
+"""Minimum number of raters for which askew resamples raters."""
 
 BATCH_CELLS = 2**23
 """Maximum number of table cells in one batch of resamples. It limits memory use."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Largest number of images that is not rounded.
+"""Maximum number of images that is not rounded.
 
 Larger numbers are rounded in steps of 2 %, which changes standard errors by less than 1 %.
 """

@@ -111,7 +111,7 @@ def chi_square(
         Number of permutations in the first round. More permutations follow until a 99.9 %
         Clopper-Pearson interval for p no longer includes `threshold`.
     max_draws
-        Largest number of permutations.
+        Maximum number of permutations.
 
     Returns
     -------

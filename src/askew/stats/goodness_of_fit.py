@@ -30,7 +30,7 @@ from askew.stats.distance import distributions
 from askew.stats.intervals import TOLERANCE, Floats, positive_counts
 
 MOST_OUTCOMES = 200_000
-"""Largest number of possible counts (one number per value) that askew enumerates."""
+"""Maximum number of possible counts (one number per value) that askew enumerates."""
 DRAWS = 100_000
 """Number of simulated samples if there are too many possible counts to enumerate."""
 ERROR_DRAWS = 20_000

@@ -9,7 +9,7 @@ compared by all their images so far.
 from dataclasses import dataclass
 
 FIRST_IMAGES = 4
-"""Smallest number of images per prompt in the first round, since fewer images hardly show a skew."""
+"""Minimum number of images per prompt in the first round, since fewer images hardly show a skew."""
 
 
 @dataclass(frozen=True, slots=True)

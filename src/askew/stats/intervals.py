@@ -18,7 +18,7 @@ BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
 LEAST_IMAGES = 3
-"""Smallest number of images from which an interval is computed by resampling.
+"""Minimum number of images from which an interval is computed by resampling.
 
 All resamples of one image are equal, and half of the resamples of two images contain only one image.
 """

@@ -29,7 +29,7 @@ from askew.types import Estimate
 ITERATIONS = 200
 TOLERANCE = 1e-6
 STEPS_OF_DRAWS = 100
-"""Largest number of EM steps for a resample. EM starts at the estimate from all images."""
+"""Maximum number of EM steps for a resample. EM starts at the estimate from all images."""
 
 PSEUDO_COUNT = 0.1
 """Number added to each row of the counts for R and C, so that no label is impossible."""
@@ -250,7 +250,7 @@ class _Patterns:
             Estimate at which EM starts. If None, the true value of each pattern starts with the
             distribution of its votes.
         steps
-            Largest number of EM steps.
+            Maximum number of EM steps.
         """
         # images of equal information: weights of a stratified sample add no images
         sizes = weights.sum(axis=1) ** 2 / self._squared(weights)

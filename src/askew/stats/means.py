@@ -16,7 +16,7 @@ from askew.stats.intervals import LEAST_IMAGES, TOLERANCE, Floats, array_of, end
 from askew.types import Estimate
 
 MOST_ENUMERATED = 12
-"""Largest number of differences for which all sign flips are enumerated."""
+"""Maximum number of differences for which all sign flips are enumerated."""
 
 SIGN_DRAWS = 10_000
 """Number of random sign flips if there are more differences."""

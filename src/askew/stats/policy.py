@@ -78,7 +78,7 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
     sizes
         Number of values of each axis.
     most
-        Largest number of statements in a cell.
+        Maximum number of statements in a cell.
     """
     every_cell: list[Cell] = []
     for n in range(most + 1):
@@ -131,7 +131,7 @@ def plan_policy(
     costs : array, (cells,), optional
         Cost of each cell per unit of weight.
     max_prompts
-        Largest number of cells that get a weight. None for no limit.
+        Maximum number of cells that get a weight. None for no limit.
 
     Returns
     -------

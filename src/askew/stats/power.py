@@ -42,13 +42,13 @@ PowerFunction = Callable[[int, tuple[float, ...], float, float], float]
 POWER = 0.9
 """Power with which a test must detect a deviation that askew reports as detectable."""
 MOST_IMAGES = 100_000
-"""Largest number of images that `images_needed` tries."""
+"""Maximum number of images that `images_needed` tries."""
 FIT_DRAWS = 20_000
 """Number of simulated image sets if there are too many possible counts to enumerate."""
 EXCHANGE_DRAWS = 20_000
 """Number of simulated pairs of sets, for three or more values or for many images."""
 EXACT_IMAGES = 200
-"""Largest size of sets with two values for which the exchange test enumerates all counts."""
+"""Maximum size of sets with two values for which the exchange test enumerates all counts."""
 NEGLIGIBLE = 1e-10
 """Probability below which counts are left out of a sum."""
 STEADY = 0.1

@@ -45,9 +45,9 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 FEWEST_PAIRS = 6
-"""Smallest number of prompts with which the test that swaps conditions can be significant."""
+"""Minimum number of prompts with which the test that swaps conditions can be significant."""
 MOST_SUMS = 20_000
-"""Largest number of different sums over prompts for which the test is exact."""
+"""Maximum number of different sums over prompts for which the test is exact."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
 """Largest common denominator for which the differences of prompts are exact fractions."""

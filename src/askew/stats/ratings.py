@@ -18,7 +18,7 @@ from askew.stats.power import POWER
 from askew.types import Estimate
 
 LEAST_CLUSTERS = 4
-"""Smallest number of clusters for which a correlation has an interval."""
+"""Minimum number of clusters for which a correlation has an interval."""
 
 LARGEST_CORRELATION = 1 - 1e-6
 

@@ -59,7 +59,7 @@ A larger fraction would remove more of the excess but increase the variance.
 """
 
 AT_ONCE = 256
-"""Largest number of distributions whose intervals are computed together, to limit memory."""
+"""Maximum number of distributions whose intervals are computed together, to limit memory."""
 
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"

@@ -21,7 +21,7 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
-"""Smallest number of labels per stratum; a variance cannot be estimated from fewer."""
+"""Minimum number of labels per stratum; a variance cannot be estimated from fewer."""
 
 PSEUDO_COUNT = 0.5
 """Number added to the counts of a stratum, so that a stratum with equal labels has a variance."""

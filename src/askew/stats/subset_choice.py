@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""Largest number of subsets for which all subsets are compared."""
+"""Maximum number of subsets for which all subsets are compared."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -66,7 +66,7 @@ def greedy_subsets(
     number
         Number of possible members.
     most
-        Largest number of members in a subset, at most `number`.
+        Maximum number of members in a subset, at most `number`.
     cost
         Function that returns the cost of a subset.
     is_enough

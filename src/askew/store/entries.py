@@ -19,7 +19,7 @@ SORTED = ("pictures", "completions", "iti-gen")
 """Folders with subfolders that are named by the first characters of a hash."""
 
 MOST_BYTES = 2**31
-"""Largest size of a file that askew reads into memory: 2 GB. A sparse file can have any size."""
+"""Maximum size of a file that askew reads into memory: 2 GB. A sparse file can have any size."""
 
 FILES = ("journal.jsonl", "turns.lock", "users.lock")
 DATABASES = ("index.sqlite", "vectors.sqlite")

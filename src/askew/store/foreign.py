@@ -12,22 +12,22 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_BYTES = 2**28
-"""Largest size of a JSON document: 256 MB."""
+"""Maximum size of a JSON document: 256 MB."""
 
 MOST_TOML = 2**26
-"""Largest number of characters of a TOML document."""
+"""Maximum number of characters of a TOML document."""
 
 MOST_HEAD = 2**18
-"""Largest number of characters before the first table of a TOML document, for `toml_head`."""
+"""Maximum number of characters before the first table of a TOML document, for `toml_head`."""
 
 MOST_LEVELS = 100
-"""Largest number of lists and objects that may be nested around a value."""
+"""Maximum number of lists and objects that may be nested around a value."""
 
 MOST_DIGITS = 20
-"""Largest number of digits of an integer. Every 64-bit integer fits."""
+"""Maximum number of digits of an integer. Every 64-bit integer fits."""
 
 MOST_KEY_PARTS = 16
-"""Largest number of parts of a TOML key. Python's parser takes time quadratic in this number."""
+"""Maximum number of parts of a TOML key. Python's parser takes time quadratic in this number."""
 
 _FIRST_LONG_INTEGER = 10**MOST_DIGITS
 

@@ -44,10 +44,10 @@ PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
 """Page sizes in bytes. Five vectors of 768 numbers fit into 16,384 bytes, one into 4,096 bytes."""
 
 CHUNK = 500
-"""Largest number of keys in a query."""
+"""Maximum number of keys in a query."""
 
 LISTED_ROWS = 20
-"""Largest number of damaged rows that are listed for a table."""
+"""Maximum number of damaged rows that are listed for a table."""
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """Exceptions that a damaged index causes.

@@ -21,7 +21,7 @@ from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, column_plac
 from askew.types import slices
 
 ROWS_PER_LINE = 500
-"""Largest number of rows in a line of the journal."""
+"""Maximum number of rows in a line of the journal."""
 
 REPEATED = {
     "pictures": ("prompt", "model"),

@@ -64,7 +64,7 @@ IMAGE_ID = re.compile(r"[0-9a-f]{64}")
 """Id of an image: its SHA-256."""
 
 MOST_REPORT = 100_000
-"""Largest number of characters in the facts that a server reports about an image."""
+"""Maximum number of characters in the facts that a server reports about an image."""
 
 IMAGE_SUFFIXES = frozenset(SUFFIXES.values())
 REASONS = frozenset(MISSING_REASONS)

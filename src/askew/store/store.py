@@ -491,7 +491,7 @@ class Store:
         model
             Name of the model or editor.
         most
-            Largest number of files. Files that are not on this computer are left out.
+            Maximum number of files. Files that are not on this computer are left out.
         """
         rows = self.index.latest_pictures(model, most)
         files = [(self._file(row[1], row[2]), row[8]) for row in rows]

@@ -12,10 +12,10 @@ from askew.parts.survey.shares import SetShares
 from askew.studies.graph_differences import AssociationChange, Runs
 
 MOST_ROWS = 12
-"""Largest number of pairs in the chart."""
+"""Maximum number of pairs in the chart."""
 
 SHOWN = 48
-"""Largest number of images of each run."""
+"""Maximum number of images of each run."""
 
 LEVEL = 0.6
 """Strength of the shading that marks an association as significantly different."""

@@ -10,7 +10,7 @@ from askew.studies.compare.command import comparison_of
 from askew.web.index import RunFacts, stamp_of
 
 MOST_COMPARISONS = 8
-"""Largest number of comparisons that stay in memory."""
+"""Maximum number of comparisons that stay in memory."""
 
 
 @dataclass

@@ -26,10 +26,10 @@ FEW_IMAGES = 5
 """A group is small if it has fewer images than this number."""
 
 MOST_PROMPTS = 30
-"""Largest number of prompts for which the page makes suggestions."""
+"""Maximum number of prompts for which the page makes suggestions."""
 
 MOST_LISTED = 12
-"""Largest number of axes in a suggestion."""
+"""Maximum number of axes in a suggestion."""
 
 
 @dataclass(frozen=True, slots=True)

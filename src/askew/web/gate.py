@@ -24,7 +24,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_ADDRESS = 4096
-"""Largest length of a path with its query, in bytes."""
+"""Maximum length of a path with its query, in bytes."""
 
 POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; base-uri 'none'; "

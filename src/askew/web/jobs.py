@@ -43,7 +43,7 @@ SECONDS = 0.3
 """Seconds between two checks of the queue."""
 
 MOST_LOG = 2**18
-"""Largest number of bytes that are read from the end of a progress or output file (256 kB)."""
+"""Maximum number of bytes that are read from the end of a progress or output file (256 kB)."""
 
 JobState = Literal["queued", "running", "done", "stopped", "failed"]
 

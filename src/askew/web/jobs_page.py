@@ -34,7 +34,7 @@ BUDGET = "--budget"
 BUDGET_TEXT = re.compile(r"\d+|[\d.]+ ?(s|min|h|usd)|\$[\d.]+", re.IGNORECASE)
 
 MOST_JOBS = 100
-"""Largest number of jobs that the list shows."""
+"""Maximum number of jobs that the list shows."""
 
 
 def jobs_page(site: Site, request: HTTPRequest) -> Response:

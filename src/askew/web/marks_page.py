@@ -32,7 +32,7 @@ LABEL_FIELD = "label:"
 FILTER_FIELDS = ("set", "axis", "value", "by", "show")
 WHOLE_RUN = "the whole run"
 MOST_SUBJECTS = 60
-"""Largest number of subjects from which a user can choose for a note."""
+"""Maximum number of subjects from which a user can choose for a note."""
 
 SEE_OTHER = 303
 

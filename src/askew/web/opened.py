@@ -26,13 +26,13 @@ from askew.studies.labeled_sets import AnyResult, LabeledSet, labeled_sets
 from askew.web.index import RunFacts, RunIndex, stamp_of
 
 MOST_RUNS = 4
-"""Largest number of runs that stay in memory."""
+"""Maximum number of runs that stay in memory."""
 
 MOST_OVERLAYS = 500
-"""Largest number of overlay images that stay in memory. Each takes about 10 kB."""
+"""Maximum number of overlay images that stay in memory. Each takes about 10 kB."""
 
 MOST_ALLOWED = 2000
-"""Largest number of images from unfinished runs that the app serves."""
+"""Maximum number of images from unfinished runs that the app serves."""
 
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".webp": "image/webp"}
 

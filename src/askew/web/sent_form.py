@@ -10,7 +10,7 @@ from starlette.requests import Request as HTTPRequest
 from askew.web.session import Session
 
 MOST_BYTES = 2**20
-"""Largest size of a submitted form in bytes (1 MB)."""
+"""Maximum size of a submitted form in bytes (1 MB)."""
 
 MOST_FIELDS = 500
 FORM_TYPE = "application/x-www-form-urlencoded"

@@ -182,7 +182,7 @@ def page_number(text: str, count: int, on_a_page: int) -> int:
     count
         Number of entries in the list.
     on_a_page
-        Largest number of entries on a page.
+        Maximum number of entries on a page.
     """
     last = max(1, -(-count // on_a_page))
     is_number = text.isascii() and text.isdigit() and len(text) < 7

@@ -95,7 +95,7 @@ def audit(
         Axes whose significant verdicts stop a prompt, separated by commas. By default any
         significant axis stops it.
     max_images
-        Largest number of images per prompt with --until decided. [default: 400]
+        Maximum number of images per prompt with --until decided. [default: 400]
     concepts
         Concepts used for CAS and MAD: all answers (as in the paper), or only those about the axis.
         [default: all]

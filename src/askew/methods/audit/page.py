@@ -41,7 +41,7 @@ IMAGES_AT_HEAD = 24
 """Number of images at the head of the page."""
 
 ROWS = 24
-"""Largest number of MAD scores with a row and a plot each. More scores share a table."""
+"""Maximum number of MAD scores with a row and a plot each. More scores share a table."""
 
 TOGETHER = "all prompts together"
 """Anchor of the details about all prompts together."""

@@ -19,7 +19,7 @@ from askew.types import Estimate
 Change = AccuracyOverSamples | AssociationOverSamples | DifferentialOverSamples
 
 MOST_LINES = 6
-"""Largest number of groups of the line chart: the number of colors."""
+"""Maximum number of groups of the line chart: the number of colors."""
 
 TITLE = "Change with the number of noise samples"
 

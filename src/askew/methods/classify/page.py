@@ -22,7 +22,7 @@ from askew.parts.sources.words import group_check_fact, group_check_section, neu
 from askew.types import Estimate, grouped
 
 MOST_IMAGES = 36
-"""Largest number of images of a group that the comparison shows for one class."""
+"""Maximum number of images of a group that the comparison shows for one class."""
 
 NO_PREFERENCE = b.ReferenceMark(0.5, "no preference")
 ERRORS = {"l2": "squared", "l1": "absolute", "huber": "Huber"}
@@ -103,7 +103,7 @@ class ClassificationView:
     first, second : str
         Names of the two sets of classes.
     samples : int
-        Largest number of noise samples.
+        Maximum number of noise samples.
     shares : dict of str to Estimate or Missing
         Associations with most noise samples by group, pooled groups last.
     """

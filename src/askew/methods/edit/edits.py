@@ -51,7 +51,7 @@ class FunctionMaker(Generic[R]):
     name : str
         Name of the maker.
     batch_size : int
-        Largest number of requests per call.
+        Maximum number of requests per call.
     make : callable
         Returns one output per request.
     seeded : bool

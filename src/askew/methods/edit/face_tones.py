@@ -21,7 +21,7 @@ from askew.stats.intervals import bootstrap_weights, from_enough, percentile_int
 from askew.types import Estimate, Missing, Picture
 
 FACE_DRAWS = 200
-"""Largest number of bootstrap samples. askew computes an average face for each sample."""
+"""Maximum number of bootstrap samples. askew computes an average face for each sample."""
 
 THINNED = 2
 """Bootstrap samples use every second row and column of an average face, which is smooth."""

@@ -20,7 +20,7 @@ from askew.stats.sensitivity import AxisPairSample
 from askew.types import Missing
 
 LEAST_FREQUENCY = 0.01
-"""Smallest number of occurrences, in all image sets, of a concept that is counted."""
+"""Minimum number of occurrences, in all image sets, of a concept that is counted."""
 
 Counts = NDArray[np.int64]
 

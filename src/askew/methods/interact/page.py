@@ -38,7 +38,7 @@ from askew.parts.survey.sentences import missing_sentences
 from askew.types import Estimate
 
 HETEROGENEOUS_PAIRS = 6
-"""Largest number of pairs that the note on differences between prompts lists."""
+"""Maximum number of pairs that the note on differences between prompts lists."""
 
 
 def page(findings: InteractionFindings, media: Media) -> b.Page:

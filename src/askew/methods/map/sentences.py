@@ -81,7 +81,7 @@ def model_label(name: str, width: int) -> str:
     name
         Name of the model.
     width
-        Largest number of characters.
+        Maximum number of characters.
     """
     line = shorten(name, len(name) + 1)
     if len(line) <= width:

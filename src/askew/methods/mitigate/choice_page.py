@@ -8,7 +8,7 @@ from askew.pages import words
 from askew.pages.words import axis_label, capital, listing, measured, number, plural, quote, signed
 
 MOST_STEPS = 8
-"""Largest number of steps of the greedy rule in the table."""
+"""Maximum number of steps of the greedy rule in the table."""
 
 
 def choice_sentence(choice: AxisChoice, candidates: int) -> str:

@@ -83,9 +83,9 @@ def mitigate(
     eval_images
         Held-out images for the evaluation, before and after each technique. [default: 96]
     max_stated
-        Largest number of axes that a prompt of a policy states. [default: 2]
+        Maximum number of axes that a prompt of a policy states. [default: 2]
     max_prompts
-        Largest number of prompts of a policy; 0 for no limit. [default: 12]
+        Maximum number of prompts of a policy; 0 for no limit. [default: 12]
     tolerance
         Largest tolerated worsening of any axis, as an increase of its deviation. [default: 0.15]
     independence_weight

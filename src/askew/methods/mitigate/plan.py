@@ -42,9 +42,9 @@ class MitigationPlan(Plan):
         Rise of a deviation above which a monitored axis counts as a target axis. None means that no
         monitored axis does.
     max_stated : int
-        Largest number of axes that a prompt of a policy states.
+        Maximum number of axes that a prompt of a policy states.
     max_prompts : int
-        Largest number of prompts of a policy. 0 means no limit.
+        Maximum number of prompts of a policy. 0 means no limit.
     refine : int
         Number of images that are drawn from each prompt of a policy to improve the policy.
     eval_images : int

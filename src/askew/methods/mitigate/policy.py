@@ -32,7 +32,7 @@ Counts = NDArray[np.float64]
 Draw = Callable[[Sequence[str]], list[ObservedSet]]
 
 MOST_ROUNDS = 2
-"""Largest number of rounds in which the prompts of a policy are drawn."""
+"""Maximum number of rounds in which the prompts of a policy are drawn."""
 
 WORTHWHILE_CHANGE = 0.01
 """Smallest change of the total deviation after which another round follows."""

@@ -41,7 +41,7 @@ from askew.types import Estimate, Missing
 
 ONE_VALUE = "the images before or after show a single value of one of the axes"
 FEWEST_IMAGES = 5
-"""Smallest number of images before in which a value must occur to carry its association over."""
+"""Minimum number of images before in which a value must occur to carry its association over."""
 
 
 @dataclass(frozen=True)

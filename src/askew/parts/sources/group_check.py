@@ -29,7 +29,7 @@ from askew.stats.shares import share_intervals
 from askew.types import Axis, Missing, Picture, Question
 
 EXTRA_FACTOR = 2
-"""Largest number of extra images, as a multiple of the wanted images."""
+"""Maximum number of extra images, as a multiple of the wanted images."""
 
 APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
 """Axes to label if the name of a group states one of their values."""

@@ -19,7 +19,7 @@ from askew.stats.agreement import alpha_estimate, kappa_estimate
 from askew.types import Axis, Missing, Picture, record
 
 LARGEST_LIST = 12
-"""Largest number of images without a majority that the findings list."""
+"""Maximum number of images without a majority that the findings list."""
 
 
 @dataclass(frozen=True)

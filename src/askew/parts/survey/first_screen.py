@@ -21,7 +21,7 @@ FIRST_SHOWN = 48
 
 MATRIX_ROWS = 12
 STRIP = 5
-"""Largest number of rows of a matrix, and number of images beside each row."""
+"""Maximum number of rows of a matrix, and number of images beside each row."""
 
 NO_LABEL = "no label"
 

@@ -11,7 +11,7 @@ from askew.run.inquiries import Inquiry
 from askew.types import Picture, Question
 
 SAMPLE = 24
-"""Largest number of images in the check."""
+"""Maximum number of images in the check."""
 
 
 def check_together(

@@ -33,7 +33,7 @@ from askew.web.files import ICON
 ICON_NAME = "icon.svg"
 
 MOST_BYTES = 2**16
-"""Largest size of a submitted form in bytes."""
+"""Maximum size of a submitted form in bytes."""
 
 Page = Callable[[HTTPRequest, Progress, str], Awaitable[Response]]
 

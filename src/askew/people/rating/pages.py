@@ -18,7 +18,7 @@ LETTERS = "AB"
 """Names of the two groups of images that raters compare."""
 
 MOST_KEYS = 9
-"""Largest number of answers that have a keyboard shortcut."""
+"""Maximum number of answers that have a keyboard shortcut."""
 
 
 def document(title: str, *content: object, script: bool = False) -> str:

@@ -13,10 +13,10 @@ from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_ha
 from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
 
 MOST_REQUESTS = 20
-"""Largest number of requests that a rater may send per second."""
+"""Maximum number of requests that a rater may send per second."""
 
 LONGEST_TEXT = 2000
-"""Largest number of characters in a text that a rater writes."""
+"""Maximum number of characters in a text that a rater writes."""
 
 
 class AnswerRefused(Exception):

@@ -38,7 +38,7 @@ from askew.studies.compare_downstream.findings import TaskDifference, scores_of
 AUDIT = "audit"
 
 MOST_RUNS = 6
-"""Largest number of runs. Only this many chart colors can be distinguished by everybody."""
+"""Maximum number of runs. Only this many chart colors can be distinguished by everybody."""
 
 
 def compare(

@@ -15,7 +15,7 @@ from askew.plan import AxisPlan, PromptPlan
 from askew.studies.compare.runs import content_digest, is_generated, scoring_of
 
 SHOWN = 3
-"""Largest number of names that a message lists. Further names are only counted."""
+"""Maximum number of names that a message lists. Further names are only counted."""
 
 PLAN_FIELDS = ("variant", "concepts", "vqa")
 GENERATION_FIELDS = ("images", "seed")

@@ -16,10 +16,10 @@ from askew.studies.compare.findings import AxisDifference
 from askew.types import Estimate
 
 MOST_ROWS = 12
-"""Largest number of axes in the chart."""
+"""Maximum number of axes in the chart."""
 
 SHOWN = 48
-"""Largest number of images that are shown from each run."""
+"""Maximum number of images that are shown from each run."""
 
 Runs = Mapping[str, AuditResult]
 

@@ -41,13 +41,13 @@ Place = tuple[str, str]
 """A prompt and the name of one of its image sets."""
 
 BARS = 16
-"""Largest number of bars at the top of the page. Further bars are folded."""
+"""Maximum number of bars at the top of the page. Further bars are folded."""
 
 ROWS = 12
-"""Largest number of axes that the top of the page shows for a pair of runs. Others are folded."""
+"""Maximum number of axes that the top of the page shows for a pair of runs. Others are folded."""
 
 IMAGES = 12
-"""Largest number of images that the top of the page shows for a run. Further images are folded."""
+"""Maximum number of images that the top of the page shows for a run. Further images are folded."""
 
 
 def page(comparison: ComparisonFindings) -> b.Page:
@@ -379,7 +379,7 @@ class ComparisonView:
         place
             The prompt and the name of the image set.
         most
-            Largest number of images that are shown from each run.
+            Maximum number of images that are shown from each run.
         """
         rows = []
         seeds = []

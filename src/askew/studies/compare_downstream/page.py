@@ -16,10 +16,10 @@ from askew.studies.compare_downstream.findings import RunPair, TaskDifference, T
 from askew.types import Estimate, Missing, grouped
 
 IMAGES = 6
-"""Largest number of images of each group and run on the first screen."""
+"""Maximum number of images of each group and run on the first screen."""
 
 MOST_IMAGES = 24
-"""Largest number of images of each group and run in the section about images."""
+"""Maximum number of images of each group and run in the section about images."""
 
 SCALES: Mapping[str, b.Scale] = {"ita_change": "degrees"}
 """Scales of the scores whose differences are not in percentage points."""
@@ -167,7 +167,7 @@ class TaskView:
         pair
             Names of the first and the second run.
         most
-            Largest number of images in a row of the grid.
+            Maximum number of images in a row of the grid.
         """
         rows: list[b.PictureRow] = []
         groups = dict.fromkeys(entry.group for entry in self.entries(pair))

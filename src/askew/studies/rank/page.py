@@ -18,10 +18,10 @@ from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
 MOST_PROMPTS = 12
-"""Largest number of prompts whose images the page shows."""
+"""Maximum number of prompts whose images the page shows."""
 
 MOST_IMAGES = 15
-"""Largest number of images that the page shows of each prompt and model."""
+"""Maximum number of images that the page shows of each prompt and model."""
 
 TABLE_TERM = (
     "Table",
