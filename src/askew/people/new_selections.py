@@ -147,8 +147,8 @@ def new_selection_study(
     entries = concept_lists(sources, rng) if kind == "concepts" else axis_lists(sources, rng)
     if not entries:
         raise UsageError(
-            "the runs have no concepts of images. A concepts study needs an audit with counterfactual "
-            "images and with --embedder"
+            "the runs contain no concepts for their images. A concepts study needs an audit with "
+            "counterfactual images and with --embedder"
         )
     count = min(lists or _lists_for(design, len(entries)), len(entries))
     items: list[Item] = []

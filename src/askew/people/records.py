@@ -199,7 +199,7 @@ class Item:
     repeats : str, optional
         Id of the item whose question this item repeats.
     texts : mapping of option to str
-        Text that raters read for an option, where it differs from the option.
+        Text shown to raters for an option, where it differs from the option itself.
     keeps_order : bool
         Whether all raters see the options in the same order.
     """
@@ -291,7 +291,7 @@ class FrameEntry:
     prompt, set : str
         Prompt, and name of the image set.
     labels : mapping of axis to mapping of instrument to str
-        Labels from the instruments. A missing label is given as a colon and its reason.
+        Labels from the instruments. A missing label is written as a colon followed by its reason.
     strata : mapping of axis to str
         Name of the image's stratum on each axis.
     facts : mapping of str to float

@@ -1,6 +1,6 @@
 """A run that generates the images, answers and vectors that the store lacks.
 
-The run can stop at any point, and continues if it is repeated.
+The run can be stopped at any point. Running the same command again continues it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

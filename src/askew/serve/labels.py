@@ -59,7 +59,7 @@ class LabelRequest:
 
     @classmethod
     def read(cls, body: bytes) -> "LabelRequest":
-        """Read the request from the body of an HTTP request.
+        """Parse the labeling request in the body of an HTTP request.
 
         Raises
         ------

@@ -276,7 +276,7 @@ def _parts_of_counts(
 
 
 def _scaled_rows(images: Floats) -> Floats:
-    """Scale rows (images, concepts) so that their mean is their histogram scaled to sum 1.
+    """Scale the counts of concepts in images so that their mean is the histogram, scaled to sum 1.
 
     To first order, the mean of the rows has the same sampling error as the scaled histogram.
     """

@@ -104,7 +104,7 @@ def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[
     """Estimate the share of each value in the images of all prompts.
 
     The interval is mid-P Clopper-Pearson if all images count as independent. If they do not, it is
-    Wilson's interval for the number of independent images.
+    Wilson's interval with the number of independent images as sample size.
 
     Parameters
     ----------

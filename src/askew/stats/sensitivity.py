@@ -123,7 +123,7 @@ class Gaps(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedSets:
-    """Checked counts for a pair of axes, with the reference and the errors of the target axis.
+    """Validated counts for a pair of axes, and the reference and label errors of the target axis.
 
     Attributes are as in `AxisPairSample`. All counts have two axes, and the reference is normalized.
     """

@@ -33,7 +33,7 @@ class Subset:
 
 
 def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
-    """Return all subsets of a given size, sorted by cost, the smallest cost first.
+    """Return all subsets of a given size, in order of increasing cost.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class CopyReport:
 
 
 def copy_store(source: Path, target: Path) -> CopyReport:
-    """Copy everything that a target lacks from a store, and keep the times of the files.
+    """Copy from a store everything that the target lacks, and preserve modification times.
 
     Images are copied before the rows about them. An interrupted copy is therefore a valid store,
     and repeating the call continues the copy.
@@ -116,7 +116,7 @@ def _copy_files(
 
 
 def _is_same(file: Path, copied: Path) -> bool:
-    """Check whether a copy exists and has the same size and time as its file."""
+    """Check whether a copy exists and has the size and modification time of the original file."""
     try:
         old = file.stat()
         new = os.lstat(copied)

@@ -1,8 +1,8 @@
 """The journal of a store: all changes to the index, except changes to vectors, line by line.
 
 A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
-texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. Lines
-with the table `removed` name deleted rows. Each line starts with a line break, so that it stays
+texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. A line
+whose table is `removed` lists rows that were deleted. Each line starts with a line break, so that it stays
 separate from a line that a power failure has cut off.
 """
 

@@ -114,7 +114,7 @@ def path_of(name: str, kind: Kind) -> str:
 
 
 def kind_of(path: str) -> Kind:
-    """Return the kind of the pack with this path."""
+    """Return the kind of pack at this path."""
     return "readings" if path.endswith(".readings.tar") else "images"
 
 

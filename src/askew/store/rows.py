@@ -71,7 +71,7 @@ REASONS = frozenset(MISSING_REASONS)
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
-    """Return a 64-bit checksum of a row's content and the name of its table."""
+    """Return a 64-bit checksum computed from a row's content and the name of its table."""
     content = _ascii_content(table, row)
     if content is None:
         content = table.encode() + b"".join(map(_content, row))

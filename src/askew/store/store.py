@@ -730,7 +730,7 @@ class Store:
         return len(damaged)
 
     def _forget_gone(self) -> int:
-        """Remove the rows of images without a file, and return the number of images.
+        """Remove the rows of images that have no file, and return how many images were removed.
 
         If all files are gone, the folder is probably not mounted. In this case, no row is removed.
         """

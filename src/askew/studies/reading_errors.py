@@ -115,7 +115,7 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulated changes in the scores of a prompt at an error rate.
+    """Simulated changes in a prompt's scores at a given error rate.
 
     Attributes
     ----------

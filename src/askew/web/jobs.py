@@ -127,7 +127,7 @@ class Jobs:
         Parameters
         ----------
         identity
-            Id for the job, from the form that requests the job.
+            Id of the job, as submitted with the form.
         arguments
             Arguments for `askew`.
         run

@@ -177,7 +177,7 @@ def _buttons(site: Site, job: AppJob, state: str) -> Markup | None:
     action = f"/jobs/{job.id}/continue"
     budget = tag(
         "label",
-        tag("span", "Budget, such as 500, 90min or 5usd (empty for no limit)"),
+        tag("span", "Budget: images (500), time (90min) or cost (5usd); empty for no limit"),
         tag("input", type="text", name="budget", value=budget_of(job), maxlength=40),
     )
     fields = tag("div", budget, tag("button", "Resume"), class_="fields")

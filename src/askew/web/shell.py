@@ -201,5 +201,5 @@ def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | Non
 
 
 def date_of(seconds: float) -> str:
-    """Return the date and time of a Unix time, in the time zone of the machine."""
+    """Return a Unix timestamp as a date and time in the local time zone of the machine."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")

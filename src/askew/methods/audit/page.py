@@ -171,7 +171,7 @@ class AuditView:
         return False
 
     def anchor(self, shares: SetShares) -> str:
-        """Return the anchor of the details about the axis of a set, or about its prompt."""
+        """Return the anchor of the details about a set, which are about its axis or its prompt."""
         for entry in self.findings.tibet:
             if entry.prompt == shares.prompt and shares.axis in entry.axes:
                 return f"{shares.prompt} {shares.axis}"

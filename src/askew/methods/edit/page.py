@@ -20,7 +20,7 @@ from askew.parts.survey.sentences import missing_sentence
 from askew.types import Estimate
 
 FLOOR = ("floor", "share that changes after only encoding and decoding")
-OTHERS = ("others", "similarity of the edit and the other input images of the group")
+OTHERS = ("others", "similarity between the edited image and the other input images in the group")
 
 
 FIRST_GROUPS = 2

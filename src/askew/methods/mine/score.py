@@ -91,7 +91,7 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
 
 
 def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Errors) -> f.MineTheGap:
-    """Return the section with held-out scores whose q-values come from the verdicts on shares.
+    """Return the section on held-out scores. Their q-values come from the verdicts on shares.
 
     The verdicts are the same as in an audit of the best prompts. A prompt that several searches
     selected has the same held-out images in all of them, so its shares count only once.

@@ -137,7 +137,7 @@ class SkewReading:
         return Missing("not_asked", "the prompt states the axis")
 
     def estimate(self, scoring: Scoring) -> Estimate | Missing:
-        """Return the distance from equal shares on the axis of the largest skew.
+        """Return the distance from equal shares on the axis with the largest skew.
 
         The field `corrected` of the result is the skew.
         """

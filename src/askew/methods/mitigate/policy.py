@@ -68,7 +68,7 @@ class PolicyTables:
     errors : mapping of axis to array
         Known errors of the instrument (true values, labels), for which the shares are corrected.
     drawn : dict of Cell to ObservedSet
-        Images of prompts that state several values.
+        Images generated from prompts that state several values.
     rng : Generator or None
         Random generator of `BOOTSTRAP_SAMPLES` sampled tables. None takes the observed table.
     """

@@ -8,7 +8,7 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate
 
 LEAST_SHARE = 0.9
-"""Minimum share of a group's images that must show the group. askew warns of lower shares."""
+"""Minimum share of a group's images that show the group. askew warns if the share is lower."""
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:

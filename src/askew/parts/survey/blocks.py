@@ -361,7 +361,7 @@ def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
 
 
 def confusion(entry: Confusion) -> b.Table:
-    """Return a table of images by their true value and by an instrument's label."""
+    """Return a table that counts images by true value (rows) and instrument label (columns)."""
     rows: list[tuple[b.Content, ...]] = []
     for place, (value, counts) in enumerate(zip(entry.values, entry.counts, strict=True)):
         missing = sum(entry.missing.get(value, {}).values())

@@ -44,7 +44,7 @@ class SharesOverPrompts(SetShares):
         Number of prompts with labeled images.
     independent_images : int
         Number of independent images whose shares would have the same sampling error. It is lower
-        than the number of images if the shares of the prompts differ more than by chance.
+        than the number of images if the shares differ between prompts by more than chance.
     """
 
     prompts: int = 0

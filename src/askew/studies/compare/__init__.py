@@ -1,7 +1,7 @@
 """Comparison of finished audits of the same plan on several models.
 
-askew subtracts every score of a run from the same score of another run. Images that have the same
-seed form pairs.
+askew subtracts each score of a run from the corresponding score of another run. Images that have
+the same seed form pairs.
 """
 
 COMPARISON_FILE = "comparison.json"

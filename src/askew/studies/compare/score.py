@@ -378,7 +378,7 @@ class _PromptPair:
     def _associations(
         self, axis: Axis, concepts: Mapping[str, ConceptPair], scoring: Scoring
     ) -> AssociationDifferences | Missing:
-        """Return the differences in an axis's scores by concepts.
+        """Return the differences in the concept scores of an axis.
 
         `concepts` lists the concepts of the baseline set, then of each counterfactual set.
         """

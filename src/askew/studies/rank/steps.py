@@ -371,7 +371,7 @@ def bias_size(prompt: RankedPrompt) -> float | None:
     -------
     float or None
         Bias-corrected distance from equal shares, divided by the largest possible distance, in
-        [0, 1]. With the objective eq1, the negative score of Eq. 1. None if there is no score.
+        [0, 1]. With the objective eq1, the negated score of Eq. 1. None if there is no score.
     """
     if isinstance(prompt.score, Missing):
         return None
