@@ -110,8 +110,10 @@ class FileMemory:
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int, int]:
-    """Return size, times and inode of a file. On some systems, inode numbers are too large for
-    SQLite."""
+    """Return size, times and inode of a file.
+
+    On some systems, inode numbers are too large for SQLite.
+    """
     inode = status.st_ino & MOST_INODE
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode
 

@@ -2,8 +2,8 @@
 
 A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
 texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. A line
-whose table is `removed` lists rows that were deleted. Each line starts with a line break, so that it stays
-separate from a line that a power failure has cut off.
+whose table is `removed` lists rows that were deleted. Each line starts with a line break, so that
+it stays separate from a line that a power failure has cut off.
 """
 
 import json
