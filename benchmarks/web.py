@@ -12,6 +12,9 @@ import argparse
 import os
 import random
 import re
+import resource
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -41,6 +44,7 @@ def main() -> None:
         real = make_run(work / "real", options.images)
         synthetic = Path(temporary) / "synthetic"
         fill(synthetic)
+        measure_start([synthetic, real.parent])
         measure([synthetic, real.parent], real)
 
 
@@ -89,6 +93,24 @@ def add_runs(index: RunIndex, folder: Path) -> None:
         )
         images = [draws.randbytes(32).hex() for _ in range(IMAGES)]
         index.put(facts, stamp_of(run), images)
+
+
+def measure_start(folders: list[Path]) -> None:
+    """Start the command, and print the time until it prints its address and answers."""
+    command = [sys.executable, "-m", "askew", "serve", *map(str, folders), "--no-browser"]
+    begun = time.perf_counter()
+    process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    match = re.search(r"http://([\d.]+):(\d+)(/\S+)", process.stdout.readline())
+    assert match is not None
+    connection = HTTPConnection(match[1], int(match[2]))
+    connection.request("GET", match[3])
+    connection.getresponse().read()
+    seconds = time.perf_counter() - begun
+    process.terminate()
+    process.wait()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"ready after {seconds:.2f} s ({used.ru_utime + used.ru_stime:.2f} s CPU)")
 
 
 def measure(folders: list[Path], run: Path) -> None:
