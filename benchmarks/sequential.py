@@ -2,8 +2,9 @@
 
 Labels are drawn from the planted world, for every occupation and axis. Images are added as
 `askew audit --until decided` adds them, and their mean number is compared with a fixed number of
-images of the same mean power. The last tables show false positives without bias, and how often the
-interval of the first value contains its true share at the stop.
+images of the same mean power. Further tables show false positives without bias, and how often the
+interval of the first value contains its true share at the stop. The last table describes the
+winners of a search, to which `askew mine --until decided` adds held-out images.
 """
 
 import sys
@@ -26,6 +27,8 @@ BIASES = (1.0, 0.5)
 OCCUPATION_STEP = 4
 """Every fourth occupation is simulated."""
 FAIR_PATHS = 4_000
+WINNERS = 5
+"""Best prompts of a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,46 @@ def contains_truth(cell: Cell, result: Stops) -> float:
     return covered / len(result.counts)
 
 
+def winners_until_decided(
+    winners: Sequence[Cell], simulations: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Add held-out images to the winners of simulated searches until each is significant.
+
+    Returns
+    -------
+    images, significant : array, (simulations, winners)
+        Images of each winner, and whether its verdict is significant.
+    """
+    sizes = np.array(looks(CAP), dtype=float)
+    paths = np.stack([simulate(winner, simulations, rng).p_values for winner in winners], axis=1)
+    images = np.full(paths.shape[:2], sizes[-1])
+    significant = np.zeros(paths.shape[:2])
+    for number, of_search in enumerate(paths):
+        p_values = np.ones(len(winners))
+        undecided = np.ones(len(winners), dtype=bool)
+        for size, at_look in zip(sizes, of_search.T, strict=True):
+            p_values[undecided] = at_look[undecided]
+            decided = benjamini_hochberg(p_values) < LEVEL
+            images[number, undecided & decided] = size
+            undecided &= ~decided
+        significant[number] = ~undecided
+    return images, significant
+
+
+def print_winners(simulations: int, rng: np.random.Generator) -> None:
+    """Print the images and verdicts of the winners of a search by skew of gender."""
+    print(f"bias  images per winner  significant  (cap {CAP}; {WINNERS} winners)")
+    for bias in BIASES:
+        genders = [cell for cell in cells(bias) if cell.axis == "gender"]
+        genders.sort(key=lambda cell: -abs(cell.shares[0] - 0.5))
+        images, significant = winners_until_decided(genders[:WINNERS], simulations, rng)
+        print(f"{bias:4.1f}  {images.mean():17.1f}  {significant.mean():11.2f}")
+    fair = [Cell("", "gender", np.full(2, 0.5))] * WINNERS
+    _, significant = winners_until_decided(fair, FAIR_PATHS, rng)
+    rate = significant.any(axis=1).mean()
+    print(f"searches without bias in which a winner is significant: {rate:.3f}")
+
+
 def main() -> None:
     """Print the tables."""
     simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 100
@@ -190,6 +233,7 @@ def main() -> None:
         fair = Cell("", "", np.full(values, 1 / values))
         rate = simulate(fair, FAIR_PATHS, rng).significant.mean()
         print(f"{values:6d}  {rate:.3f}")
+    print_winners(10 * simulations, rng)
 
 
 if __name__ == "__main__":

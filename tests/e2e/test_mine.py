@@ -52,6 +52,7 @@ SKEW = MinePlan(
     top=2,
     bootstrap_samples=100,
 )
+UNTIL = SKEW.model_copy(update={"until": "decided", "eval_images": 24})
 CONVERGING = MinePlan(
     objective=BLUE.objective,
     iterations=4,
@@ -108,6 +109,7 @@ def test_mutations_come_nearer_to_a_color_than_random_prompts(tmp_path: Path) ->
         pytest.param(BLUE, id="score", marks=pytest.mark.slow),
         pytest.param(LEARNED, id="learned"),
         pytest.param(SKEW, id="skew", marks=pytest.mark.slow),
+        pytest.param(UNTIL, id="until", marks=pytest.mark.slow),
     ],
 )
 def test_a_stopped_search_ends_as_if_it_had_not_been_stopped(

@@ -53,6 +53,7 @@ def test_a_plan_file_that_names_code_is_refused(tmp_path: Path) -> None:
         ({"words": (8, 3)}, "Give the smaller number first"),
         ({"quantile": 2}, "quantile"),
         ({"method": "audit"}, "method"),
+        ({"objective": "eq1", "until": "decided"}, "tests the shares of a search by skew"),
         ({"nothing": 1}, "nothing"),
     ],
 )
@@ -61,6 +62,13 @@ def test_invalid_settings_are_refused_with_the_reason(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         MinePlan.checked(fields)
+
+
+def test_a_fixed_number_of_held_out_images_does_not_change_the_hash() -> None:
+    assert "until" not in MinePlan().deciding()
+    stopping = MinePlan(until="decided", eval_images=48)
+    assert stopping.hash != MinePlan().hash
+    assert (stopping.first_eval_images, MinePlan().first_eval_images) == (8, 48)
 
 
 def test_similarities_are_rescaled_for_the_studio_only_by_default() -> None:

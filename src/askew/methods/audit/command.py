@@ -9,9 +9,7 @@ from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.open_answers import check_open_answers, with_open_question
 from askew.parts.survey.propose import survey_plan
-
-MAX_IMAGES = 400
-"""Default of --max-images: largest number of images per prompt with `--until decided`."""
+from askew.parts.survey.sequential import MAX_IMAGES
 
 
 class AuditOptions(

@@ -13,6 +13,7 @@ from askew.methods.mine import METHOD
 from askew.methods.mine.findings import MiningResult
 from askew.methods.mine.plan import MinePlan, read_mine_plan, runs_code
 from askew.options import NamesOption, PathOption, given
+from askew.parts.survey.sequential import MAX_IMAGES
 from askew.prompts.evolution import Selection
 
 
@@ -65,6 +66,8 @@ def mine(
     ] = None,
     images: int | None = None,
     eval_images: int | None = None,
+    until: Literal["decided"] | None = None,
+    max_images: int | None = None,
     variations: int | None = None,
     quantile: float | None = None,
     similarity: Literal["auto", "cosine", "unit"] | None = None,
@@ -80,6 +83,8 @@ def mine(
     `askew mine --model studio/planted --iterations 10`
 
     `askew mine --axes gender,age`
+
+    `askew mine --until decided --max-images 200`
 
     `askew mine --topic people --objective eq1 --runs 10`
 
@@ -123,6 +128,11 @@ def mine(
         Number of images per prompt. [default: 15; 5 with --objective skew]
     eval_images
         Number of held-out images for each best prompt in a search by skew. [default: 48]
+    until
+        Add held-out images to each best prompt in a search by skew until its bias is significant:
+        8, 12, 16, 24, … up to --max-images.
+    max_images
+        Largest number of held-out images for each best prompt with --until decided. [default: 400]
     variations
         Number of variations per prompt in a search by eq1. [default: 15]
     quantile
@@ -150,6 +160,17 @@ def mine(
         If the run fails.
     """
     shared.only_known(options, MineOptions)
+    if until is None and max_images is not None:
+        raise UsageError(
+            "--max-images bounds --until decided. Add --until decided, or use --eval-images"
+        )
+    if until is not None and eval_images is not None:
+        raise UsageError(
+            "--until decided chooses the number of held-out images. Use --max-images instead of "
+            "--eval-images"
+        )
+    if until is not None and plan is None:
+        eval_images = max_images or MAX_IMAGES
     chosen = given(
         objective=objective,
         topic=topic,
@@ -162,6 +183,7 @@ def mine(
         words=words,
         images=images,
         eval_images=eval_images,
+        until=until,
         variations=variations,
         quantile=quantile,
         similarity=similarity,
@@ -172,7 +194,7 @@ def mine(
     run_options = shared.run_options(options)
     if plan is not None:
         texts = {name: str(value) for name, value in chosen.items()}
-        shared.only_plan(options, model=model, axes=axes, **texts)
+        shared.only_plan(options, model=model, axes=axes, max_images=max_images, **texts)
         return METHOD.run(read_mine_plan(Path(plan)), **run_options)
     fields: dict[str, object] = {
         **shared.plan_fields({"model": model, **options}),

@@ -25,6 +25,7 @@ from askew.methods.mine.evidence import (
 from askew.methods.mine.objectives import Objective, ObjectiveReading
 from askew.methods.mine.plan import COLOR, EQ1_CORRECTED, NO_VQA, SKEW, MinePlan, runs_code
 from askew.methods.mine.size import search_rounds, search_work
+from askew.methods.mine.stopping import undecided_prompts
 from askew.methods.mine.word_model import learn_shares
 from askew.models.base import Model
 from askew.pages import words
@@ -53,6 +54,7 @@ from askew.prompts.llm import CompletionCache, report_usage
 from askew.run.base import ModelMaker, Outcome, Run
 from askew.run.progress import Stage
 from askew.run.work import wanted_pictures
+from askew.stats.looks import looks
 from askew.store.keys import derived_seed
 from askew.types import Axis, Missing, grouped
 
@@ -87,6 +89,22 @@ class BestCandidate:
     first: ObjectiveReading | Missing
     held_out: ObjectiveReading | Missing
     evidence: PromptEvidence | None = None
+
+    def with_held_out(self, readings: Mapping[str, skew.SkewReading]) -> "BestCandidate":
+        """Return the prompt with the measurement of its held-out images, if there is one.
+
+        Parameters
+        ----------
+        readings
+            Measurements by prompt.
+        """
+        reading = readings.get(self.candidate.text)
+        if reading is None:
+            return self
+        evidence = self.evidence
+        if evidence is not None:
+            evidence = replace(evidence, pictures=reading.seen.pictures)
+        return replace(self, held_out=reading, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +153,8 @@ def gather(plan: MinePlan, run: Run) -> MineGathered:
     miner = Miner.prepare(plan, run)
     model = miner.model
     run.explain(f"sought      {sought(plan)}")
+    if plan.until:
+        run.explain(f"held out    {stopping_rule(plan)}")
     try:
         with message_listener(run.tell):
             results = run.decide(
@@ -176,6 +196,14 @@ def sought(plan: MinePlan) -> str:
         target = f"the lowest loss by {plan.objective}"
     topic = plan.topic or "anything"
     return f"prompts about {topic} with {target}"
+
+
+def stopping_rule(plan: MinePlan) -> str:
+    """Return a phrase that tells users when askew adds no more held-out images."""
+    return (
+        f"{plan.first_eval_images} to {plan.eval_images} images for each best prompt, until its "
+        "bias is significant"
+    )
 
 
 def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
@@ -309,6 +337,8 @@ class Miner:
         mine = partial(evolve, learn=self.learn)
         with self.run.steps("prompts", self.model.name, total) as steps:
             mined = tuple(self._search(MINING, mine, number, steps) for number in numbers)
+            if plan.until:
+                mined = self._until_decided(mined, steps)
             if plan.random_search:
                 random = tuple(
                     self._search("random", search_randomly, number, steps) for number in numbers
@@ -343,7 +373,7 @@ class Miner:
                 pictures=self.pictures,
                 axes=tuple(find_axis(name) for name in plan.axes),
                 images=plan.images,
-                eval_images=plan.eval_images,
+                eval_images=plan.first_eval_images,
             )
         assert self.embedder is not None  # loaded for this objective
         return objectives.BiasObjective(
@@ -569,6 +599,34 @@ class Miner:
             pictures = tuple(self.pictures(prompt, seed))
         evidence = self.evidence(prompt, held_out, pictures) if with_evidence else None
         return BestCandidate(candidate, first, held_out, evidence)
+
+    def _until_decided(self, searches: Sequence[Search], steps: Stage) -> tuple[Search, ...]:
+        """Add held-out images to the best prompts of all searches until each verdict is reached."""
+        most = self.plan.eval_images
+        seed = derived_seed(self.plan.seed, "fresh")
+        candidates = [candidate for search in searches for candidate in search.best]
+        firsts = {entry.candidate.text: entry.first for entry in candidates}
+        readings: dict[str, skew.SkewReading] = {}
+        for entry in candidates:
+            if isinstance(entry.held_out, skew.SkewReading):
+                readings[entry.candidate.text] = entry.held_out
+        for size in looks(most)[1:]:
+            undecided = undecided_prompts(readings, most)
+            if not undecided:
+                break
+            steps.note = f"{size} held-out images of {words.plural(len(undecided), 'best prompt')}"
+            objective = self.objective
+            assert isinstance(objective, skew.SkewObjective)  # the plan checks it
+            larger = replace(objective, eval_images=size)
+            self._prefetch_held_out_skew(larger, undecided, seed, with_evidence=False)
+            for prompt in undecided:
+                reading = larger.read_held_out(firsts[prompt], prompt, seed)
+                assert isinstance(reading, skew.SkewReading)  # it was one with fewer images
+                readings[prompt] = reading
+        return tuple(
+            replace(search, best=tuple(entry.with_held_out(readings) for entry in search.best))
+            for search in searches
+        )
 
     def evidence(
         self, prompt: str, reading: ObjectiveReading | Missing, pictures: Sequence[Outcome]

@@ -10,6 +10,7 @@ from askew.measure.subjects import needs_person
 from askew.plan import CONNECTION_SETTINGS, NonEmptyText, RunPlan, Settings, deciding_settings
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Evolution, Selection
+from askew.stats.looks import looks
 
 SearchSize = Annotated[int, Field(ge=1, le=10_000)]
 DEFAULT_AXES = ("gender",)
@@ -109,7 +110,10 @@ class MinePlan(ScoredPlan):
     selection
         Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
-        Number of held-out images for each best prompt, with the objective skew.
+        Number of held-out images for each best prompt, with the objective skew. With `until`, it is
+        the largest number.
+    until : "decided" or None
+        Add held-out images to each best prompt until its bias is significant.
     top
         Number of best prompts per search.
     runs
@@ -127,6 +131,7 @@ class MinePlan(ScoredPlan):
     mutations: SearchSize = 2
     selection: Selection = "score"
     eval_images: Annotated[int, Field(ge=2, le=10_000)] = 48
+    until: Literal["decided"] | None = None
     top: SearchSize = 5
     runs: SearchSize = 1
     random_search: bool = True
@@ -151,6 +156,11 @@ class MinePlan(ScoredPlan):
                 f"axes need the objective {SKEW}, but the objective is {self.objective}. "
                 f"Use --objective {SKEW}, or leave out --axes"
             )
+        if self.until and self.objective != SKEW:
+            raise ValueError(
+                f"--until {self.until} tests the shares of a search by {SKEW}, but the objective is "
+                f"{self.objective}. Leave out --until, or use --objective {SKEW}"
+            )
         if self.selected * self.mutations > self.population:
             raise ValueError(
                 f"{self.selected} selected prompts with {self.mutations} mutations each exceed the "
@@ -167,6 +177,18 @@ class MinePlan(ScoredPlan):
     def winners(self) -> int:
         """Total number of best prompts from all mined searches."""
         return self.runs * self.top
+
+    @property
+    def first_eval_images(self) -> int:
+        """Number of held-out images of a best prompt before the first verdict."""
+        return looks(self.eval_images)[0] if self.until else self.eval_images
+
+    def deciding(self) -> dict[str, object]:
+        """Return the fields that determine the results, without fields that are not used."""
+        fields = super().deciding()
+        if self.until is None:
+            del fields["until"]
+        return fields
 
     @property
     def evolution(self) -> Evolution:

@@ -21,10 +21,11 @@ from askew.methods.mine.gather import BestCandidate, MineGathered, Search
 from askew.methods.mine.objectives import Alignment, ObjectiveReading
 from askew.methods.mine.plan import MinePlan
 from askew.methods.mine.skew import SkewReading, variations
+from askew.methods.mine.stopping import sequential_shares
 from askew.methods.mine.word_model import word_effects
 from askew.parts.scoring import Scoring, or_missing
 from askew.parts.survey.confusion import Errors
-from askew.parts.survey.verdicts import judged_shares
+from askew.parts.survey.verdicts import JudgedShares, judged_shares, with_verdicts
 from askew.prompts.axes import find_axis
 from askew.prompts.evolution import Candidate, content_words
 from askew.stats.gap import null_scores, worst
@@ -56,6 +57,8 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
     scoring = Scoring(plan.vqa, plan.seed, plan.bootstrap_samples, plan.confidence)
     searches = gathered.searches
     best = _best_prompts(searches.mined, scoring)
+    if plan.until:
+        best = _with_sequential_shares(best, searches.mined, scoring, plan.eval_images)
     section = f.MineTheGap(
         objective=plan.objective,
         best=best,
@@ -67,7 +70,9 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
     errors = known_errors(
         candidate.held_out for search in searches.mined for candidate in search.best
     )
-    judged = with_verdict_of_shares(with_q(section, f.family), scoring, errors)
+    judged = with_verdict_of_shares(
+        with_q(section, f.family), scoring, errors, together=plan.until is None
+    )
     return head.into(f.MineFindings, minethegap=judged)
 
 
@@ -90,7 +95,22 @@ def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
     return errors
 
 
-def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Errors) -> f.MineTheGap:
+def _with_sequential_shares(
+    best: Sequence[f.BestPrompt], searches: Sequence[Search], scoring: Scoring, most: int
+) -> tuple[f.BestPrompt, ...]:
+    """Return the best prompts with shares whose p and intervals allow for all looks."""
+    sequential = {}
+    for search in searches:
+        for candidate in search.best:
+            if isinstance(candidate.held_out, SkewReading):
+                shares = sequential_shares(candidate.held_out, scoring, most)
+                sequential[candidate.candidate.text] = shares
+    return tuple(replace(prompt, shares=sequential.get(prompt.prompt)) for prompt in best)
+
+
+def with_verdict_of_shares(
+    section: f.MineTheGap, scoring: Scoring, errors: Errors, together: bool = True
+) -> f.MineTheGap:
     """Return the section on held-out scores. Their q-values come from the verdicts on shares.
 
     The verdicts are the same as in an audit of the best prompts. A prompt that several searches
@@ -104,12 +124,19 @@ def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Erro
         Settings for the statistics.
     errors
         Known errors of the instrument that labeled the images.
+    together
+        If True, add the shares of all best prompts together. If the number of images of a prompt
+        depends on its labels, these shares would be biased.
     """
     entries = {}
     for prompt in section.best:
         if prompt.shares:
             entries[prompt.prompt, prompt.shares.axis] = prompt.shares
-    judged = judged_shares([*entries.values()], scoring, errors)
+    if together:
+        judged = judged_shares([*entries.values()], scoring, errors)
+    else:
+        of_sets = with_verdicts(entries.values(), errors)
+        judged = JudgedShares(of_sets=of_sets, over_prompts=())
     verdicts = dict(zip(entries, judged.of_sets, strict=True))
     best = []
     for prompt in section.best:
@@ -123,12 +150,13 @@ def with_verdict_of_shares(section: f.MineTheGap, scoring: Scoring, errors: Erro
 
 def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:
     """Compare the random searches with mining, and return them without their evaluated prompts."""
+    images = plan.first_eval_images if plan.until else None
     mined = gathered.searches.mined
     random = gathered.searches.random
     difference = or_missing(
         search_difference,
-        _held_out_losses(random),
-        _held_out_losses(mined),
+        _held_out_losses(random, images),
+        _held_out_losses(mined, images),
         plan.confidence,
         reason="error",
     )
@@ -154,16 +182,23 @@ def _history(searches: Sequence[Search]) -> tuple[f.Iteration, ...]:
     )
 
 
-def _held_out_losses(searches: Sequence[Search]) -> list[list[float]]:
-    """Return the held-out losses of the best prompts of each search, without missing losses."""
-    return [_losses(search.best) for search in searches]
+def _held_out_losses(searches: Sequence[Search], images: int | None) -> list[list[float]]:
+    """Return the held-out losses of the best prompts of each search, without missing losses.
+
+    With a number of images, a skew comes only from the first held-out images. If the number of
+    further images depends on the labels of earlier images, their skew is too large on average.
+    """
+    return [_losses(search.best, images) for search in searches]
 
 
-def _losses(candidates: Sequence[BestCandidate]) -> list[float]:
+def _losses(candidates: Sequence[BestCandidate], images: int | None) -> list[float]:
     losses = []
     for candidate in candidates:
-        if not isinstance(candidate.held_out, Missing):
-            loss = candidate.held_out.loss()
+        held_out = candidate.held_out
+        if images is not None and isinstance(held_out, SkewReading):
+            held_out = held_out.first_images(images)
+        if not isinstance(held_out, Missing):
+            loss = held_out.loss()
             if not isinstance(loss, Missing):
                 losses.append(loss)
     return losses

@@ -10,6 +10,7 @@ from askew.pages import skeleton
 from askew.pages import words as w
 from askew.pages.phrases import format_phrase
 from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
+from askew.stats.looks import looks
 from askew.types import Estimate, Missing
 
 
@@ -40,8 +41,43 @@ def _answer_skew(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[s
     sentences = [headline]
     if biased and len(scored) > 1:
         sentences.append(f"Bias is significant in {_part_of(biased, scored)}.")
+    sentences += stop_sentences(findings, scored)
     together = [("", entry) for entry in findings.minethegap.shares_over_prompts]
     return sentences + bias_of_all_prompts(together, "All best prompts together")
+
+
+def stop_sentences(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
+    """Return the numbers of held-out images at which verdicts were reached; empty if fixed.
+
+    Parameters
+    ----------
+    findings
+        Findings of the search.
+    scored
+        Best prompts with a held-out score.
+    """
+    plan = findings.plan
+    if not plan.until:
+        return []
+    sizes = sorted(held_out_images(prompt) for prompt in _biased(scored))
+    undecided = len(scored) - len(sizes)
+    most = f"{plan.eval_images} held-out images"
+    sentences = []
+    if sizes:
+        reached = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+        sentences.append(f"Verdicts were reached with {reached} of at most {most} per prompt.")
+    if undecided:
+        verb = "is" if undecided == 1 else "are"
+        prompts = w.plural(undecided, "best prompt")
+        sentences.append(f"{w.capital(prompts)} {verb} undecided with {most}, not unbiased.")
+    return sentences
+
+
+def held_out_images(prompt: BestPrompt) -> int:
+    """Return the number of held-out images of a prompt in a search by skew."""
+    if prompt.shares is None:
+        return 0
+    return sum(prompt.shares.counts.values()) + sum(prompt.shares.missing.values())
 
 
 def _answer_eq1(findings: MineFindings, scored: Sequence[BestPrompt]) -> list[str]:
@@ -251,10 +287,17 @@ def reading_guide(plan: MinePlan) -> b.Section:
             "In tests on a model with known bias, searches by this score did not find more biased "
             "prompts than random search. The best random prompts are an equally good result."
         )
-    held_out = (
-        "Held-out images",
+    meaning = (
         "Images with new seeds. The score in the search is the best of many noisy scores, so it is "
         "too optimistic. askew scores the best prompts again with held-out images. Rely on the "
-        "held-out score.",
+        "held-out score."
     )
+    if plan.until:
+        number = len(looks(plan.eval_images))
+        meaning += (
+            f" askew adds them until the bias of a prompt is significant, up to {plan.eval_images} "
+            f"per prompt. q and the intervals allow for {number} looks. The comparison with random "
+            f"search uses the first {plan.first_eval_images} held-out images of each prompt."
+        )
+    held_out = ("Held-out images", meaning)
     return skeleton.reading((*terms(plan), held_out), limits)

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from askew.methods.mine.plan import EQ1_CORRECTED, NO_VQA, SKEW, MinePlan
 from askew.models.base import Model
 from askew.prompts.axes import catalogue, find_axis
 from askew.run.work import SLICE, Work
+from askew.stats.looks import looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,12 @@ def search_work(plan: MinePlan, model: Model) -> Work:
     model
         The model, which determines the batch size.
     """
-    kinds = _picture_sets(plan)
-    searched, held_out, _ = kinds
+    searched = _searched(plan)
+    held_out = _held_out(plan)
+    kinds = [searched, *held_out, _varied(plan)]
     pictures = sum(kind.pictures for kind in kinds)
     sliced_calls = sum(kind.calls(SLICE) for kind in kinds)
-    labeled = searched.pictures + held_out.pictures
+    labeled = searched.pictures + sum(kind.pictures for kind in held_out)
     questions = 0
     vqa_calls = 0
     embedded = pictures if plan.is_eq1 else 0
@@ -82,35 +85,53 @@ def search_rounds(plan: MinePlan) -> int:
     held_out = 1
     details = 0
     if plan.objective == SKEW:
-        held_out = min(
-            plan.top, len(plan.axes) + 1
-        )  # prompts with the same axes are labeled at once
+        # prompts with the same axes are labeled at once
+        held_out = min(plan.top, len(plan.axes) + 1)
     elif plan.is_eq1:
         per_population = 2 if plan.objective == EQ1_CORRECTED else 1
         held_out = 2
         details = len(catalogue())
     searches = 2 if plan.random_search else 1
     rounds_per_search = plan.iterations * per_population + held_out
-    return plan.runs * (searches * rounds_per_search + details) + 1
+    rounds = plan.runs * (searches * rounds_per_search + details) + 1
+    if plan.until:
+        rounds += min(plan.winners, len(plan.axes) + 1) * (len(looks(plan.eval_images)) - 1)
+    return rounds
 
 
-def _picture_sets(plan: MinePlan) -> tuple[_PictureSets, _PictureSets, _PictureSets]:
-    """Return the sizes of the sets of searched, held-out, and variation images, in this order."""
+def _searched(plan: MinePlan) -> _PictureSets:
+    """Return the size of the sets of images from which the searches select prompts."""
     mutated = (plan.iterations - 1) * plan.selected * plan.mutations
     prompts_per_run = plan.iterations * plan.population
     if plan.random_search:
         prompts_per_run += mutated
-    prompts = plan.runs * prompts_per_run
-    best = plan.winners * (2 if plan.random_search else 1)
+    return _PictureSets(plan.runs * prompts_per_run, plan.images)
+
+
+def _held_out(plan: MinePlan) -> list[_PictureSets]:
+    """Return the sizes of the sets of held-out images, with a size for each look."""
+    if plan.objective != SKEW:
+        return [_PictureSets(_best(plan), plan.images)]
+    sizes = [_PictureSets(_best(plan), plan.first_eval_images)]
+    if plan.until:
+        for before, size in pairwise(looks(plan.eval_images)):
+            sizes.append(_PictureSets(plan.winners, size - before))
+    return sizes
+
+
+def _varied(plan: MinePlan) -> _PictureSets:
+    """Return the size of the sets of images of variations."""
     if plan.objective == SKEW:
         values = max(len(find_axis(name).values) for name in plan.axes)
-        varied = _PictureSets(plan.winners, values)
-    elif plan.objective == EQ1_CORRECTED:
-        varied = _PictureSets(prompts, plan.variations)
-    else:
-        varied = _PictureSets(best if plan.is_eq1 else 0, plan.variations)
-    eval_images = plan.eval_images if plan.objective == SKEW else plan.images
-    return _PictureSets(prompts, plan.images), _PictureSets(best, eval_images), varied
+        return _PictureSets(plan.winners, values)
+    if plan.objective == EQ1_CORRECTED:
+        return _PictureSets(_searched(plan).sets, plan.variations)
+    return _PictureSets(_best(plan) if plan.is_eq1 else 0, plan.variations)
+
+
+def _best(plan: MinePlan) -> int:
+    """Return the number of best prompts of all searches, with those of random searches."""
+    return plan.winners * (2 if plan.random_search else 1)
 
 
 def _work_on_details(plan: MinePlan) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from askew.parts.survey import shares
 from askew.parts.survey.confusion import Errors, calibration
 from askew.parts.survey.observed import Answer, ObservedSet, observe, why_missing
 from askew.parts.survey.reader import NOBODY
+from askew.parts.survey.shares import Counts
 from askew.plan import AxisPlan
 from askew.prompts.axes import catalogue
 from askew.prompts.counterfactuals import counterfactual, counterfactuals
@@ -154,8 +155,17 @@ class SkewReading:
             return None
         by_instrument = replace(scoring, instrument=self.instrument)
         prompt = self.seen.prompt.text
-        errors = self.errors.get((self.instrument, axis.name))
-        return shares.shares(self.seen, AxisPlan.of(axis), prompt, by_instrument, errors)
+        return shares.shares(
+            self.seen, AxisPlan.of(axis), prompt, by_instrument, self.errors_on(axis)
+        )
+
+    def errors_on(self, axis: Axis) -> Counts | None:
+        """Return the known errors of the instrument on an axis; None if they are unknown."""
+        return self.errors.get((self.instrument, axis.name))
+
+    def first_images(self, count: int) -> "SkewReading":
+        """Return the labels of only the first images."""
+        return replace(self, seen=self.seen.picked(range(min(count, len(self.seen.pictures)))))
 
 
 @dataclass(frozen=True)

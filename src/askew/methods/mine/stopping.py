@@ -1,0 +1,72 @@
+"""Addition of held-out images to the best prompts until each verdict is reached.
+
+askew measures 8 held-out images of each best prompt of a search by skew. It adds images up to the
+next look (`stats.looks`) to each prompt whose bias is not yet significant, until the largest number
+of images. All best prompts of all searches belong to one family of q from the first look on, so
+that a later look never takes a verdict back. An axis of a prompt belongs to the family as the
+images in the search choose it, so held-out images do not affect the choice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from askew.methods.mine.skew import SkewReading
+from askew.parts.scoring import Scoring
+from askew.parts.survey.sequential import Trial, sequential_entry, significant_places
+from askew.parts.survey.shares import SetShares, usable_errors
+from askew.plan import AxisPlan
+
+
+def undecided_prompts(readings: Mapping[str, SkewReading], most: int) -> list[str]:
+    """Return the prompts whose bias is not significant after correction for all best prompts.
+
+    Parameters
+    ----------
+    readings
+        Measurement of the held-out images so far, by prompt.
+    most
+        Largest number of held-out images of a prompt.
+    """
+    p_values = {prompt: _sequential_p(reading, most) for prompt, reading in readings.items()}
+    significant = significant_places(p_values)
+    return [prompt for prompt in readings if prompt not in significant]
+
+
+def _sequential_p(reading: SkewReading, most: int) -> float:
+    """Return the sequential p; 1 if too few images are labeled, or if no axis was chosen."""
+    axis = reading.axis()
+    if axis is None or len(reading.axes) > 1:
+        return 1.0
+    errors = usable_errors(reading.errors_on(axis))
+    trial = Trial(reading.seen, AxisPlan.of(axis), reading.instrument, errors, most)
+    return trial.p(trial.look_p_values())
+
+
+def sequential_shares(reading: SkewReading, scoring: Scoring, most: int) -> SetShares | None:
+    """Return the shares in held-out images at the stop, with the sequential p and intervals.
+
+    Parameters
+    ----------
+    reading
+        Measurement of all held-out images of a prompt.
+    scoring
+        Settings for the statistics.
+    most
+        Largest number of held-out images of a prompt.
+
+    Returns
+    -------
+    SetShares or None
+        None if no axis has enough labeled images.
+    """
+    axis = reading.axis()
+    if axis is None:
+        return None
+    return sequential_entry(
+        observed=reading.seen,
+        axis=AxisPlan.of(axis),
+        prompt=reading.seen.prompt.text,
+        scoring=replace(scoring, instrument=reading.instrument),
+        known_errors=reading.errors_on(axis),
+        most=most,
+    )
