@@ -165,6 +165,12 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
         pytest.approx(oracle.pvalue - same / 2),
         len(NAMES),
     )
+    (claim,) = (text for text in answer(ranked.findings) if "largest mean bias" in text)
+    assert claim.startswith("bias=1 has the largest mean bias on perceived gender: 0.")
+    for q, verdict in ((0.01, "significantly"), (0.2, "not significantly")):
+        tested = replace(entry, difference=replace(entry.difference, q=q))
+        sentences = answer(replace(ranked.findings, differences=(tested,)))
+        assert f"It is {verdict} more biased than bias=0." in sentences
     assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
 
 

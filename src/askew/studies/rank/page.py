@@ -14,6 +14,7 @@ from askew.pages.phrases import format_phrase
 from askew.parts.survey.blocks import folded, value_group
 from askew.parts.survey.sentences import bias_of_all_prompts, most_seen
 from askew.studies.rank.finding import RankRound
+from askew.studies.rank.model_sentences import most_biased_model
 from askew.studies.rank.steps import Agreement, RankedPrompt, RankFindings
 from askew.types import Estimate, Missing
 
@@ -98,6 +99,7 @@ def answer(findings: RankFindings) -> list[str]:
     sentences = [format_phrase("ranked_bias", counts=words.listing(counts))]
     biased = any(words.has_significant_q(prompt.score) for prompt in scored)
     sentences.insert(0 if biased else 1, _largest(findings, scored))
+    sentences += most_biased_model(findings)
     sentences += _finding_sentences(findings)
     sentences += _bias_over_prompts(findings)
     sentences += _unscored_sentences(findings)
