@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from inspect import signature
 from typing import Any
 
 import diffusers as d
 import transformers as t
+from diffusers.pipelines.kandinsky.text_encoder import MCLIPConfig, MultilingualCLIP
 
 from tiny_pipelines import (
     WIDTH,
@@ -15,8 +17,11 @@ from tiny_pipelines import (
     chat_tokenizer,
     clip_text,
     clip_tokenizer,
+    kandinsky,
+    kandinsky_unet,
     pixart,
     qwen3,
+    qwen_autoencoder,
     qwen_text,
     qwen_tokenizer,
     sana,
@@ -221,6 +226,120 @@ def latent_diffusion() -> d.DiffusionPipeline:
     )
 
 
+def fibo() -> d.DiffusionPipeline:
+    core = qwen_tokenizer().backend_tokenizer
+    config = t.SmolLM3Config(
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        # the pipeline encodes an empty prompt as token 128000, so the vocabulary has the usual size
+    )
+    return d.BriaFiboPipeline(
+        transformer=d.BriaFiboTransformer2DModel(
+            in_channels=4,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=8,
+            num_attention_heads=2,
+            joint_attention_dim=2 * 16,
+            text_encoder_dim=16,
+            axes_dims_rope=[0, 4, 4],
+        ).eval(),
+        scheduler=flow(),
+        vae=d.AutoencoderKLWan(
+            base_dim=8,
+            decoder_base_dim=8,
+            z_dim=4,
+            num_res_blocks=1,
+            in_channels=12,
+            out_channels=12,
+            patch_size=2,
+            scale_factor_spatial=16,
+            temperal_downsample=[False, True, True],
+            latents_mean=[0.0] * 4,
+            latents_std=[1.0] * 4,
+        ).eval(),
+        text_encoder=t.SmolLM3ForCausalLM(config).eval(),
+        tokenizer=t.PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<|endoftext|>"),
+    )
+
+
+def krea_2() -> d.DiffusionPipeline:
+    size = len(qwen_tokenizer())
+    config = t.Qwen3VLConfig(
+        text_config={
+            "vocab_size": size,
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "num_key_value_heads": 2,
+            "head_dim": 8,
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": 10_000.0,
+                "mrope_section": [1, 1, 2],
+            },
+        },
+        vision_config={
+            "depth": 1,
+            "hidden_size": 16,
+            "intermediate_size": 16,
+            "num_heads": 2,
+            "out_hidden_size": 16,
+        },
+    )
+    return d.Krea2Pipeline(
+        scheduler=d.FlowMatchEulerDiscreteScheduler(use_dynamic_shifting=True),
+        vae=qwen_autoencoder(),
+        text_encoder=t.Qwen3VLModel(config).eval(),
+        tokenizer=qwen_tokenizer(),
+        transformer=d.Krea2Transformer2DModel(
+            in_channels=16,
+            num_layers=1,
+            attention_head_dim=8,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            intermediate_size=16,
+            timestep_embed_dim=8,
+            text_hidden_dim=16,
+            num_text_layers=3,
+            text_num_attention_heads=2,
+            text_num_key_value_heads=1,
+            text_intermediate_size=16,
+            num_layerwise_text_blocks=1,
+            num_refiner_text_blocks=1,
+            axes_dims_rope=(4, 2, 2),
+        ).eval(),
+        text_encoder_select_layers=(0, 1, 2),
+    )
+
+
+def kandinsky_2_1() -> d.DiffusionPipeline:
+    parts = kandinsky().components
+    words = ["<s>", "<pad>", "</s>", "<unk>", "▁", *string.ascii_letters, *string.digits]
+    vocabulary = [(word, -1.0) for word in [*words, *string.punctuation, "<mask>"]]
+    tokenizer = t.XLMRobertaTokenizer(vocab=vocabulary, model_max_length=77)
+    config = MCLIPConfig(
+        transformerDimSize=WIDTH,
+        imageDimSize=WIDTH,
+        vocab_size=len(tokenizer),
+        hidden_size=WIDTH,
+        intermediate_size=37,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+    )
+    parts["unet"] = kandinsky_unet(
+        encoder_hid_dim_type="text_image_proj", addition_embed_type="text_image"
+    )
+    parts["scheduler"] = d.DDIMScheduler(beta_schedule="linear", clip_sample=False)
+    return d.KandinskyCombinedPipeline(
+        text_encoder=MultilingualCLIP(config).eval(), tokenizer=tokenizer, **parts
+    )
+
+
 def perturbed(kind: Any, build: Builder, layers: str) -> Builder:
     """Return a pipeline with perturbed-attention guidance of the parts of another."""
 
@@ -243,6 +362,9 @@ FURTHER: dict[str, Builder] = {
     "hunyuan-image": hunyuan_image,
     "deepfloyd": deepfloyd,
     "latent-diffusion": latent_diffusion,
+    "fibo": fibo,
+    "krea-2": krea_2,
+    "kandinsky-2-1": kandinsky_2_1,
     "stable-diffusion-pag": perturbed(d.StableDiffusionPAGPipeline, stable_diffusion, "mid"),
     "stable-diffusion-xl-pag": perturbed(
         d.StableDiffusionXLPAGPipeline, stable_diffusion_xl, "mid"

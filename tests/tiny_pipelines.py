@@ -378,6 +378,19 @@ def auraflow() -> d.DiffusionPipeline:
     )
 
 
+def kandinsky_unet(**more: Any) -> d.UNet2DConditionModel:
+    return unet(
+        encoder_hid_dim=WIDTH,
+        out_channels=8,
+        class_embed_type=None,
+        mid_block_type="UNetMidBlock2DSimpleCrossAttn",
+        down_block_types=("ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D"),
+        up_block_types=("SimpleCrossAttnUpBlock2D", "ResnetUpsampleBlock2D"),
+        resnet_time_scale_shift="scale_shift",
+        **more,
+    )
+
+
 def kandinsky() -> d.DiffusionPipeline:
     vision = t.CLIPVisionConfig(
         hidden_size=WIDTH,
@@ -397,17 +410,7 @@ def kandinsky() -> d.DiffusionPipeline:
     ).eval()
     prior.clip_std = torch.nn.Parameter(torch.ones(prior.clip_std.shape))
     return d.KandinskyV22CombinedPipeline(
-        unet=unet(
-            encoder_hid_dim=WIDTH,
-            encoder_hid_dim_type="image_proj",
-            addition_embed_type="image",
-            out_channels=8,
-            class_embed_type=None,
-            mid_block_type="UNetMidBlock2DSimpleCrossAttn",
-            down_block_types=("ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D"),
-            up_block_types=("SimpleCrossAttnUpBlock2D", "ResnetUpsampleBlock2D"),
-            resnet_time_scale_shift="scale_shift",
-        ),
+        unet=kandinsky_unet(encoder_hid_dim_type="image_proj", addition_embed_type="image"),
         scheduler=d.DDPMScheduler(
             beta_schedule="linear", variance_type="learned_range", thresholding=False
         ),
@@ -560,6 +563,18 @@ def qwen_transformer(num_layers: int = 2) -> d.QwenImageTransformer2DModel:
     ).eval()
 
 
+def qwen_autoencoder() -> d.AutoencoderKLQwenImage:
+    return d.AutoencoderKLQwenImage(
+        base_dim=12,
+        z_dim=4,
+        dim_mult=[1, 2],
+        num_res_blocks=1,
+        temperal_downsample=[False],
+        latents_mean=[0.0] * 4,
+        latents_std=[1.0] * 4,
+    ).eval()
+
+
 def qwen_image() -> d.DiffusionPipeline:
     transformer = qwen_transformer()
     with torch.no_grad():
@@ -567,15 +582,7 @@ def qwen_image() -> d.DiffusionPipeline:
             weight *= 3  # otherwise so small a network hardly depends on the prompt
     return d.QwenImagePipeline(
         transformer=transformer,
-        vae=d.AutoencoderKLQwenImage(
-            base_dim=12,
-            z_dim=4,
-            dim_mult=[1, 2],
-            num_res_blocks=1,
-            temperal_downsample=[False],
-            latents_mean=[0.0] * 4,
-            latents_std=[1.0] * 4,
-        ).eval(),
+        vae=qwen_autoencoder(),
         scheduler=d.FlowMatchEulerDiscreteScheduler(
             use_dynamic_shifting=True, shift=1.0, shift_terminal=0.02
         ),

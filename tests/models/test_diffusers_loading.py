@@ -156,6 +156,12 @@ def test_errors_explain_settings_that_cannot_be_used(
         DiffusersModel(tiny("stable-diffusion"), **given)
 
 
+@pytest.mark.parametrize("family", ["fibo", "krea-2"])
+def test_sizes_that_a_family_would_round_or_refuse_are_errors(tiny: Saved, family: str) -> None:
+    with pytest.raises(UsageError, match="width is 72; it must be a multiple of 16, such as 64"):
+        DiffusersModel(tiny(family), height=64, width=72)
+
+
 def test_offloading_needs_its_package_except_on_a_cpu(
     tiny: Saved, monkeypatch: pytest.MonkeyPatch
 ) -> None:

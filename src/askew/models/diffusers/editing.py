@@ -36,8 +36,7 @@ with quiet():
     )
 
 ABLE = (
-    "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2.2 and 3, "
-    "Sana-Sprint"
+    "Stable Diffusion 1, 2, XL and 3, LCM, Flux, Chroma, Qwen-Image, Kandinsky 2 and 3, Sana-Sprint"
 )
 """Families of models whose edits are tested, by the names that users know."""
 

@@ -28,12 +28,14 @@ MULTIPLES: Mapping[str, int] = {
     "FluxPipeline": 16,
     "ChromaPipeline": 16,
     "QwenImagePipeline": 16,
+    "BriaFiboPipeline": 16,
+    "Krea2Pipeline": 16,
     "SanaPipeline": 32,
     "SanaSprintPipeline": 32,
 }
 """Number that must divide height and width, by pipeline class, for classes where it is known.
 
-Flux, Chroma and Qwen-Image would round other sizes without a warning.
+Flux, Chroma, Qwen-Image and Krea 2 would round other sizes without a warning.
 """
 
 RECORDED = (
