@@ -9,10 +9,15 @@ from askew.store.files import sha256, write_whole
 
 
 class Blobs(Protocol):
-    """Storage for files that never change. The name of a file is its SHA-256 with a suffix."""
+    """Storage for files that never change.
+
+    Each file is named after its SHA-256, followed by a suffix.
+    """
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Write files, given by name. After the call returns, the files survive a power failure.
+        """Write files, keyed by file name.
+
+        After the call returns, the files survive a power failure.
 
         Raises
         ------
@@ -32,20 +37,20 @@ class Blobs(Protocol):
     def local_copy(self, name: str) -> Path:
         """Return the path of a file on this machine.
 
-        An implementation that stores files elsewhere downloads the file first. If there is no file
-        with this name, nothing exists at the path.
+        An implementation that stores files elsewhere downloads the file first. The returned path
+        does not exist if the store has no file with this name.
         """
 
 
 class LocalBlobs:
-    """Files in a folder of this machine, with paths such as ab/ab12….png.
+    """Files in a local folder, with paths such as ab/ab12….png.
 
     Parameters
     ----------
     folder
         The folder.
     incoming
-        Folder on the same file system, for files that are being written.
+        Folder for files that are still being written. It must be on the same file system.
     """
 
     def __init__(self, folder: Path, incoming: Path) -> None:
@@ -53,7 +58,7 @@ class LocalBlobs:
         self._incoming = incoming
 
     def put(self, blobs: Mapping[str, bytes]) -> None:
-        """Write files, given by name."""
+        """Write files, keyed by file name."""
         files = {self.local_copy(name): data for name, data in blobs.items()}
         write_whole(files, self._incoming)
 
@@ -67,7 +72,7 @@ class LocalBlobs:
 
 
 def is_intact(path: Path) -> bool:
-    """Check whether a file exists and has the SHA-256 that its name begins with."""
+    """Check whether a file exists and its SHA-256 matches its name."""
     try:
         return sha256(read_bytes(path, follow=False)) == path.name.partition(".")[0]
     except OSError:

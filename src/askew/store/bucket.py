@@ -1,8 +1,8 @@
 """Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, or Azure.
 
-The address names the bucket and a prefix. Credentials come from the environment or the machine, as
-with the provider's other tools, and are never part of the address. A `Bucket` that is sent to
-another process opens the address again there.
+The address names the bucket and a prefix. Credentials are never part of the address. They come from
+the environment or the machine, as they do for the provider's own tools. When a `Bucket` is sent to
+another process, it reconnects to its address there.
 
 Servers sometimes fail briefly. askew repeats each request until the server answers, for at most
 three minutes.
@@ -29,14 +29,14 @@ TIMEOUT = 120.0
 """Time limit for one request in seconds. A pack of 64 large images takes about 100 MB."""
 
 LONGEST_PAUSE = 5.0
-"""Longest pause before a retry, in seconds."""
+"""Maximum pause before a retry, in seconds."""
 
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
-"""Environment variables for the credentials, by scheme of the address."""
+"""Names of the environment variables that contain the credentials, keyed by address scheme."""
 
 OVERWRITES = (
     "the server replaces existing files, although askew asks it not to. Do not run the same job "
@@ -44,11 +44,11 @@ OVERWRITES = (
 )
 
 _MEMORIES: dict[str, Any] = {}
-"""In-memory stores, by address. Each store exists until the process ends."""
+"""In-memory packs for tests, keyed by address. They are lost when the process ends."""
 
 
 class Bucket:
-    """Packs in a bucket of object storage.
+    """Packs in an object storage bucket.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Bucket:
         self._store = _opened(self._scheme, address, timeout)
 
     def __reduce__(self) -> tuple[type["Bucket"], tuple[str, float, float]]:
-        """Pickle only the address and the limits, since the open store contains credentials."""
+        """Pickle only the address and the time limits. The open connection contains credentials."""
         return Bucket, (self.address, self._patience, self._timeout)
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ class Bucket:
         self._patiently(move)
 
     def _probe(self) -> None:
-        """Check whether the server obeys a request not to replace an existing file."""
+        """Check whether the server refuses to replace an existing file when asked to refuse."""
         import obstore
 
         path = f"probes/{secrets.token_hex(8)}"
@@ -142,7 +142,7 @@ class Bucket:
             obstore.delete(self._store, path)
 
     def _created(self, path: str, data: bytes) -> bool:
-        """Write a file. Return False if the server reports that the file exists."""
+        """Write a file. Return False if the server reports that the file already exists."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -234,7 +234,7 @@ def _checked_scheme(address: str) -> str:
 
 
 def _opened(scheme: str, address: str, timeout: float) -> Any:
-    """Open a store of the package obstore with credentials from the environment."""
+    """Open an address with the package obstore, using credentials from the environment."""
     from obstore.exceptions import BaseError
     from obstore.store import MemoryStore, from_url
 

@@ -20,7 +20,7 @@ DIGESTS = {
     "files": ("digest",),
     "vectors": ("picture",),
 }
-"""Columns that contain hexadecimal digests, by table. askew stores the digests as bytes."""
+"""Columns of each table that contain hexadecimal digests. askew stores the digests as bytes."""
 
 REPEATED = {
     "pictures": ("prompt", "model"),
@@ -30,7 +30,7 @@ REPEATED = {
     "files": (),
     "vectors": ("embedder",),
 }
-"""Columns whose texts repeat, by table. askew stores the texts as numbers."""
+"""Columns of each table in which the same texts recur. askew stores a number for each text."""
 
 NAMES = "CREATE TABLE names (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)"
 
@@ -38,7 +38,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_BYTES = 32
 
 MOST_REMEMBERED = 100_000
-"""Number of remembered names above which askew forgets the names."""
+"""Maximum number of cached names. When the cache exceeds it, askew empties the cache."""
 
 NAMES_AT_ONCE = 500
 
@@ -48,7 +48,7 @@ _REPEATED_PLACES = {table: column_places(table, names) for table, names in REPEA
 
 
 class Cells:
-    """Converter between rows and the cells of an index.
+    """Converter between rows and the compact form in which an index stores them.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Cells:
         self._names: dict[int, str] = {}
 
     def stored(self, table: str, rows: Iterable[IndexRow]) -> list[list[object]]:
-        """Return rows as they are stored. The open transaction adds names that are missing."""
+        """Convert rows to their stored form. New texts are added to the table `names`."""
         cells = [list(row) for row in rows]
         places = _REPEATED_PLACES[table]
         texts = {row[place] for row in cells for place in places}
@@ -76,7 +76,7 @@ class Cells:
         return cells
 
     def read(self, table: str, row: IndexRow) -> list[object]:
-        """Return a stored row with its texts. An unknown name becomes None."""
+        """Convert a stored row back to its texts. An unknown number becomes None."""
         cells = list(row)
         for place in _DIGEST_PLACES[table]:
             cell = cells[place]
@@ -88,7 +88,7 @@ class Cells:
         return cells
 
     def keys(self, table: str, column: str, values: Iterable[str]) -> list[object]:
-        """Return the cells that represent values in a column. Unknown names are left out."""
+        """Return the stored form of a column's values. Texts without a number are left out."""
         if column in DIGESTS[table]:
             return [_digest_cell(value) for value in values]
         if column in REPEATED[table]:
@@ -96,12 +96,12 @@ class Cells:
         return list(values)
 
     def forget(self) -> None:
-        """Forget the remembered names, as is necessary after a transaction is rolled back."""
+        """Empty the cache of names. This is necessary after a transaction is rolled back."""
         self._numbers.clear()
         self._names.clear()
 
     def _added_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number of each text. A new text gets a number."""
+        """Return the number that represents each text. A new text is given a number."""
         wanted = sorted(texts)
         numbers = self._known_numbers(wanted)
         absent = [(text,) for text in wanted if text not in numbers]
@@ -111,7 +111,7 @@ class Cells:
         return numbers
 
     def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of the texts that already have a number."""
+        """Return the numbers of those texts that already have one."""
         wanted = list(dict.fromkeys(texts))
         for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
             marks = ", ".join("?" * len(part))
@@ -135,13 +135,13 @@ class Cells:
         self._names[number] = name
 
     def trim(self) -> None:
-        """Forget the remembered names if there are too many."""
+        """Empty the cache of names if it is too large."""
         if len(self._names) > MOST_REMEMBERED:
             self.forget()
 
 
 def _digest_cell(value: object) -> object:
-    """Return the bytes of a hexadecimal digest, or any other value unchanged."""
+    """Convert a hexadecimal digest to bytes; return any other value unchanged."""
     if isinstance(value, str) and DIGEST.fullmatch(value):
         return bytes.fromhex(value)
     return value

@@ -12,7 +12,10 @@ from askew.store.index import faults
 
 
 class Completions:
-    """Answers of language models in one store. Several processes and threads can share them."""
+    """Cached answers of language models in a store.
+
+    Several processes and threads can share the cache.
+    """
 
     def __init__(self, store: Path | str) -> None:
         self._folder = Path(store).absolute() / "completions"
@@ -34,7 +37,9 @@ class Completions:
         self.put_completions({key: record})
 
     def put_completions(self, records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Store several records, given by key, which is faster than storing them one by one.
+        """Store several records, keyed by request hash.
+
+        This is faster than storing them one at a time.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Copying a store into another folder, which may already contain a store."""
+"""Copying a store into a folder that may already contain another store."""
 
 import os
 import shutil
@@ -25,10 +25,10 @@ KEYS = {
     "vectors": ("picture", 2),
     "files": ("path", 1),
 }
-"""The column that selects rows, and the number of columns of the primary key, by table."""
+"""For each table, the column used to look up rows and the number of columns in the primary key."""
 
 COLUMN_NUMBERS = {"picture": 1}
-"""Positions of the columns in `KEYS` that are not the first column of their table."""
+"""Positions of those lookup columns in `KEYS` that are not the first column of their table."""
 
 ROWS_AT_ONCE = 1000
 
@@ -40,11 +40,11 @@ class CopyReport:
     Attributes
     ----------
     files, existing
-        Number of copied files, and number of files that existed already.
+        Number of copied files, and number of files that the target already had.
     size
         Size of the copied files in bytes.
     rows
-        Number of copied rows of the index.
+        Number of index rows that were copied.
     damaged
         Image files that were not copied because their SHA-256 differs from their name.
     """
@@ -57,22 +57,22 @@ class CopyReport:
 
 
 def copy_store(source: Path, target: Path) -> CopyReport:
-    """Copy from a store everything that the target lacks, and preserve modification times.
+    """Copy everything that the target lacks from a store, preserving the files' modification times.
 
-    Images are copied before the rows about them. An interrupted copy is therefore a valid store,
-    and repeating the call continues the copy.
+    Images are copied before the index rows that describe them. An interrupted copy is therefore a
+    valid store, and repeating the call continues the copy.
 
     Parameters
     ----------
     source
         The store to copy. No other process may write to this store during the copy.
     target
-        The folder of the copy. Content that the folder already has is not changed.
+        Folder to copy into. Content that the folder already has is not changed.
 
     Raises
     ------
     UsageError
-        If the source is not a store, or is the target.
+        If the source is not a store, or is the same folder as the target.
     StoreError
         If the source cannot be read, or the target cannot be written.
     """
@@ -101,7 +101,10 @@ def _copy_files(
     report: CopyReport,
     is_valid: Callable[[Path], bool] = lambda path: True,
 ) -> None:
-    """Copy the files in all subfolders, unless the target has them with equal size and time."""
+    """Copy the files in all subfolders.
+
+    Files with unchanged size and modification time are skipped.
+    """
     for folder in sorted(source.iterdir()) if source.is_dir() else ():
         for file in entries.regular_files(folder):
             copied = target / folder.name / file.name
@@ -116,7 +119,7 @@ def _copy_files(
 
 
 def _is_same(file: Path, copied: Path) -> bool:
-    """Check whether a copy exists and has the size and modification time of the original file."""
+    """Check whether a copy exists with the size and modification time of the original file."""
     try:
         old = file.stat()
         new = os.lstat(copied)
@@ -126,7 +129,10 @@ def _is_same(file: Path, copied: Path) -> bool:
 
 
 def _copy_file(file: Path, copied: Path) -> None:
-    """Copy a file and its times, so that the copy is either complete or does not exist."""
+    """Copy a file and its access and modification times.
+
+    An incomplete copy is never left behind.
+    """
     copied.parent.mkdir(parents=True, exist_ok=True)
     part = copied.parent / f".{file.name}.part"
     try:
@@ -142,7 +148,7 @@ def _copy_file(file: Path, copied: Path) -> None:
 
 
 def _copy_rows(old: Store, new: Store, report: CopyReport) -> None:
-    """Copy index rows that the target lacks, with the facts that the journal has about them."""
+    """Copy the index rows that the target lacks, and what the journal records about these rows."""
     damaged = {path.stem for path in report.damaged}
     left = set[int]()
     for table in JOURNALED:
@@ -172,7 +178,7 @@ def _batches(rows: Iterator[IndexRow]) -> Iterator[list[IndexRow]]:
 
 
 def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[str, object]) -> int:
-    """Add rows whose primary key is new to a store, and return the number of added rows."""
+    """Add the rows whose primary keys a store lacks, and return the number of rows added."""
     if not rows:
         return 0
     column, width = KEYS[table]
@@ -190,6 +196,6 @@ def _add_rows(store: Store, table: str, rows: Sequence[IndexRow], about: dict[st
 
 
 def _is_retried(table: str, row: IndexRow) -> bool:
-    """Check whether a row describes a missing item that the next run requests again."""
+    """Check whether a row describes a missing item that the next run will request again."""
     place = {"pictures": 3, "answers": 4}.get(table)
     return place is not None and row[place] == RETRIED

@@ -1,4 +1,4 @@
-"""Reading folders that may come from another person. askew refuses links and special files.
+"""Reading folders that another person may have made. askew refuses links and special files.
 
 A link could lead to the user's private files, and reading a named pipe may never end.
 """
@@ -16,17 +16,23 @@ FOLDERS = ("pictures", "quarantine", "incoming", "completions", "iti-gen")
 """Names of the folders of a store."""
 
 SORTED = ("pictures", "completions", "iti-gen")
-"""Folders with subfolders that are named by the first characters of a hash."""
+"""Folders whose subfolders are named after the first characters of a hash."""
 
 MOST_BYTES = 2**31
-"""Maximum size of a file that askew reads into memory: 2 GB. A sparse file can have any size."""
+"""Maximum size of a file that askew reads into memory: 2 GB.
+
+A small disk can contain a huge sparse file.
+"""
 
 FILES = ("journal.jsonl", "turns.lock", "users.lock")
 DATABASES = ("index.sqlite", "vectors.sqlite")
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
-"""Last bytes of an SQLite rollback journal that names another file, which SQLite would delete."""
+"""Last bytes of an SQLite rollback journal that names another file.
+
+SQLite would delete that file.
+"""
 
 
 def is_regular(path: Path) -> bool:
@@ -78,7 +84,7 @@ def regular_files(folder: Path) -> Iterator[Path]:
 
 
 def check_store(folder: Path) -> None:
-    """Check that no folder or file to which askew writes in a store is a link or a special file.
+    """Check that the folders and files that askew writes in a store are not links or special files.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Writing files that are either complete on disk or do not exist, and reading files."""
+"""Reading files, and writing files so that an incomplete file never remains on disk."""
 
 import errno
 import hashlib
@@ -19,7 +19,7 @@ from askew.store.foreign import json_value
 FULL = "cannot grow because the disk is full. Free some space, then repeat the command to continue"
 SUMS_FILE = "SHA256SUMS"
 PROBE_BYTES = 2**16
-"""Size in bytes of the test file that shows why another file could not be written."""
+"""Size in bytes of the test file that askew writes to find out why an earlier write failed."""
 
 WRITERS = 8
 """Number of files that are flushed to disk at once.
@@ -34,7 +34,7 @@ def sha256(data: bytes) -> str:
 
 
 def digest_of(content: object) -> str:
-    """Return the SHA-256 of a JSON value, independent of the order of its keys."""
+    """Return the SHA-256 of a JSON value. The order of its keys does not matter."""
     return sha256(json.dumps(content, sort_keys=True).encode())
 
 
@@ -60,7 +60,7 @@ def write_file(path: Path, content: bytes) -> Path:
 
 
 def explain_os_error(error: OSError) -> str:
-    """Return why a write failed, and the remedy, as the end of a sentence."""
+    """Return the reason why a write failed and what to do about it, as the end of a sentence."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return FULL
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
@@ -85,7 +85,7 @@ def write_fault(folder: Path) -> OSError | None:
 
 
 def listed_files(folder: Path) -> dict[str, str]:
-    """Return the checksums from a folder's file SHA256SUMS, by file name.
+    """Return the checksums listed in a folder's SHA256SUMS file, keyed by file name.
 
     Raises
     ------
@@ -105,14 +105,14 @@ def listed_files(folder: Path) -> dict[str, str]:
 
 
 def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
-    """Return descriptions of how files in a folder differ from its SHA256SUMS, by file name.
+    """Describe how files in a folder differ from their checksums in SHA256SUMS, keyed by file name.
 
     Parameters
     ----------
     folder
         The folder.
     needed
-        Names of files that must be listed if they exist.
+        Names of files that SHA256SUMS must list if they exist.
     """
     try:
         sums = listed_files(folder)
@@ -132,7 +132,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
 
 
 def _difference(path: Path, digest: str) -> str:
-    """Describe how a file differs from its checksum; empty if it does not differ."""
+    """Describe the difference between a file and its checksum; empty if there is none."""
     try:
         if sha256(read_bytes(path, follow=False)) == digest:
             return ""
@@ -144,7 +144,7 @@ def _difference(path: Path, digest: str) -> str:
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> None:
-    """Write the SHA-256 of files in a folder to SHA256SUMS, which `sha256sum --check` can read.
+    """Write the checksums of files in a folder to SHA256SUMS, for use with `sha256sum --check`.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def write_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def add_sums(folder: Path, names: Iterable[str]) -> None:
-    """Add the checksums of files to a folder's SHA256SUMS. Lines about other files are kept.
+    """Add the checksums of files to a folder's SHA256SUMS. Checksums of other files are kept.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def add_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def replace_sum(path: Path) -> None:
-    """Update the checksum of a file in its folder's SHA256SUMS, if SHA256SUMS exists.
+    """Update a file's checksum in the SHA256SUMS of its folder, if there is one.
 
     Raises
     ------
@@ -199,10 +199,11 @@ def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 
 
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
-    """Write files so that each has either its new or its old content, even after a power failure.
+    """Write files. After a power failure, each file has either its old or its new content.
 
-    askew first writes all files to the folder `incoming`, by default the folder of the first file,
-    and flushes these files to disk. Then it renames them.
+    askew first writes all files under temporary names and flushes them to disk. Then it moves each
+    file to its path. The temporary files are in the folder `incoming`, by default the folder of the
+    first file.
 
     Raises
     ------
@@ -242,7 +243,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def write_stream(path: Path, parts: Iterable[bytes]) -> None:
-    """Write a file from its parts, so that it has either its new or its old content.
+    """Write a file from its parts.
+
+    After an interruption, the file has either its old or its new content.
 
     Raises
     ------
@@ -280,7 +283,8 @@ def read_text(
     Raises
     ------
     UsageError
-        If the file cannot be read. For a byte that is not UTF-8, the message names its line.
+        If the file cannot be read. If it is not UTF-8, the message states the line of the first
+        invalid byte.
     """
     try:
         data = read_bytes(path, follow=follow)
@@ -294,7 +298,7 @@ def read_text(
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; an empty object if it cannot be read."""
+    """Return the object in a JSON file; an empty object if the file cannot be read."""
     try:
         content = json_value(read_bytes(file).decode("utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Reading JSON and TOML from other people and programs, with limits on size and nesting.
+"""Reading JSON and TOML from untrusted sources, with limits on size and nesting.
 
 Python's parsers accept content that takes minutes to read or that later code cannot handle.
 Examples are lists nested beyond the recursion limit, integers that cannot be printed, and keys with
@@ -15,19 +15,22 @@ MOST_BYTES = 2**28
 """Maximum size of a JSON document: 256 MB."""
 
 MOST_TOML = 2**26
-"""Maximum number of characters of a TOML document."""
+"""Maximum number of characters in a TOML document."""
 
 MOST_HEAD = 2**18
-"""Maximum number of characters before the first table of a TOML document, for `toml_head`."""
+"""Maximum number of characters before the first table of a TOML document.
+
+It applies in `toml_head`.
+"""
 
 MOST_LEVELS = 100
 """Maximum number of lists and objects that may be nested around a value."""
 
 MOST_DIGITS = 20
-"""Maximum number of digits of an integer. Every 64-bit integer fits."""
+"""Maximum number of digits in an integer. All 64-bit integers are within this limit."""
 
 MOST_KEY_PARTS = 16
-"""Maximum number of parts of a TOML key. Python's parser takes time quadratic in this number."""
+"""Maximum number of parts in a TOML key. Parsing time is quadratic in the number of parts."""
 
 _FIRST_LONG_INTEGER = 10**MOST_DIGITS
 
@@ -40,16 +43,25 @@ _PART = r"""(?:[A-Za-z0-9_-]++|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?)"""
 _LONG_KEY = re.compile(
     rf"#[^\n]*+|{_TEXT}|(?P<long>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_KEY_PARTS}}})|{_PART}"
 )
-"""Pattern for comments, texts, keys and values. Keys with too many parts match the group `long`."""
+"""Pattern for comments, strings, keys and values.
+
+The group `long` matches keys with too many parts.
+"""
 
 _BRACKET = re.compile(
     rf"#[^\n]*+|{_TEXT}|(?m:^[ \t]*+(?P<line>\[))|{_PART}|(?P<open>[\[{{])|(?P<close>[\]}}])"
 )
-"""Pattern for comments, texts, names and brackets. A bracket that begins a line matches `line`."""
+"""Pattern for comments, strings, names and brackets.
+
+`line` matches a bracket that begins a line.
+"""
 
 
 class LimitError(ValueError):
-    """Content exceeds a limit. The message continues a sentence, as in "it nests more than …"."""
+    """Error for content that exceeds a limit.
+
+    Its message begins with "it", as in "it nests more than …".
+    """
 
 
 def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | None = None) -> Any:
@@ -66,7 +78,7 @@ def json_value(content: str | bytes, refuse_constant: Callable[[str], float] | N
     Raises
     ------
     ValueError
-        If the document is not JSON, or exceeds a limit (a LimitError).
+        If the document is not valid JSON, or exceeds a limit (a LimitError).
     """
     if len(content) > MOST_BYTES:
         raise LimitError(f"it is larger than {MOST_BYTES // 2**20} MB")
@@ -83,7 +95,7 @@ def toml_table(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the document is not TOML, or exceeds a limit (a LimitError).
+        If the document is not valid TOML, or exceeds a limit (a LimitError).
     """
     if len(text) > MOST_TOML:
         raise LimitError(f"it is longer than {MOST_TOML // 2**20} million characters")
@@ -94,12 +106,12 @@ def toml_table(text: str) -> dict[str, Any]:
 
 
 def toml_head(text: str) -> dict[str, Any]:
-    """Return the keys before the first table of a TOML document, without reading the rest.
+    """Parse only the beginning of a TOML document, up to its first table, and return the keys.
 
     Raises
     ------
     ValueError
-        If these keys are not TOML, or exceed a limit (a LimitError).
+        If this beginning is not valid TOML, or exceeds a limit (a LimitError).
     """
     head = text[:MOST_HEAD]
     end = _start_of_tables(head)
@@ -109,7 +121,7 @@ def toml_head(text: str) -> dict[str, Any]:
 
 
 def _start_of_tables(text: str) -> int:
-    """Return the position of the bracket that begins the first table of a TOML document."""
+    """Return the position of the bracket where the first table of a TOML document begins."""
     depth = 0
     for match in _BRACKET.finditer(text):
         if match["line"] and depth == 0:
@@ -126,7 +138,7 @@ _TOO_LONG = f"it contains an integer of more than {MOST_DIGITS} digits"
 
 
 def _parsed(parse: Callable[[], Any]) -> Any:
-    """Parse a document, check that it is within the limits, and return its content."""
+    """Call a parser, check that the content is within the limits, and return the content."""
     try:
         content = parse()
     except RecursionError as error:
@@ -140,7 +152,7 @@ def _parsed(parse: Callable[[], Any]) -> Any:
 
 
 def check_limits(content: object) -> None:
-    """Raise LimitError if a document's content is nested too deeply or contains a long integer."""
+    """Raise LimitError if content is nested too deeply or contains an integer that is too long."""
     level: list[Any] = [[content]]
     for _ in range(MOST_LEVELS + 1):
         level = [child for node in level for child in _children(node)]
@@ -150,7 +162,10 @@ def check_limits(content: object) -> None:
 
 
 def _children(node: Any) -> list[object]:
-    """Return the lists and objects in a node. Raise LimitError if it contains a long integer."""
+    """Return the lists and objects nested in a value.
+
+    Raise LimitError for integers that are too long.
+    """
     values = node.values() if isinstance(node, dict) else node
     for value in values:
         if isinstance(value, int) and abs(value) >= _FIRST_LONG_INTEGER:

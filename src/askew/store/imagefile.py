@@ -16,15 +16,18 @@ from askew.store.files import shown
 from askew.types import Missing
 
 COMPRESSION = 1
-"""PNG compression level. Level 1 takes half the time of level 6, for files about 15 % larger."""
+"""PNG compression level.
+
+Level 1 takes half the time of level 6 and makes files about 15 % larger.
+"""
 
 SUFFIXES = {"PNG": ".png", "JPEG": ".jpg", "WEBP": ".webp"}
-"""Image formats that askew reads, with the suffix of each format in a store."""
+"""Image formats that askew reads, and the file suffix that a store uses for each format."""
 
 MOST_BYTES = 2**28
 MOST_PIXELS = 50_000_000
 LIMIT_VARIABLE = "ASKEW_MAX_PIXELS"
-"""Environment variable that sets the largest number of pixels of an image file."""
+"""Environment variable that sets the maximum number of pixels in an image file."""
 
 SINGLE_COLOR = (
     "the image shows a single color. Possible causes are a safety checker, or numbers that are not "
@@ -40,7 +43,7 @@ NO_IMAGES: Mapping[bytes, str] = {
     b"<!doctype": "a web page, not an image; download the image again",
     b"<html": "a web page, not an image; download the image again",
 }
-"""Messages about files that are often found in place of an image, by beginning in lower case."""
+"""Messages about files that are not images, keyed by the first bytes of the file in lower case."""
 
 OTHER_FORMATS: Mapping[bytes, str] = {
     b"GIF8": "GIF",
@@ -54,7 +57,7 @@ OTHER_FORMATS: Mapping[bytes, str] = {
     b"%PDF": "PDF",
     b"<svg": "SVG",
 }
-"""Names of other image formats, by the beginning of the file."""
+"""Names of image formats that askew does not read, keyed by the first bytes of the file."""
 
 BRANDS = {
     b"avif": "AVIF",
@@ -62,10 +65,10 @@ BRANDS = {
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx"), "HEIC"),
     **dict.fromkeys((b"mif1", b"msf1"), "HEIF"),
 }
-"""Formats of files with the word "ftyp" at byte 4, by the brand at byte 8."""
+"""Formats of files that have "ftyp" at byte 4, keyed by the four bytes at byte 8."""
 
 NOISE = 2
-"""Largest difference (of 255) that a decoder causes between pixels of a single-color image."""
+"""Maximum difference in pixel values (0 to 255) that a decoder adds to a single-color image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def opened(path: str | Path) -> Image.Image:
 
 
 def check_size(image: Image.Image) -> None:
-    """Check that the number of pixels in an image file's header is within the limit.
+    """Check that an image does not have more pixels than the limit, according to its file header.
 
     Raises
     ------
@@ -154,7 +157,7 @@ def is_blank(image: Image.Image | NDArray[np.generic]) -> bool:
 
 
 def _has_numbers(image: Image.Image) -> bool:
-    """Check whether an image has pixels, and whether all their values are finite numbers."""
+    """Check that an image has pixels and that all pixel values are finite."""
     if 0 in image.size:
         return False
     return image.mode != "F" or bool(np.isfinite(np.asarray(image)).all())
@@ -167,7 +170,7 @@ def _shows_single_color(image: Image.Image) -> bool:
 
 
 def damage(path: Path) -> str:
-    """Return why an image file of a store cannot be opened; empty if it can."""
+    """Return the reason why an image file cannot be opened; empty if it can be opened."""
     if os.path.islink(path):
         return f"{shown(path)} is a link"
     reading = read(path)
@@ -175,7 +178,7 @@ def damage(path: Path) -> str:
 
 
 def read(path: Path) -> EncodedPicture | Missing:
-    """Return the bytes of a user's image file, or the reason why it cannot be used.
+    """Return the bytes of an image file, or `Missing` with the reason why it cannot be used.
 
     The file is decoded completely to check that it is not damaged.
     """

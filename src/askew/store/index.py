@@ -1,4 +1,4 @@
-"""The index of a store: SQLite files whose rows have checksums.
+"""The index of a store, which consists of SQLite files. Each row has a checksum.
 
 The index also records how much of the journal it includes. A change reaches the disk first in the
 journal and later in the index. After a power failure, the next command that opens the store adds
@@ -34,32 +34,38 @@ from askew.types import slices
 
 SCHEMA = 3
 OLDER_SCHEMA = 2
-"""Older schema, which askew reads and rewrites. Its index has only texts and includes vectors."""
+"""Older schema that askew reads and converts.
+
+It stores all values as texts, and the vectors in the same file.
+"""
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
 VECTOR_TABLES = ("vectors",)
-"""Tables in each of the two files of an index. Vectors take most of the space."""
+"""Tables in the second file of an index. The first file contains `INDEX_TABLES`."""
 
 PAGE_SIZES = {INDEX_TABLES: 4096, VECTOR_TABLES: 16384}
-"""Page sizes in bytes. Five vectors of 768 numbers fit into 16,384 bytes, one into 4,096 bytes."""
+"""SQLite page sizes in bytes.
+
+A page of 16,384 bytes fits five vectors of 768 numbers, a page of 4,096 bytes only one.
+"""
 
 CHUNK = 500
-"""Maximum number of keys in a query."""
+"""Maximum number of keys per query."""
 
 LISTED_ROWS = 20
-"""Maximum number of damaged rows that are listed for a table."""
+"""Maximum number of damaged rows that askew lists per table."""
 
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-"""Exceptions that a damaged index causes.
+"""Exceptions that can occur when an index is damaged.
 
 sqlite3 raises UnicodeDecodeError if its error message quotes damaged text.
 """
 
 UNWRITTEN = ("readonly", "unable to open", "disk I/O")
-"""Parts of SQLite messages that may mean that the disk is full."""
+"""Fragments of SQLite messages that may indicate a full disk."""
 
 JOURNAL_END = "journal"
-"""Name under which `meta` records how many bytes of the journal the index includes."""
+"""Name of the entry in `meta` for the number of bytes of the journal that the index includes."""
 
 TABLE_DEFINITIONS = {
     table: f"CREATE TABLE {table} ({columns}){'' if table == 'vectors' else ' WITHOUT ROWID'}"
@@ -73,26 +79,26 @@ DEFINITIONS = {
     NAMES: "names",
     META: "meta",
 }
-"""Statements that create the tables, with the names of the tables.
+"""SQL statements that create the tables, mapped to the names of the tables.
 
-An index with other tables, views or triggers counts as damaged, since these could run statements
-that another person wrote.
+An index with any other table, view or trigger counts as damaged, since an attacker could use it to
+run SQL statements.
 """
 
 OLDER_DEFINITIONS = {
     definition: name for definition, name in DEFINITIONS.items() if definition != NAMES
 }
-"""Statements that create the tables of an index with the older schema."""
+"""SQL statements that create the tables of an index with the older schema."""
 
 KnownRows = Callable[[], Iterable[tuple[str, Sequence[IndexRow]]]]
-"""Function that returns the initial rows of a new index, by table."""
+"""Function that returns the initial rows of a new index, as pairs of a table name and its rows."""
 
 IsUsable = Callable[[str, IndexRow], bool]
-"""Function that decides whether a row that only the journal has is added to the index."""
+"""Function that decides whether to add a row to the index if only the journal contains it."""
 
 
 class OlderIndex(StoreError):
-    """An index that an earlier version of askew wrote, and that this version can rewrite."""
+    """Error for an index from an earlier version of askew that this version can convert."""
 
 
 class Index:
@@ -101,24 +107,25 @@ class Index:
     Parameters
     ----------
     path
-        The file; None keeps the index in memory.
+        The file; None for an index in memory.
     timeout
-        Seconds to wait for a process that is writing.
+        Maximum time in seconds to wait while another process is writing.
     journal
-        The journal that records the same rows; None for an index without a journal.
+        Journal that records the same rows; None for an index without a journal.
     known
-        Function that returns the initial rows of a new index; by default the journal's rows.
+        Function that returns the initial rows of a new index. By default these are the journal's
+        rows.
     write
         If False, nothing on disk is changed.
     is_usable
-        Function that decides whether a row that only the journal has is added to the index.
+        Function that decides whether to add a row to the index if only the journal contains it.
     tables
         Tables that the file contains.
 
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote the index, so that it must be rewritten first.
+        If an earlier version of askew wrote the index, and the index must first be converted.
     StoreError
         If the index cannot be used.
     """
@@ -159,7 +166,7 @@ class Index:
     def _include_journal(self, is_writable: bool) -> None:
         """Add the journal rows that the index lacks.
 
-        If nothing on disk may be changed, the rows are added to a copy of the index in memory.
+        If the index is read-only, the rows are added to a copy of the index in memory.
         """
         if self._journal is None or self._is_up_to_date(self._journal):
             return
@@ -181,7 +188,10 @@ class Index:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Open a write transaction or join the open one. Either all changes are written or none."""
+        """Open a write transaction, or join one that is open.
+
+        Either all changes are written or none.
+        """
         if self._connection.in_transaction:
             yield
             return
@@ -194,14 +204,15 @@ class Index:
                 raise
 
     def put(self, table: str, rows: Iterable[IndexRow], replace: bool = True) -> None:
-        """Write rows into the index only. A transaction must be open.
+        """Write rows to the index, but not to the journal. A transaction must be open.
 
         Parameters
         ----------
         table, rows
             Name of the table, and the rows to write.
         replace
-            If True, rows replace stored rows with the same key. If False, stored rows are kept.
+            If True, new rows replace stored rows that have the same key. If False, the stored rows
+            are kept.
         """
         action = "REPLACE" if replace else "IGNORE"
         statement = f"INSERT OR {action} INTO {table} VALUES ({_marks(len(COLUMNS[table]) + 1)})"
@@ -216,17 +227,16 @@ class Index:
     def record(
         self, table: str, rows: Sequence[IndexRow], about: Mapping[str, object] | None = None
     ) -> None:
-        """Write rows into the index and the journal.
+        """Write rows to the index and the journal.
 
-        A transaction must be open. The transaction also keeps other processes from writing to the
-        journal.
+        A transaction must be open. It also keeps other processes from writing to the journal.
         """
         self._connect_journal()
         self.put(table, rows)
         self._append(table, rows, about)
 
     def remove(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete rows with these keys from the index, and record the deletion in the journal."""
+        """Delete the rows with these keys in a column, and record the deletion in the journal."""
         removals = [(table, column, key) for key in keys]
         with self.transaction():
             self._connect_journal()
@@ -275,7 +285,7 @@ class Index:
             self._note_end(self._journal)
 
     def _journal_end(self) -> int | None:
-        """Return how many bytes of the journal the index includes; None if it is unknown."""
+        """Return the number of bytes of the journal that the index includes; None if unknown."""
         rows = self.select("SELECT value FROM meta WHERE name = ?", (JOURNAL_END,))
         return rows[0][0] if rows and isinstance(rows[0][0], int) else None
 
@@ -302,7 +312,7 @@ class Index:
     def usable(
         self, lines: Iterable[tuple[str, Sequence[IndexRow]]]
     ) -> Iterator[tuple[str, Sequence[IndexRow]]]:
-        """Yield journal lines, keeping only the rows that may be added to a new index."""
+        """Yield the rows of journal lines, without rows that must not be added to a new index."""
         for table, rows in lines:
             yield table, [row for row in rows if self._is_usable(table, row)]
 
@@ -335,7 +345,10 @@ class Index:
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
-        """Yield intact rows with one of the keys in a column and `fixed` values in others."""
+        """Yield the intact rows that match one of the keys.
+
+        They must also match the `fixed` values.
+        """
         with faults(self.where, self.timeout):
             self._cells.trim()
             wanted = self._cells.keys(table, column, dict.fromkeys(keys))
@@ -351,14 +364,14 @@ class Index:
             yield from self._intact(table, self.select(query, (*values, *part)))
 
     def _intact(self, table: str, rows: Iterable[IndexRow]) -> Iterator[IndexRow]:
-        """Yield the intact rows among stored rows, with their texts and without checksums."""
+        """Convert stored rows to rows with texts and without checksums. Skip damaged rows."""
         for stored in rows:
             row = self._cells.read(table, stored)
             if is_intact(table, row):
                 yield row[:-1]
 
     def latest_pictures(self, model: str, most: int) -> list[IndexRow]:
-        """Return the rows of a model's newest images, newest first."""
+        """Return the index rows of a model's newest images, newest first."""
         query = "SELECT * FROM pictures WHERE model = ? AND id IS NOT NULL AND changed IS NOT NULL"
         numbers = self._cells.keys("pictures", "model", [model])
         if not numbers:
@@ -367,7 +380,7 @@ class Index:
         return list(self._intact("pictures", rows))
 
     def newest_ids(self, run: str, count: int) -> list[str]:
-        """Return the ids of the newest images of the run with this plan hash."""
+        """Return the ids of the newest images of the run that has this plan hash."""
         query = (
             "SELECT DISTINCT id FROM planned JOIN pictures USING (key) "
             "WHERE run = ? AND id IS NOT NULL ORDER BY changed DESC LIMIT ?"
@@ -383,7 +396,7 @@ class Index:
             return self._connection.execute(query, values).fetchall()
 
     def all_rows(self, table: str) -> Iterator[tuple[IndexRow, bool]]:
-        """Yield each readable row, and whether it is intact."""
+        """Yield each row that can be read, with True if it is intact."""
         return _all_rows(self._connection, table, self._cells.read)
 
     def intact_rows(self, table: str) -> Iterator[IndexRow]:
@@ -391,13 +404,13 @@ class Index:
         return (row for row, is_intact_row in self.all_rows(table) if is_intact_row)
 
     def unplanned_ids(self) -> frozenset[str]:
-        """Return the ids of images that no run plans. All rows must be intact."""
+        """Return the ids of images that no run needs. All rows must be intact."""
         planned = "SELECT id FROM pictures JOIN planned USING (key) WHERE id IS NOT NULL"
         query = f"SELECT id FROM pictures WHERE id IS NOT NULL AND id NOT IN ({planned})"
         return frozenset(_ids(self.select(query)))
 
     def known_ids(self, ids: Iterable[str]) -> set[str]:
-        """Return the given ids that belong to images in the index. All rows must be intact."""
+        """Return those of the given image ids that the index contains. All rows must be intact."""
         known = set[str]()
         for part in slices(list(ids), CHUNK):
             query = f"SELECT id FROM pictures WHERE id IN ({_marks(len(part))})"
@@ -405,12 +418,12 @@ class Index:
         return known
 
     def forget(self, table: str, column: str, keys: Iterable[str]) -> None:
-        """Delete rows of a table that the journal does not contain."""
+        """Delete rows from a table that is not recorded in the journal."""
         with self.transaction():
             self._delete((table, column, key) for key in keys)
 
     def faults(self) -> list[str]:
-        """Return descriptions of the faults that SQLite reports, and of damaged rows."""
+        """Describe the faults that SQLite reports and the damaged rows."""
         lines = self._integrity_errors()
         descriptions = [f"the index is damaged: {' '.join(line.split())}" for line in lines]
         for table in self._tables:
@@ -458,7 +471,7 @@ class Index:
                 self._note_end(self._journal)
 
     def _use_wal(self) -> None:
-        """Switch to write-ahead logging. SQLite does not wait for other processes, so retry."""
+        """Switch to write-ahead logging. Retry while another process prevents the switch."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -476,11 +489,11 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
     Raises
     ------
     OlderIndex
-        If an earlier version of askew wrote the index, and its rows can be read.
+        If an earlier version of askew wrote the index, and this version can read its rows.
     StoreError
-        If another version of askew wrote the index, and its rows cannot be read.
+        If another version of askew wrote the index, and this version cannot read its rows.
     sqlite3.DatabaseError
-        If the index contains no version, or contains tables that askew does not create.
+        If the index does not state its version, or contains tables that askew does not create.
     """
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
     schema = row[0] if row else None
@@ -502,7 +515,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
 
 
 def _check_definitions(connection: sqlite3.Connection, definitions: Mapping[str, str]) -> None:
-    """Raise DatabaseError if an index contains something that askew does not create."""
+    """Raise DatabaseError if an index contains a table or trigger that askew does not create."""
     for kind, name, definition in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         is_automatic = kind == "index" and definition is None
         if not is_automatic and definitions.get(definition) != name:
@@ -512,7 +525,7 @@ def _check_definitions(connection: sqlite3.Connection, definitions: Mapping[str,
 def salvaged(
     path: Path, tables: Iterable[str]
 ) -> tuple[int | None, Iterator[tuple[str, list[IndexRow]]]]:
-    """Return all readable intact rows of an old or damaged index, by table.
+    """Return all intact rows that can be read from an old or damaged index, grouped by table.
 
     Parameters
     ----------
@@ -524,15 +537,15 @@ def salvaged(
     Returns
     -------
     int or None
-        How many bytes of the journal the index includes; None if it is unknown.
+        Number of bytes of the journal that the index includes; None if unknown.
     iterator of (str, list)
         The rows.
 
     Raises
     ------
     StoreError
-        If another version of askew wrote the index. None of its rows would seem intact to this
-        version.
+        If another version of askew wrote the index. This version would treat all of its rows as
+        damaged.
     """
     end = None
     with suppress(*DAMAGE), closing(_connected(path, 0.0)) as damaged:
@@ -559,9 +572,9 @@ def _salvaged_rows(path: Path, tables: Iterable[str]) -> Iterator[tuple[str, lis
 def _all_rows(
     connection: sqlite3.Connection, table: str, read: Callable[[str, IndexRow], IndexRow]
 ) -> Iterator[tuple[IndexRow, bool]]:
-    """Yield each readable row, and whether it is intact.
+    """Yield each row that can be read, with True if it is intact.
 
-    If a row cannot be read, the table is read from both ends.
+    If a row cannot be read, askew reads the table from both ends to recover the rows around it.
     """
     for order in ("ASC", "DESC"):
         with suppress(*DAMAGE):
@@ -574,7 +587,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids from rows that have a single cell, which is the id as bytes or as text."""
+    """Return the ids in rows of a single cell. The cell contains an id as bytes or as text."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 
@@ -595,8 +608,8 @@ def _connected(path: Path | str, timeout: float) -> sqlite3.Connection:
 def _read_only(path: Path, timeout: float) -> sqlite3.Connection:
     """Return a connection that does not change the index.
 
-    SQLite may be unable to open an index in a folder that is not writable, or on a full disk. In
-    this case, askew connects to a copy of the index in memory.
+    If SQLite cannot open the index because the folder is not writable or the disk is full, askew
+    connects to a copy of the index in memory.
     """
     try:
         connection = _connected(f"{path.as_uri()}?mode=ro", timeout)
@@ -629,7 +642,7 @@ def write_transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
-    """Turn exceptions from SQLite and the file system into a StoreError about the store `where`."""
+    """Convert exceptions from SQLite and the file system into a StoreError about `where`."""
     try:
         yield
     except DAMAGE as error:
@@ -641,7 +654,7 @@ def faults(where: str, timeout: float = 0.0) -> Iterator[None]:
 
 
 def _explained(error: Exception, where: str, timeout: float) -> str:
-    """Return the cause of an SQLite exception, and the remedy, as the end of a sentence."""
+    """Return the cause of an SQLite error and what to do about it, as the end of a sentence."""
     text = str(error)
     path = where.removeprefix("the store ")
     if "locked" in text:
@@ -661,7 +674,7 @@ def _explained(error: Exception, where: str, timeout: float) -> str:
 
 
 def _describe_writers(store: Path, timeout: float) -> str:
-    """Return which process is writing to a store, and the remedy, as the end of a sentence."""
+    """Return, as the end of a sentence, which process is writing to a store and what to do."""
     processes = set[int]()
     for file in store.glob("*.sqlite*"):
         processes.update(holders(file))

@@ -1,9 +1,9 @@
-"""The journal of a store: all changes to the index, except changes to vectors, line by line.
+"""The journal of a store, a text file that records all changes to the index except vectors.
 
-A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. Columns whose
-texts repeat contain the position of the text in `texts`. Earlier versions wrote no `texts`. A line
-whose table is `removed` lists rows that were deleted. Each line starts with a line break, so that
-it stays separate from a line that a power failure has cut off.
+A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. In columns
+where the same texts recur, a row contains the position of its text in the list `texts`. Earlier
+versions did not write this list. A line whose table is `removed` lists deleted rows. A line starts
+with a line break, which separates it from a previous line that a power failure has cut off.
 """
 
 import json
@@ -21,21 +21,24 @@ from askew.store.rows import JOURNALED, REMOVED, IndexRow, checksum, column_plac
 from askew.types import slices
 
 ROWS_PER_LINE = 500
-"""Maximum number of rows in a line of the journal."""
+"""Maximum number of rows per journal line."""
 
 REPEATED = {
     "pictures": ("prompt", "model"),
     "planned": ("run",),
     "answers": ("instrument", "picture", "question"),
 }
-"""Columns whose texts repeat within a line, by table."""
+"""Columns of each table in which the same texts recur within a line."""
 
 _PLACES = {table: column_places(table, names) for table, names in REPEATED.items()}
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 MOST_LINE_BYTES = 2**28
-"""Size in bytes that no valid line reaches. From such a line on, the journal counts as damaged."""
+"""Size in bytes at which a line is too long to be valid.
+
+The rest of the journal then counts as damaged.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,14 @@ class JournalLine:
     Attributes
     ----------
     start, end
-        Positions of the line in the file, in bytes, including the line break before the line.
+        Byte positions in the file where the line starts and ends. The line includes the line break
+        before it.
     text
         The line without its checksum; empty for a damaged line.
     table, rows, about
-        Table, rows, and facts about the rows; empty for a damaged line.
+        Name of the table, the rows, and facts about the rows; empty for a damaged line.
     is_intact
-        False if the checksum is wrong, or the line has content that askew does not write.
+        False if the checksum is wrong, or if askew could not have written the content.
     is_complete
         False if only the beginning of the line was written.
     """
@@ -67,7 +71,7 @@ class JournalLine:
 
 
 class Journal:
-    """A file to which changes of the index are appended.
+    """File to which all changes to the index are appended.
 
     Parameters
     ----------
@@ -93,7 +97,7 @@ class Journal:
         Raises
         ------
         OSError
-            If the rows cannot be written. In this case, the file does not change.
+            If the rows cannot be written. The file is then left unchanged.
         """
         if not rows:
             return
@@ -117,7 +121,7 @@ class Journal:
         Parameters
         ----------
         start, end
-            Positions in bytes between which lines are read; None reads to the end of the file.
+            Byte positions between which lines are read. An `end` of None means the end of the file.
         """
         for line in self.lines(start):
             if end is not None and line.start >= end:
@@ -130,15 +134,15 @@ class Journal:
         return sum(not line.is_intact for line in self.lines())
 
     def cut_incomplete_end(self, start: int = 0) -> None:
-        """Remove incomplete lines at the end of the file, as a power failure leaves them.
+        """Remove the incomplete lines that a power failure can leave at the end of the file.
 
-        No process has reported the content of an incomplete line as stored. The caller must exclude
-        other writers.
+        This loses nothing, since no process has reported the content of an incomplete line as
+        stored. The caller must exclude other writers.
 
         Parameters
         ----------
         start
-            Position in bytes before which nothing is removed.
+            Byte position. Lines before it are not removed.
         """
         keep = start
         for line in self.lines(start):
@@ -148,7 +152,7 @@ class Journal:
             os.truncate(self.path, keep)
 
     def has_line_at(self, place: int) -> bool:
-        """Check whether a line starts, or the file ends, at a position in bytes."""
+        """Check whether a byte position is the start of a line or the end of the file."""
         size = self.size()
         if place >= size:
             return place == size
@@ -162,12 +166,12 @@ class Journal:
         Parameters
         ----------
         current
-            Checksums of the rows to keep, each row once; None keeps all rows.
+            Checksums of the rows to keep. Duplicates of a row are removed. None keeps all rows.
         """
         write_stream(self.path, self._current_lines(current))
 
     def _current_lines(self, current: set[int] | None) -> Iterator[bytes]:
-        """Yield the intact lines with the rows to keep; None keeps all rows."""
+        """Yield the intact lines, reduced to the rows to keep; None keeps all rows."""
         left = None if current is None else set(current)
         for line in self.lines():
             if not line.is_intact:
@@ -181,7 +185,7 @@ class Journal:
                     yield _line(line.table, rows, line.about or {})
 
     def lines(self, start: int = 0) -> Iterator[JournalLine]:
-        """Yield each nonempty line after a position in bytes."""
+        """Yield each nonempty line that starts after a byte position."""
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             file.seek(start)
             end = start
@@ -205,7 +209,10 @@ def _line(table: str, rows: Sequence[IndexRow], about: Mapping[str, object]) -> 
 
 
 def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
-    """Replace repeated texts in a row with positions in `texts`, and add new texts to `texts`."""
+    """Replace a row's recurring texts with their positions in `texts`.
+
+    Append new texts to `texts`.
+    """
     cells = list(row)
     for place in _PLACES.get(table, ()):
         cells[place] = texts.setdefault(cells[place], len(texts))
@@ -213,12 +220,12 @@ def _shortened(table: str, row: IndexRow, texts: dict[object, int]) -> IndexRow:
 
 
 def _content(text: str) -> tuple[Any, Any, Any]:
-    """Return the table, the rows, and the facts about the rows from a line.
+    """Return the table name, the rows, and the facts about the rows in a line.
 
     Raises
     ------
     ValueError, TypeError, IndexError
-        If the line has content that askew does not write.
+        If askew could not have written the content of the line.
     """
     parts = json_value(text)
     if len(parts) == 3:
@@ -234,7 +241,7 @@ def _content(text: str) -> tuple[Any, Any, Any]:
 
 
 def _parsed(raw: bytes, start: int, end: int) -> JournalLine:
-    """Parse a line of the journal. A damaged line is returned without its content."""
+    """Parse a line of the journal. The content of a damaged line is left empty."""
     line = raw.decode("utf-8", "replace").strip()
     digest, _, text = line.partition(" ")
     is_complete = text.endswith("}]") and "\0" not in text

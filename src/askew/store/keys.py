@@ -1,4 +1,4 @@
-"""Hashes that identify images and questions, and seeds. They never change between versions."""
+"""Seeds, and the hashes that identify images and questions. Both are the same in all versions."""
 
 import json
 from collections.abc import Mapping
@@ -15,16 +15,16 @@ SEEDS = 2**63 - 1
 def picture_key(
     model_name: str, revision: str, settings: Mapping[str, Setting], prompt: str, seed: int
 ) -> str:
-    """Return the identity of an image that a run needs, as 64 hexadecimal digits.
+    """Return the hash that identifies an image that a model generates, as 64 hexadecimal digits.
 
     Parameters
     ----------
     model_name
         Name of the model with its provider.
     revision, prompt, seed
-        Revision of the model, and the prompt and the seed of the image.
+        Revision of the model, prompt of the image, and seed of the image.
     settings
-        Settings of the model that change the image.
+        Model settings that affect the image.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def picture_key(
 
 
 def file_key(collection: str, revision: str, path: str) -> str:
-    """Return the identity of a collection's image file, as 64 hexadecimal digits."""
+    """Return the hash that identifies an image file of a collection, as 64 hexadecimal digits."""
     return _digest("file", collection, revision, path)
 
 
@@ -46,21 +46,28 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the identity of an image in a run's plan, independent of the model's weights."""
+    """Return the hash that identifies an image in a run's plan.
+
+    The model's revision does not affect it.
+    """
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 
 
 def picture_seed(run_seed: int, prompt: str, k: int) -> int:
-    """Return the seed of image `k` of a prompt, from 1 to 2**63 - 1.
+    """Return the seed for image number `k` of a prompt, from 1 to 2**63 - 1.
 
-    The seed is the same for all models and settings, so that paired images share their noise.
+    The seed is the same for all models and settings, so that paired images start from the same
+    noise.
     """
     return 1 + int(_digest("seed", run_seed, prompt, k), 16) % SEEDS
 
 
 def question_hash(question: Question) -> str:
-    """Return the identity of a question: the hash of its text, its ordered options and its axis."""
+    """Return the hash of a question's text, ordered options and axis.
+
+    It identifies the question.
+    """
     return _digest("question", question.text, list(question.options), question.axis)
 
 

@@ -1,4 +1,7 @@
-"""Locks of a store. Commands that write share one lock, which housekeeping takes exclusively."""
+"""Locks of a store.
+
+All commands that write share a lock, and cleanup commands need it exclusively.
+"""
 
 import errno
 import os
@@ -20,7 +23,7 @@ except ModuleNotFoundError:  # not on Windows
 
 FILE = "users.lock"
 FLOCK = "hhqqi4x"
-"""Format of a lock on Linux: kind, origin, first byte, number of bytes, process."""
+"""Fields of a lock record on Linux: kind, origin, first byte, number of bytes, process id."""
 
 PAUSE = 0.05
 """Seconds between two attempts."""
@@ -54,17 +57,18 @@ def holder(file: int, place: int) -> int | None:
 
 
 def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
-    """Return the ids of the other processes that have locked a file.
+    """Return the ids of all other processes that have locked a file.
 
-    The ids come from the system's list of locks, because opening and closing the file would release
-    the locks that SQLite has on this file. On systems other than Linux, the result is empty.
+    The ids come from the system's list of locks. Opening and closing the file is not an option,
+    because closing it would release SQLite's locks on it. On systems other than Linux, the result
+    is empty.
 
     Parameters
     ----------
     path
         The file.
     only_exclusive
-        If True, leave out locks that several processes can share.
+        If True, ignore locks that several processes can share.
     """
     kinds = ("WRITE",) if only_exclusive else ("WRITE", "READ")
     try:
@@ -82,14 +86,14 @@ def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
 
 
 def remedy(process: int, effect: str) -> str:
-    """Return the remedy for a process that blocks other processes, as the end of a sentence.
+    """Return what to do about a process that blocks another process, as the end of a sentence.
 
     Parameters
     ----------
     process
         Id of the process.
     effect
-        What happens, or what to do, after the remedy. This text ends the sentence.
+        Last words of the sentence, which state what happens next or what to do next.
     """
     if is_stopped(process):
         return (
@@ -110,7 +114,7 @@ def is_stopped(process: int) -> bool:
 
 @dataclass(slots=True)
 class SharedFile:
-    """An open lock file that all `PartLocks` objects for it in this process share.
+    """An open lock file. All `PartLocks` objects in this process that use the file share it.
 
     Attributes
     ----------
@@ -128,18 +132,19 @@ class SharedFile:
 
 
 _SHARED: dict[tuple[int, int] | None, SharedFile] = {}
-"""Open lock files, by device and inode."""
+"""Open lock files, keyed by device number and inode number."""
 
 _GUARD = threading.Lock()
 
 
 class PartLocks:
-    """Locks for parts of the work on a store. Each part locks a single byte of one lock file.
+    """Locks for pieces of the work on a store.
 
-    The operating system assigns these locks to processes. The system releases all locks of a
-    process when the process closes any descriptor of the file, and grants a process the same lock
-    twice. All `PartLocks` objects of a process therefore share one open file and the list of its
-    locked bytes.
+    To claim a piece, a process locks a byte of the lock file.
+
+    The operating system grants these locks to processes. It releases all locks of a process when
+    the process closes any descriptor of the file. It also grants a process the same lock twice. All
+    `PartLocks` objects of a process therefore share one open file and one list of locked bytes.
 
     Parameters
     ----------
@@ -188,7 +193,10 @@ class PartLocks:
         return holder(self._file.number, place)
 
     def close(self) -> None:
-        """Release the locks of this object. The last object that uses the file closes it."""
+        """Release the locks of this object.
+
+        The last object that uses the lock file closes the file.
+        """
         with _GUARD:
             for place in [*self._own]:
                 self._release(place)
@@ -200,7 +208,7 @@ class PartLocks:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and the inode of a file; None if it does not exist."""
+    """Return the device number and inode number of a file; None if the file does not exist."""
     try:
         state = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:
@@ -209,7 +217,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _shared(number: int) -> SharedFile:
-    """Register an open lock file, so that all `PartLocks` objects for the file share it."""
+    """Register an open lock file so that all `PartLocks` objects for the same file share it."""
     state = os.fstat(number)
     return _SHARED.setdefault((state.st_dev, state.st_ino), SharedFile(number))
 
@@ -226,18 +234,18 @@ def _lock(number: int, place: int) -> bool:
 
 
 class StoreLock:
-    """A lock of a store, which the system releases when the process ends.
+    """Lock of a store. The operating system releases it when the process ends.
 
-    On a system without locks, processes do not coordinate.
+    On a system without file locks, askew does not coordinate processes.
 
     Parameters
     ----------
     folder
         The store, which must exist.
     exclusive
-        If True, exclude all other processes that write.
+        If True, keep all other processes from writing to the store.
     timeout
-        Seconds to wait until another process releases its lock.
+        Maximum time in seconds to wait for another process to release its lock.
 
     Raises
     ------

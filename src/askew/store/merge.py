@@ -11,7 +11,7 @@ from askew.store.packs import DamagedPack, ImagePack, ReadingPack, Vector, kind_
 from askew.store.store import Store
 
 READERS = 8
-"""Number of packs that are read at once."""
+"""Number of packs that askew reads in parallel."""
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class MergeReport:
     absent
         Paths of packs that do not exist.
     damaged
-        Faults of damaged packs, by path.
+        Descriptions of damaged packs, keyed by path.
     """
 
     taken: int = 0
@@ -39,7 +39,7 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
     Parameters
     ----------
     packs
-        Folder or bucket of the packs.
+        Folder or bucket that contains the packs.
     paths
         Paths of the packs.
     store
@@ -66,7 +66,7 @@ def merge(packs: PackStorage, paths: Iterable[str], store: Store) -> MergeReport
 def merge_all(packs: PackStorage, store: Store) -> MergeReport:
     """Import all packs into a store, and move damaged packs to the folder `damaged`.
 
-    Packs that a run needs but that do not exist are reported as absent.
+    Packs that a run needs but that do not exist are listed in `absent`.
     """
     existing = packs.paths()
     report = merge(packs, existing, store)
@@ -84,7 +84,10 @@ def merge_all(packs: PackStorage, store: Store) -> MergeReport:
 
 
 def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | DamagedPack | None:
-    """Read the pack at a path. Return the fault of a damaged pack, and None if there is no pack."""
+    """Read a pack.
+
+    Return DamagedPack for a damaged pack, and None if there is no pack at the path.
+    """
     fault = None
     for _ in range(ATTEMPTS):
         data = packs.get(path)
@@ -100,7 +103,7 @@ def read_pack(packs: PackStorage, path: str) -> ImagePack | ReadingPack | Damage
 def _read_ahead(
     packs: PackStorage, paths: Iterable[str]
 ) -> Iterator[tuple[str, ImagePack | ReadingPack | DamagedPack | None]]:
-    """Yield paths and packs in order, and read the following packs in the background."""
+    """Yield each path with its pack, in order, while the next packs are read in the background."""
     in_flight = deque[tuple[str, Future[ImagePack | ReadingPack | DamagedPack | None]]]()
     with ThreadPoolExecutor(READERS, thread_name_prefix="packs") as pool:
         for path in paths:
@@ -121,7 +124,7 @@ def take_pack(pack: ImagePack | ReadingPack, store: Store) -> None:
 
 
 def take_images(pack: ImagePack, store: Store) -> None:
-    """Store the images of a pack, except images that are already stored."""
+    """Store the images of a pack that are not stored yet."""
     stored = store.pictures(request.key for request in pack.requests)
     if len(stored) == len(pack.requests):
         return
@@ -130,7 +133,7 @@ def take_images(pack: ImagePack, store: Store) -> None:
 
 
 def _take_readings(pack: ReadingPack, store: Store) -> None:
-    """Store the answers and vectors of a pack, except those that are already stored."""
+    """Store the answers and vectors of a pack that are not stored yet."""
     store.put_answer_rows(pack.answers, pack.questions)
     by_fingerprint: dict[str, dict[str, Vector]] = {}
     for name, rows in pack.vectors.items():

@@ -1,4 +1,4 @@
-"""Detection of network file systems, on which SQLite cannot lock the index of a store."""
+"""Detection of network file systems. SQLite cannot lock the index of a store on them."""
 
 import os
 import re
@@ -17,7 +17,7 @@ NETWORK = re.compile(
 
 
 def network_mount(folder: Path) -> tuple[str, str] | None:
-    """Return type and mount point of a folder's network file system; None for a local folder.
+    """Return the type and mount point of a folder's network file system; None for a local folder.
 
     The folder need not exist.
     """
@@ -55,7 +55,7 @@ def check_local(store: Path) -> None:
 
 
 def _mount(line: str) -> tuple[str, str]:
-    """Return mount point and type from a line of the table. Spaces are escaped in octal."""
+    """Return the mount point and type from a line of the table of mounted file systems."""
     fields = line.split(" ")
     if len(fields) < 3:
         return "", ""

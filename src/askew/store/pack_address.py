@@ -1,4 +1,4 @@
-"""Opening a folder or bucket of packs by its address."""
+"""Opening a folder or bucket of packs from its address."""
 
 from pathlib import Path
 

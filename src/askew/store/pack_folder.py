@@ -74,7 +74,7 @@ class PackFolder:
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Turn exceptions from the file system into a StoreError."""
+        """Convert exceptions from the file system into a StoreError."""
         try:
             yield
         except OSError as error:
@@ -84,7 +84,10 @@ class PackFolder:
 
 
 def _named(part: Path, file: Path) -> bool:
-    """Give a complete file its final name. Return False if another process was faster."""
+    """Rename a complete file.
+
+    Return False if another process has already created a file of this name.
+    """
     try:
         os.link(part, file)
     except FileExistsError:

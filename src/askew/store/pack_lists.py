@@ -8,18 +8,21 @@ from askew.store.foreign import json_value
 from askew.store.pack_storage import PLANS, PackStorage
 
 ATTEMPTS = 4
-"""Number of attempts to read a file that seems damaged, since a transfer can damage data."""
+"""Number of attempts to read a file that seems damaged.
+
+The damage may have occurred in transfer.
+"""
 
 
 def write_list(packs: PackStorage, plan_hash: str, number: int, paths: Sequence[str]) -> None:
-    """Write the list of the packs that a round of a plan needs, unless the list exists."""
+    """Write the list of packs that a round of a plan needs, unless the list already exists."""
     content = {"plan": plan_hash, "round": number, "packs": list(paths)}
     text = json.dumps({**content, "sha256": digest_of(content)}, indent=0)
     packs.put(f"{PLANS}/{plan_hash}-{number}.json", text.encode("ascii"))
 
 
 def read_list(packs: PackStorage, path: str) -> list[str] | None:
-    """Return the paths of the packs in a list; None for a damaged list."""
+    """Return the pack paths in a list; None if the list is damaged."""
     for _ in range(ATTEMPTS):
         try:
             content = json_value(packs.get(path) or b"{}")

@@ -1,4 +1,4 @@
-"""Protocol for a place that stores packs, and the names of its folders."""
+"""Protocol for storage locations of packs, and the names of their folders."""
 
 from typing import Protocol
 
@@ -6,21 +6,21 @@ SLICES = "slices"
 """Folder that contains the packs."""
 
 PLANS = "plans"
-"""Folder with lists of the packs that runs need."""
+"""Name of the folder with lists of the packs that runs need."""
 
 ASIDE = "damaged"
-"""Folder to which damaged packs are moved."""
+"""Name of the folder to which damaged packs are moved."""
 
 
 class PackStorage(Protocol):
-    """A place for files that never change, to which several machines can write at once.
+    """Storage location for files that never change. Several machines can write to it at once.
 
     Attributes
     ----------
     address
-        The address of the place, without credentials.
+        Address of the storage location, without credentials.
     note
-        A message to the user about the place; empty if there is none.
+        Message to the user about the storage location; empty if there is none.
     """
 
     address: str
@@ -32,7 +32,7 @@ class PackStorage(Protocol):
         Raises
         ------
         StoreError
-            If the place cannot be read.
+            If the storage location cannot be read.
         """
 
     def put(self, path: str, data: bytes) -> bool:

@@ -1,13 +1,14 @@
-"""Packs. A pack is a file that contains the results of one slice of a run and never changes.
+"""Packs. A pack is a file with the results of one slice of a run. It never changes.
 
-The name of a pack is a digest of what its slice requests. Machines that compute the same slice
-write the same pack, so they need neither locks nor a common index.
+A pack is named after a hash of its slice's requests. Machines that compute the same slice write the
+same pack, so they need neither locks nor a shared index.
 
 A pack is an ordinary tar file with these members:
-    SHA256SUMS      checksums of the other files, which `sha256sum --check` can read
-    manifest.json   facts, and the position and size of each other file
-    ID.png …        images, named by their SHA-256
-    vectors.f4      vectors as 32-bit floating-point numbers
+
+- SHA256SUMS contains the checksums of the other members, for use with `sha256sum --check`.
+- manifest.json contains facts, and the position and size of each other member.
+- ID.png … are the images, named after their SHA-256.
+- vectors.f4 contains the vectors as 32-bit floating-point numbers.
 """
 
 import io
@@ -31,24 +32,24 @@ from askew.store.rows import IndexRow, is_valid
 from askew.types import Missing
 
 FORMAT = 1
-"""Version of the format of packs."""
+"""Version number of the pack format."""
 
 MANIFEST = "manifest.json"
 VECTORS = "vectors.f4"
 BLOCK = 512
-"""Size in bytes of a tar block. A block with facts about the file precedes each file."""
+"""Size in bytes of a tar block. Each file is preceded by a block that describes the file."""
 
 Kind = Literal["images", "readings"]
 Vector = NDArray[np.float32]
 
 
 class DamagedPack(ValueError):
-    """Error for a pack that has changed or is incomplete. The message is the end of a sentence."""
+    """Error for a changed or incomplete pack. Its message is the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePack:
-    """Images of one slice, with the facts and vectors that were collected during generation.
+    """Images of one slice, with facts and vectors recorded while the images were generated.
 
     Attributes
     ----------
@@ -59,9 +60,9 @@ class ImagePack:
     provenance
         Environment in which the images were generated.
     reports
-        Facts that a server reported, by the key of the image.
+        Facts that a server reported about each image, keyed by image key.
     seen
-        Vectors that were measured during generation, by image id, then by fingerprint.
+        Vectors computed during generation, keyed by image id and then by embedder fingerprint.
     """
 
     requests: Sequence[PictureRequest]
@@ -71,23 +72,23 @@ class ImagePack:
     seen: Mapping[str, Mapping[str, Vector]] = field(default_factory=dict)
 
     def rows_seen(self) -> list[Mapping[str, Vector]]:
-        """Return, for each request, the vectors that were measured during generation."""
+        """Return the vectors computed during generation, one mapping per request."""
         names = [sha256(o.data) if isinstance(o, EncodedPicture) else "" for o in self.outcomes]
         return [self.seen.get(name, {}) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingPack:
-    """Answers about the images of one slice, and vectors of these images.
+    """Answers and vectors for the images of one slice.
 
     Attributes
     ----------
     answers
         Rows of the table `answers`.
     questions
-        Texts of the questions, by their hash.
+        Texts of the questions, keyed by question hash.
     vectors
-        Vectors by image id, then by fingerprint.
+        Vectors, keyed by image id and then by embedder fingerprint.
     """
 
     answers: Sequence[IndexRow]
@@ -96,14 +97,14 @@ class ReadingPack:
 
 
 def image_pack_name(requests: Sequence[PictureRequest], sees: frozenset[str]) -> str:
-    """Return the identity of a slice of images, as 64 hexadecimal digits.
+    """Return the hash that identifies a slice of images, as 64 hexadecimal digits.
 
     Parameters
     ----------
     requests
-        Requests of the slice, in order.
+        Image requests of the slice, in order.
     sees
-        Fingerprints of the vectors that are measured while the images are generated.
+        Fingerprints of the embedders that compute vectors while the images are generated.
     """
     return digest_of(["images", [request.key for request in requests], sorted(sees)])
 
@@ -160,7 +161,7 @@ def unpacked(data: bytes, kind: Kind) -> ImagePack | ReadingPack:
     Raises
     ------
     DamagedPack
-        If the pack is incomplete or damaged, or has content that askew does not write.
+        If the pack is incomplete or damaged, or if askew could not have written its content.
     """
     with _refused_garbage():
         content, files = _unpacked(data, kind)
@@ -190,7 +191,7 @@ def _reading_pack(content: Mapping[str, Any], files: Mapping[str, bytes]) -> Rea
 
 @contextmanager
 def _refused_garbage() -> Iterator[None]:
-    """Turn exceptions that unexpected content raises into DamagedPack."""
+    """Convert exceptions caused by unexpected content into DamagedPack."""
     try:
         yield
     except DamagedPack:
@@ -232,7 +233,7 @@ def _packed(
 
 
 def _tar(files: Mapping[str, bytes]) -> bytes:
-    """Return a tar file without times and owners, so that equal files give equal bytes."""
+    """Return a tar file without times and owners. The same files always give the same bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, file in files.items():
@@ -245,7 +246,7 @@ def _tar(files: Mapping[str, bytes]) -> bytes:
 def _listed_vectors(
     vectors: Mapping[str, Mapping[str, Vector]],
 ) -> tuple[list[list[object]], bytes]:
-    """Return a list of vectors (fingerprint, image id, position, length), and their numbers."""
+    """Return the position of each vector, and the numbers of all vectors as bytes."""
     listed: list[list[object]] = []
     rows = []
     place = 0
@@ -258,7 +259,7 @@ def _listed_vectors(
 
 
 def _unpacked(data: bytes, kind: Kind) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Check all checksums of a pack, and return its manifest and its other files."""
+    """Verify all checksums of a pack, and return its manifest and its other files."""
     files = dict(_members(data))
     if _tar(files) != data:
         raise DamagedPack("has changed: it contains bytes that askew does not write")
@@ -287,7 +288,7 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 def _vectors(
     content: Mapping[str, Any], files: Mapping[str, bytes]
 ) -> dict[str, dict[str, Vector]]:
-    """Return vectors by image id, then by fingerprint."""
+    """Return the vectors, keyed by image id and then by embedder fingerprint."""
     numbers = np.frombuffer(files.get(VECTORS, b""), "<f4").astype(np.float32)
     vectors: dict[str, dict[str, Vector]] = {}
     for fingerprint, name, place, length in content["vectors"]:

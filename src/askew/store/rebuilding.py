@@ -1,4 +1,4 @@
-"""Writing a new index of a store from its journal and from the rows of its old index."""
+"""Rebuilding the index of a store from its journal and from the rows of the old index."""
 
 import os
 import shutil
@@ -15,11 +15,11 @@ VECTORS_FILE = "vectors.sqlite"
 
 
 def rebuild_index(path: Path, journal: Journal) -> list[str]:
-    """Rebuild the files of a store's index, and return the number of rows in each table, in words.
+    """Rebuild a store's index files, and return the number of rows per table, such as "12 answers".
 
-    Rows that only the old index has are added to the journal before the new index replaces the old
-    index. The store has an index at all times, so an interruption loses nothing. The old files are
-    kept in the folder `quarantine`.
+    Rows that are only in the old index are first added to the journal. Then the new index replaces
+    the old index. The store has an index at all times, so an interruption loses nothing. The old
+    files are kept in the folder `quarantine`.
     """
     vectors = _rebuilt(path / VECTORS_FILE, VECTOR_TABLES, lambda: known_vectors(path))
     rows = _rebuilt(
@@ -34,7 +34,7 @@ def rebuild_index(path: Path, journal: Journal) -> list[str]:
 def _rebuilt(
     file: Path, tables: tuple[str, ...], known: KnownRows, journal: Journal | None = None
 ) -> list[str]:
-    """Replace a file of an index with a new file that contains the known rows."""
+    """Replace an index file with a new file that contains the known rows."""
     new_file = file.with_name(f"{file.name}.new")
     for part in file.parent.glob(f"{new_file.name}*"):
         part.unlink()
@@ -50,7 +50,7 @@ def _rebuilt(
 
 
 def _keep_aside(file: Path, aside: Path) -> None:
-    """Link a file to a second name, or copy the file if the file system has no hard links."""
+    """Create a hard link to a file. If the file system does not support this, copy the file."""
     aside.parent.mkdir(exist_ok=True)
     aside.unlink(missing_ok=True)
     try:

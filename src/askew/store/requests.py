@@ -1,4 +1,4 @@
-"""Images that a run needs, and their state in the index."""
+"""Images that a run needs, and whether the index already contains them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class PictureRequest:
     Attributes
     ----------
     key
-        Identity of the image. See `askew.store.keys`.
+        Hash that identifies the image. See `askew.store.keys`.
     prompt
         The prompt.
     seed
@@ -27,7 +27,7 @@ class PictureRequest:
     made_by
         Revision and settings of the model.
     number
-        Number of the image among the images of its prompt, counted from 0.
+        Position of the image among the images of its prompt, counted from 0.
     """
 
     key: str
@@ -40,7 +40,7 @@ class PictureRequest:
 
     @property
     def slot(self) -> str:
-        """Identity of the image in a run's plan."""
+        """Hash that identifies the image in a run's plan."""
         path = None if self.source is None else str(self.source)
         settings = {name: value for name, value in self.made_by.items() if name != "revision"}
         return slot_key(self.model, self.prompt, self.seed, path, settings)
@@ -53,7 +53,7 @@ class PlannedPicture:
     Attributes
     ----------
     key
-        Identity of the image.
+        Hash that identifies the image.
     id
         Id of the stored image; None if there is none.
     reason

@@ -1,7 +1,8 @@
-"""Rows of a store's index: their columns, their checksums and their allowed values.
+"""Columns, checksums and permitted values of the rows in a store's index.
 
-A row may come from another person's store. A row that askew would not have written counts as
-damaged, even if its checksum is right. This rule keeps paths out of file names, for example.
+A row may come from another person's store. A row that askew could not have written counts as
+damaged, even if its checksum is correct. For example, a row cannot contain a path in place of an
+image id.
 """
 
 import re
@@ -27,30 +28,30 @@ TABLES = {
 }
 """Columns by table.
 
-`sum` is the checksum of the other columns. A row with a wrong checksum counts as missing. For the
-columns that are stored as bytes or numbers, see `cells.py`.
+`sum` is the checksum of the other columns. A row with a wrong checksum counts as missing.
+`cells.py` lists the columns that are stored as bytes or as numbers.
 """
 
 
 def _column_names(columns: str) -> tuple[str, ...]:
-    """Return the column names in the definition of a table, without the checksum."""
+    """Return the column names in a table definition, without the checksum column."""
     return tuple(column.split()[0] for column in columns.partition(", sum")[0].split(", "))
 
 
 COLUMNS = {table: _column_names(columns) for table, columns in TABLES.items()}
-"""Names of the columns by table, without the checksum."""
+"""Column names of each table, without the checksum."""
 
 
 def column_places(table: str, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions of columns in the rows of a table."""
+    """Return the positions of the named columns in a table's rows."""
     return tuple(COLUMNS[table].index(name) for name in names)
 
 
 JOURNALED = ("pictures", "planned", "answers", "reports")
-"""Tables whose rows are also in the journal."""
+"""Tables whose rows are also recorded in the journal."""
 
 REMOVED = "removed"
-"""Table name in the journal for rows [table, column, key], which describe deleted rows."""
+"""Table name under which the journal records deletions. Their rows are [table, column, key]."""
 
 REMOVABLE = {
     ("pictures", "id"),
@@ -58,7 +59,7 @@ REMOVABLE = {
     ("vectors", "picture"),
     ("planned", "run"),
 }
-"""Pairs of a table and the column that selects rows to delete."""
+"""Tables from which rows can be deleted, each with the column that selects the rows."""
 
 IMAGE_ID = re.compile(r"[0-9a-f]{64}")
 """Id of an image: its SHA-256."""
@@ -71,7 +72,7 @@ REASONS = frozenset(MISSING_REASONS)
 
 
 def checksum(table: str, row: Sequence[object]) -> int:
-    """Return a 64-bit checksum computed from a row's content and the name of its table."""
+    """Return a 64-bit checksum that covers a row's content and its table name."""
     content = _ascii_content(table, row)
     if content is None:
         content = table.encode() + b"".join(map(_content, row))
@@ -79,7 +80,7 @@ def checksum(table: str, row: Sequence[object]) -> int:
 
 
 def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
-    """Return the content of a row quickly; None if it has bytes or non-ASCII characters."""
+    """Return a row as ASCII bytes; None if the row contains bytes or non-ASCII characters."""
     text = table
     for value in row:
         if isinstance(value, bytes):
@@ -90,7 +91,7 @@ def _ascii_content(table: str, row: Sequence[object]) -> bytes | None:
 
 
 def _content(value: object) -> bytes:
-    """Return the content of a value, preceded by its length in bytes."""
+    """Return a value as bytes, preceded by its length in bytes."""
     data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass")
     return b"%d:%b" % (len(data), data)
 
@@ -101,13 +102,13 @@ def is_image_id(value: object) -> bool:
 
 
 def is_intact(table: str, row: IndexRow) -> bool:
-    """Check a stored row, whose last value must be the checksum of the other values."""
+    """Check that a stored row ends with the correct checksum and that its values are permitted."""
     *content, row_sum = row
     return row_sum == checksum(table, content) and is_valid(table, content)
 
 
 def is_valid(table: str, row: IndexRow) -> bool:
-    """Check whether askew could have written a row of the index or the journal."""
+    """Check whether askew could have written this row in the index or the journal."""
     try:
         return CHECKS[table](*row)
     except TypeError:  # another number of columns, or a value that cannot be compared
@@ -191,4 +192,4 @@ CHECKS: Mapping[str, Callable[..., bool]] = {
     "vectors": _is_vector,
     REMOVED: _is_removal,
 }
-"""Functions that check the values of a row, by table."""
+"""Functions that check the values in a row, keyed by table."""

@@ -1,7 +1,7 @@
-"""Saved states of long computations, in files of a store that begin with a checksum.
+"""Saved states of long computations. They are files in a store, and each begins with a checksum.
 
 The checksum covers the name of the file and its content. A damaged file is moved to the folder
-`quarantine`, and the computation starts from the beginning.
+`quarantine`, and the computation starts again from the beginning.
 """
 
 import os
@@ -14,7 +14,7 @@ from askew.store.entries import read_bytes, regular_files
 from askew.store.files import sha256, write_file
 
 FOLDERS = ("iti-gen",)
-"""Folders of a store that contain states."""
+"""Folders of a store that contain saved states."""
 
 DIGITS = 64
 """Number of hexadecimal digits in a checksum."""
@@ -33,14 +33,17 @@ class StateFile:
     path: Path
 
     def read(self) -> bytes | None:
-        """Return the state; None if there is no intact state. Move a damaged file to quarantine."""
+        """Return the saved state; None if there is none or it is damaged.
+
+        Move a damaged file to quarantine.
+        """
         content = self._intact_content()
         if content is None:
             self.set_aside()
         return content
 
     def write(self, content: bytes) -> None:
-        """Write the state completely or not at all.
+        """Write the state. If the write fails, the file does not change.
 
         Raises
         ------
@@ -59,7 +62,7 @@ class StateFile:
 
     @property
     def is_intact(self) -> bool:
-        """True if the file has the content that askew wrote under its name."""
+        """True if the file's checksum matches its name and content."""
         return self._intact_content() is not None
 
     def _intact_content(self) -> bytes | None:

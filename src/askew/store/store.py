@@ -1,16 +1,17 @@
-"""The store on disk for images, answers and vectors, which neighboring runs share.
+"""The store on disk for images, answers and vectors. Runs in the same folder share a store.
 
-A store is a folder with this layout:
-    index.sqlite            facts about every image
-    vectors.sqlite          vectors of images
-    journal.jsonl           the same facts, except vectors, one line per batch
-    users.lock              lock of the commands that use the store
-    pictures/ab/ab12….png   image files, named by their SHA-256
-    quarantine/             damaged files that were moved away
-    incoming/               files that are being written
-    turns.lock              locks of the work in progress
-    completions/ab/ab12….json   answers from language models, named by the hash of the request
-    iti-gen/ab12…           progress of token learning, named by the hash of the training data
+A store is a folder with these files and subfolders:
+
+- index.sqlite contains facts about every image.
+- vectors.sqlite contains the vectors of the images.
+- journal.jsonl contains the same facts as the index, one line per batch.
+- users.lock is the lock of the commands that use the store.
+- pictures/ab/ab12….png are the image files, named after their SHA-256.
+- quarantine/ contains damaged files that askew moved there.
+- incoming/ contains files that are still being written.
+- turns.lock contains the locks on work in progress.
+- completions/ab/ab12….json are answers of language models, named after the hash of the request.
+- iti-gen/ab12… are saved states of token learning, named after the hash of the training data.
 """
 
 import json
@@ -56,31 +57,31 @@ JOURNAL_FILE = "journal.jsonl"
 LOCKS_FILE = "turns.lock"
 
 RETRIED = "error"
-"""Reason for a missing image or answer that the next run requests again."""
+"""Reason that marks a missing image or answer that the next run will request again."""
 
 Answer = str | Missing
 Answers = dict[tuple[str, str], Answer]
-"""Answers by image id and question hash."""
+"""Answers, keyed by image id and question hash."""
 
 Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds after which an incomplete file counts as left by a killed process."""
+"""Age in seconds at which askew deletes incomplete files, which killed processes have left."""
 
 
 def default_store(run_folder: Path) -> Path:
-    """Return the default store of a run: `.askew` beside the run folder."""
+    """Return the path of a run's default store: `.askew`, next to the run folder."""
     return run_folder.absolute().parent / ".askew"
 
 
 def is_store(folder: Path) -> bool:
-    """Check whether a folder is a store, not a run."""
+    """Check whether a folder contains a store."""
     return any((folder / name).exists() for name in (INDEX_FILE, JOURNAL_FILE))
 
 
 @contextmanager
 def opened_alone(path: Path) -> Iterator["Store"]:
-    """Open a store, and keep other processes from using it.
+    """Open a store for exclusive use. Other processes cannot use it at the same time.
 
     Raises
     ------
@@ -97,27 +98,28 @@ def opened_alone(path: Path) -> Iterator["Store"]:
 class Store:
     """Storage for images, answers and vectors. Several processes can share a folder.
 
-    Only this class writes to the folder. Everything except vectors is written to the index and to a
-    journal, so that either can be rebuilt from the other.
+    Only this class writes to the folder. Everything except vectors is written to an index and to a
+    journal, so each can be rebuilt from the other.
 
     Parameters
     ----------
     path
         The folder.
     create
-        If False, nothing is written, and a store that does not exist counts as empty.
+        If False, the store is opened for reading only. A folder that does not exist then counts as
+        empty.
     timeout
-        Seconds to wait for a process that is writing to the store.
+        Maximum time in seconds to wait while another process is writing to the store.
     blobs
-        Storage for the image files; by default the subfolder `pictures`.
+        Storage for the image files. By default it is the subfolder `pictures`.
     lock
-        Exclusive lock of the store that the caller holds. By default the store shares the lock with
-        other processes. With `create=False`, it takes no lock.
+        Exclusive lock on the store, if the caller has one. By default the store takes a lock that
+        it shares with other processes. If `create` is False, it takes no lock.
 
     Attributes
     ----------
     notes
-        Messages about changes that were made to the store when it was opened.
+        Messages about changes that askew made to the store when opening it.
 
     Raises
     ------
@@ -158,12 +160,12 @@ class Store:
             raise
 
     def _share(self, lock: locks.StoreLock | None) -> None:
-        """Share the lock of the store with other processes, unless the caller holds the lock."""
+        """Take the lock that processes share, unless the caller already has an exclusive lock."""
         with faults(self._where):
             self._lock = None if lock else locks.StoreLock(self.path, timeout=self._timeout)
 
     def _opened_index(self, lock: locks.StoreLock | None) -> Index:
-        """Open the index. An index from an earlier version is rewritten, or read into memory."""
+        """Open the index. An index from an earlier version is converted, on disk or in memory."""
         file = self.path / INDEX_FILE
         try:
             return self._index_in(file, INDEX_TABLES, self.journal)
@@ -193,7 +195,10 @@ class Store:
         return self._index_in(file, INDEX_TABLES, self.journal)
 
     def _index_in(self, file: Path, tables: tuple[str, ...], journal: Journal | None) -> Index:
-        """Open a file of the index, or an empty index in memory if the file may not be created."""
+        """Open an index file.
+
+        If it does not exist and the store is read-only, open an empty index in memory.
+        """
         exists = self._is_writable or (file.exists() and file.stat().st_size > 0)
         return Index(
             file if exists else None,
@@ -206,7 +211,7 @@ class Store:
 
     @property
     def _vectors(self) -> Index:
-        """Index of vectors, which is opened when it is first needed."""
+        """Index of the vectors. It is opened at its first use."""
         if self._vector_index is None:
             file = self.path / VECTORS_FILE
             if self._is_writable or file.exists():
@@ -221,11 +226,11 @@ class Store:
         return self._vector_index
 
     def index_of(self, table: str) -> Index:
-        """Return the file of the index that contains a table."""
+        """Return the index that contains a table."""
         return self._vectors if table in VECTOR_TABLES else self.index
 
     def _prepare_folders(self) -> None:
-        """Create the folders, and remove incomplete files that killed processes left."""
+        """Create the folders, and delete incomplete files left by killed processes."""
         with faults(self._where):
             for name in ("pictures", "quarantine", "incoming"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
@@ -236,7 +241,7 @@ class Store:
                         part.unlink()
 
     def _is_usable(self, table: str, row: IndexRow) -> bool:
-        """Check that an image's file exists. Earlier versions deleted files without their rows."""
+        """Check that an image's file exists. Earlier versions deleted files but kept their rows."""
         if table != "pictures" or row[1] is None:
             return True
         return self._file(row[1], row[2]).exists()
@@ -263,10 +268,11 @@ class Store:
             self._lock = None
 
     def pictures(self, keys: Iterable[str]) -> dict[str, Picture | Missing]:
-        """Return stored images, and the final reasons for missing images, by key.
+        """Return the stored outcomes of image requests, keyed by image key.
 
-        Images whose files are damaged are left out. A file whose modification time has not changed
-        counts as intact and is not read.
+        An outcome is an image, or `Missing` if the image cannot be obtained. Images
+        whose files are damaged are left out. A file with an unchanged modification time is assumed
+        to be intact.
         """
         intact = dict[str, bool]()
         outcomes: dict[str, Picture | Missing] = {}
@@ -290,21 +296,23 @@ class Store:
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Picture | Missing]:
-        """Store one outcome for each requested image, and return the stored outcomes.
+        """Store the outcomes of image requests, and return the outcomes that are then in the store.
 
-        If another process has already stored an intact image, that image is kept. For a file of a
-        collection, new facts replace earlier facts.
+        If another process has already stored an intact image for a request, that image is kept. For
+        an image file of a collection, new facts replace earlier facts.
 
         Parameters
         ----------
         wanted
             The requests.
         outcomes
-            For each request, the image, or the reason why the image is missing.
+            For each request, the image, or `Missing` with the reason why there is no image.
         provenance
-            Environment in which the images were generated, for the journal.
+            Description of the environment in which the images were generated. It is written to the
+            journal.
         seen
-            For each image, the vectors that were measured during its generation, by fingerprint.
+            For each image, the vectors computed during its generation, keyed by embedder
+            fingerprint.
         """
         keys = [request.key for request in wanted]
         ids = [sha256(o.data) if isinstance(o, EncodedPicture) else None for o in outcomes]
@@ -333,7 +341,7 @@ class Store:
         return [stored[key] for key in keys]
 
     def _quarantine_damaged(self, keys: Iterable[str]) -> None:
-        """Move damaged files of the images with these keys to quarantine."""
+        """Move the damaged files among the files of these images to quarantine."""
         for row in self.index.rows("pictures", "key", keys):
             name, suffix = row[1:3]
             if name:
@@ -344,7 +352,7 @@ class Store:
     def _write_files(
         self, ids: Sequence[str | None], outcomes: Sequence[EncodedPicture | Missing]
     ) -> None:
-        """Write the image files that are missing or damaged."""
+        """Write those image files that are missing or damaged on disk."""
         known = self.known_files(name for name in ids if name is not None)
         lacking = dict[str, bytes]()
         for name, outcome in zip(ids, outcomes, strict=True):
@@ -375,7 +383,7 @@ class Store:
         )
 
     def _put_seen(self, ids: Sequence[str | None], seen: Sequence[Mapping[str, Vector]]) -> None:
-        """Store the vectors that were measured while images were generated."""
+        """Store vectors that were computed while images were generated."""
         by_fingerprint: dict[str, dict[str, Vector]] = {}
         for name, vectors in zip(ids, seen, strict=bool(seen)):
             for fingerprint, vector in vectors.items() if name else ():
@@ -384,10 +392,10 @@ class Store:
             self.put_vectors(fingerprint, of_fingerprint)
 
     def put_reports(self, reports: Mapping[str, Mapping[str, Setting]]) -> None:
-        """Store facts that a server reported about images, by the key of the image.
+        """Store facts that a server reported about images, keyed by image key.
 
-        Call this method before the images are stored. Empty reports, and reports about images that
-        are already stored, are left out.
+        Call this method before the images are stored. Reports that are empty or concern images
+        already in the store are skipped.
         """
         given = {key: report for key, report in reports.items() if report}
         if not given:
@@ -402,23 +410,23 @@ class Store:
             self.index.record("reports", rows)
 
     def reports(self, keys: Iterable[str]) -> dict[str, Mapping[str, Setting]]:
-        """Return the facts that servers reported about images, by the key of the image."""
+        """Return the facts that servers reported about images, keyed by image key."""
         return {key: json_value(report) for key, report in self.index.rows("reports", "key", keys)}
 
     def digests(self, paths: Iterable[str]) -> dict[str, FileDigest]:
-        """Return the stored digests of a collection's files, by path."""
+        """Return the stored hashes of a collection's files, keyed by path."""
         rows = self.index.rows("files", "path", filter(_is_unicode, paths))
         return {path: FileDigest._make(digest) for path, *digest in rows}
 
     def put_digests(self, digests: Mapping[str, FileDigest]) -> None:
-        """Store digests of files, given by path. Paths that are not valid Unicode are left out."""
+        """Store file hashes, keyed by path. Paths that are not valid Unicode are skipped."""
         rows = [(path, *digest) for path, digest in digests.items() if _is_unicode(path)]
         if rows:
             with self.index.transaction():
                 self.index.put("files", rows)
 
     def add_files(self, wanted: Sequence[PictureRequest]) -> list[Picture | Missing]:
-        """Import the image file that each request names as its `source`."""
+        """Import the `source` file of each request."""
         outcomes = [read(request.source) for request in wanted if request.source is not None]
         stored = self.put_pictures(wanted, outcomes, {"packages": package_versions()})
         return [
@@ -430,11 +438,14 @@ class Store:
 
     @contextmanager
     def turn(self, *names: str) -> Iterator[bool]:
-        """Try to lock the work with these names, and yield whether this object has the lock.
+        """Try to lock the piece of work with these names.
 
-        A `Store` may have several locks at once. Meanwhile, no other `Store` of the same folder can
-        take these locks, in this process or another. The operating system releases the locks of a
-        process that ends. On a system without locks, processes do not coordinate.
+        Yield True if this object now has the lock.
+
+        A `Store` can have several locks at once. No other `Store` of the same folder can take a
+        lock until it is released, whether in this process or in another. When a process ends, the
+        operating system releases its locks. On a system without file locks, askew does not
+        coordinate processes.
         """
         place = _place_of(names)
         with faults(self._where):
@@ -452,11 +463,11 @@ class Store:
         return self._locks
 
     def holder(self, *names: str) -> int | None:
-        """Return the id of the process that has the lock of `turn`; None if it is unknown."""
+        """Return the id of the process that has locked a piece of work; None if unknown."""
         return None if self._locks is None else self._locks.holder(_place_of(names))
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
-        """Record that the run with this plan hash needs these images."""
+        """Record that the run that has this plan hash needs these images."""
         known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
         slots = [(request.slot, request.key) for request in wanted]
         new = [(run, slot, key) for slot, key in slots if (slot, key) not in known]
@@ -464,7 +475,7 @@ class Store:
             self.index.record("planned", new)
 
     def planned(self, run: str) -> list[PlannedPicture]:
-        """Return every image that the run with this plan hash needs, sorted by key."""
+        """Return all images needed by the run that has this plan hash, sorted by image key."""
         keys = sorted({key for _, _, key in self.index.rows("planned", "run", [run])})
         known = {row[0]: row[1:4] for row in self.index.rows("pictures", "key", keys)}
         planned = []
@@ -475,42 +486,43 @@ class Store:
         return planned
 
     def image_files(self) -> Iterator[Path]:
-        """Yield the image files of the store, including files that the index does not list."""
+        """Yield all image files in the store, including files that are not in the index."""
         for folder in sorted(self._folder.glob("*")):
             yield from entries.regular_files(folder)
 
     def newest(self, run: str, count: int) -> list[str]:
-        """Return the ids of the newest images of the run with this plan hash."""
+        """Return the ids of the newest images of the run that has this plan hash."""
         return self.index.newest_ids(run, count)
 
     def latest_files(self, model: str, most: int) -> list[tuple[Path, int]]:
-        """Return a model's newest image files, with their modification times in nanoseconds.
+        """Return a model's newest image files and their modification times in nanoseconds.
 
         Parameters
         ----------
         model
             Name of the model or editor.
         most
-            Maximum number of files. Files that are not on this computer are left out.
+            Maximum number of files. Files that are not on this computer are left out of the result.
         """
         rows = self.index.latest_pictures(model, most)
         files = [(self._file(row[1], row[2]), row[8]) for row in rows]
         return [(path, changed) for path, changed in files if path.is_file()]
 
     def known_files(self, ids: Iterable[str]) -> dict[str, Path]:
-        """Return the paths of the image files in the index, by id."""
+        """Return the paths of image files in the index, keyed by image id."""
         rows = self.index.rows("pictures", "id", ids)
         return {row[1]: self._file(row[1], row[2]) for row in rows}
 
     def unneeded(self) -> tuple[frozenset[str], list[Path]]:
-        """Return the ids of images that no run needs, and the files that can be deleted.
+        """Return the ids of images that no run needs, and all files that can be deleted.
 
-        The files include files in quarantine. The store is read row by row and folder by folder.
+        The deletable files include the files in quarantine. askew reads the store row by row and
+        folder by folder, to save memory.
 
         Raises
         ------
         StoreError
-            If the store is damaged, because an image that seems unneeded may then be needed.
+            If the store is damaged. An image that seems unneeded could then be needed.
         """
         aside = [*entries.regular_files(self.path / "quarantine")]
         if self.index_faults():
@@ -531,7 +543,7 @@ class Store:
         return ids, sorted([*deletable, *aside])
 
     def _journaled(self, ids: Set[str]) -> set[str]:
-        """Return the given ids that belong to images in the journal."""
+        """Return those of the given image ids that the journal contains."""
         journaled = set[str]()
         for table, rows in self.journal.rows() if ids else ():
             if table == "pictures":
@@ -539,10 +551,10 @@ class Store:
         return journaled
 
     def free(self, ids: Iterable[str], files: Iterable[Path]) -> None:
-        """Delete images with all their data, then delete files, and shorten the journal.
+        """Delete images and all data about them, delete files, and shorten the journal accordingly.
 
-        Digests of files that are gone or have changed are deleted, too. The caller must hold an
-        exclusive lock of the store.
+        Stored hashes of files that no longer exist or have changed are deleted, too. The caller
+        must have an exclusive lock on the store.
 
         Raises
         ------
@@ -561,20 +573,23 @@ class Store:
         self.index.compact()
 
     def _stale_digests(self) -> list[str]:
-        """Return the paths of files that are gone or have changed since their digest was stored."""
+        """Return the paths of files that were deleted or changed after their hash was stored."""
         rows = self.index.intact_rows("files")
         return [path for path, *state in rows if not _is_unchanged(path, FileDigest(*state))]
 
     def forget(self, run: str) -> None:
-        """Forget that the run with this plan hash needs its images. `free` may then delete them."""
+        """Record that the run that has this plan hash no longer needs its images.
+
+        `free` can then delete them.
+        """
         self.index.remove("planned", "run", [run])
 
     def answers(
         self, instrument: str, pictures: Iterable[str], questions: Sequence[Question]
     ) -> Answers:
-        """Return the final answers from the instrument with this fingerprint.
+        """Return the final answers of the instrument that has this fingerprint.
 
-        A stored answer that is not an option of its question is left out.
+        Stored answers that are not among the options of their question are left out.
         """
         options = {question_hash(question): question.options for question in questions}
         answers: Answers = {}
@@ -595,9 +610,9 @@ class Store:
         questions: Sequence[Question],
         rows: Sequence[Sequence[Answer]],
     ) -> Answers:
-        """Store a row of answers for each image, and return the stored answers.
+        """Store one row of answers per image, and return the answers that are then in the store.
 
-        Final answers that are already stored are kept.
+        Final answers that are already stored are not replaced.
         """
         hashes = [question_hash(question) for question in questions]
         given: Answers = {}
@@ -618,20 +633,22 @@ class Store:
     def answer_rows(
         self, instrument: str, pictures: Iterable[str], questions: Iterable[str]
     ) -> list[IndexRow]:
-        """Return the final answers to questions with these hashes, as rows of the index."""
+        """Return the final answers to the questions that have these hashes, as index rows."""
         asked = set(questions)
         rows = self.index.rows("answers", "picture", pictures, instrument=instrument)
         return [row for row in rows if row[2] in asked and row[4] != RETRIED]
 
     def put_answer_rows(self, rows: Sequence[IndexRow], texts: Mapping[str, str]) -> None:
-        """Store answers as rows of the index. Final answers that are already stored are kept.
+        """Store answers that are given as index rows.
+
+        Final answers that are already stored are not replaced.
 
         Parameters
         ----------
         rows
             The rows.
         texts
-            Texts of the questions, by their hash.
+            Texts of the questions, keyed by question hash.
         """
         with self.index.transaction():
             stored = self.index.rows("answers", "picture", [row[1] for row in rows])
@@ -640,12 +657,12 @@ class Store:
             self.index.record("answers", new, {"questions": dict(texts)})
 
     def vectors(self, embedder: str, pictures: Iterable[str]) -> dict[str, Vector]:
-        """Return the vectors from the embedder with this fingerprint, by image id."""
+        """Return the vectors from the embedder that has this fingerprint, keyed by image id."""
         rows = self._vectors.rows("vectors", "picture", pictures, embedder=embedder)
         return {picture: np.frombuffer(blob, "<f4").astype(np.float32) for _, picture, blob in rows}
 
     def put_vectors(self, embedder: str, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors, given by image id. Vectors that are already stored are kept."""
+        """Store vectors, keyed by image id. Vectors that are already stored are not replaced."""
         with self._vectors.transaction():
             known = self.vectors(embedder, vectors)
             rows = [
@@ -656,7 +673,7 @@ class Store:
             self._vectors.put("vectors", rows)
 
     def index_faults(self) -> list[str]:
-        """Return all damage to the index and the journal, in words."""
+        """Describe all damage to the index and the journal."""
         descriptions = [*self.index.faults(), *self._vectors.faults()]
         lines = self.journal.damaged()
         if lines:
@@ -667,7 +684,7 @@ class Store:
         return descriptions
 
     def faults(self) -> list[str]:
-        """Return all damage to the index, journal, images, states and answers, in words."""
+        """Describe all damage to the index, journal, images, saved states and cached answers."""
         states = [
             f"{state.path} has changed: its checksum differs" for state in damaged_states(self.path)
         ]
@@ -678,7 +695,7 @@ class Store:
 
     @staticmethod
     def file_faults(files: Iterable[Path]) -> list[str]:
-        """Return the damage to image files, in words."""
+        """Describe the damage to image files."""
         damaged = [path for path in sorted(set(files)) if not is_intact(path)]
         return [
             f"{path} has changed: its SHA-256 differs" if path.exists() else f"{path} is gone"
@@ -687,7 +704,7 @@ class Store:
 
     @classmethod
     def rebuild(cls, path: Path) -> list[str]:
-        """Rebuild the index of a store from its journal and from intact rows of the index.
+        """Rebuild a store's index from the journal and from the intact rows of the old index.
 
         Damaged files and the old index are moved to the folder `quarantine`. No other process may
         use the store at the same time.
@@ -723,16 +740,17 @@ class Store:
         ]
 
     def _set_damaged_aside(self) -> int:
-        """Move damaged images to the quarantine, and return their number."""
+        """Move damaged images to quarantine, and return how many were moved."""
         damaged = [file for file in self._known() if os.path.lexists(file) and not is_intact(file)]
         for file in damaged:
             self._set_aside(file)
         return len(damaged)
 
     def _forget_gone(self) -> int:
-        """Remove the rows of images that have no file, and return how many images were removed.
+        """Remove the index rows of images whose file is missing. Return the number of these images.
 
-        If all files are gone, the folder is probably not mounted. In this case, no row is removed.
+        If the files of all images are missing, no row is removed, since the folder is probably not
+        mounted.
         """
         known = self._known()
         gone = [file.stem for file in known if not file.exists()]
@@ -742,7 +760,7 @@ class Store:
         return len(gone)
 
     def _known(self) -> list[Path]:
-        """Return the files of all images in the index."""
+        """Return the file paths of all images in the index."""
         rows = self.index.intact_rows("pictures")
         return sorted({self._file(row[1], row[2]) for row in rows if row[1]})
 
@@ -756,7 +774,7 @@ class Store:
 
 
 def _label(path: Path) -> str:
-    """Return the beginning of the SHA-256 of a damaged file, or "unread" for a link or a huge file."""
+    """Return the first digits of a damaged file's SHA-256, or "unread" if askew cannot read it."""
     try:
         return sha256(entries.read_bytes(path, follow=False))[:12]
     except OSError:
@@ -764,7 +782,7 @@ def _label(path: Path) -> str:
 
 
 def _modified(path: Path | str) -> int | None:
-    """Return the time when a file was modified, in nanoseconds; None if it does not exist."""
+    """Return a file's modification time in nanoseconds; None if the file does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -773,7 +791,7 @@ def _modified(path: Path | str) -> int | None:
 
 
 def _is_unchanged(path: str, digest: FileDigest) -> bool:
-    """Check whether a file is in the state in which its digest was computed."""
+    """Check whether a file is unchanged since its hash was computed."""
     try:
         return digest.is_of(os.stat(path))
     except (OSError, ValueError):
@@ -781,12 +799,12 @@ def _is_unchanged(path: str, digest: FileDigest) -> bool:
 
 
 def _place_of(names: Sequence[str]) -> int:
-    """Return the position in the lock file of the byte that stands for work with these names."""
+    """Return the byte position in the lock file for the piece of work with these names."""
     return int(digest_of(names)[:15], 16)
 
 
 def _is_unicode(text: str) -> bool:
-    """Check whether UTF-8 can represent a text."""
+    """Check whether a text can be encoded as UTF-8."""
     if text.isascii():
         return True
     try:
@@ -797,7 +815,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _reason(outcome: object) -> tuple[str | None, str]:
-    """Return the reason and the details of a missing item; no reason for other items."""
+    """Return the reason why an item is missing, and details; (None, "") if it is not missing."""
     return (outcome.reason, outcome.detail) if isinstance(outcome, Missing) else (None, "")
 
 
