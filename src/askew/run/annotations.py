@@ -1,7 +1,8 @@
 """Marks that people add to a run folder: corrected labels, flags and notes.
 
-The file has one JSON object per line, and lines are only added. For each image and axis, flag, or
-note, only the latest line counts. askew skips a line that it would not have written.
+The file has one JSON object per line, and new lines are only appended. If several lines concern the
+same label, flag or note, only the latest line counts. askew skips lines that it could not have
+written.
 """
 
 import json
@@ -44,13 +45,13 @@ class Annotation:
     time : str
         Time of the mark.
     image : str
-        Id of the image, for a label and a flag.
+        Id of the image that is labeled or flagged.
     axis, value : str
-        Axis and label of a corrected label. An empty value withdraws the correction.
+        Axis of a corrected label, and the label itself. An empty value withdraws the correction.
     id : str
-        Identity of a note.
+        Id that distinguishes a note from other notes.
     about : str
-        Subject of a note.
+        Part of the results that a note is about.
     text : str
         Text of a note or of a flag. An empty text withdraws the note or flag.
     """
@@ -67,18 +68,18 @@ class Annotation:
 
 @dataclass(frozen=True)
 class Annotations:
-    """The marks that are in effect, without replaced or withdrawn marks.
+    """The current marks of a run folder. Replaced and withdrawn marks are not included.
 
     Attributes
     ----------
     labels
-        Corrected labels, by image and axis.
+        Corrected labels, keyed by image id and axis.
     flags
-        Texts of flags, by image.
+        Texts of flags, keyed by image id.
     notes
-        Notes, by identity.
+        Notes, keyed by note id.
     skipped
-        Number of lines that askew would not have written.
+        Number of lines skipped because askew could not have written them.
     """
 
     labels: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Annotations:
 
     @classmethod
     def of(cls, entries: Iterable[Annotation], skipped: int = 0) -> "Annotations":
-        """Return the marks that are in effect, given all marks in the order of their lines."""
+        """Determine the current marks from all marks, which must be in file order."""
         labels: dict[tuple[str, str], str] = {}
         flags: dict[str, str] = {}
         notes: dict[str, Annotation] = {}
@@ -120,7 +121,7 @@ def flag(image: str, text: str) -> Annotation:
 def note(about: str, text: str, identity: str = "") -> Annotation:
     """Return a note.
 
-    A note replaces an earlier note with the same identity. An empty text withdraws that note.
+    A note replaces an earlier note that has the same id. An empty text withdraws the earlier note.
     """
     name = identity or secrets.token_hex(8)
     return Annotation(kind="note", time=_now(), id=name, about=about, text=text[:MOST_TEXT])
@@ -131,7 +132,10 @@ def _now() -> str:
 
 
 def read_annotations(folder: Path) -> Annotations:
-    """Return the marks in a run folder. A file that is a link or cannot be read has no marks."""
+    """Return the current marks of a run folder.
+
+    If the file is a link or cannot be read, there are none.
+    """
     try:
         data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)
     except OSError:
@@ -151,7 +155,7 @@ _ADAPTER: TypeAdapter[Annotation] = TypeAdapter(Annotation)
 
 
 def _entry(line: bytes) -> Annotation | None:
-    """Return the mark in a line; None if askew would not have written the line."""
+    """Return the mark in a line; None if askew could not have written the line."""
     try:
         entry = _ADAPTER.validate_python(json_value(line.decode()))
     except (ValueError, ValidationError):
@@ -161,7 +165,7 @@ def _entry(line: bytes) -> Annotation | None:
 
 
 def add_annotations(folder: Path, entries: Iterable[Annotation]) -> None:
-    """Add marks to a run folder. The marks are on disk when this function returns.
+    """Add marks to a run folder. They are safely on disk when this function returns.
 
     Raises
     ------

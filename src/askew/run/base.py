@@ -43,21 +43,21 @@ T = TypeVar("T")
 L = TypeVar("L")
 
 FiledOutcomes = list[tuple[FiledPicture, Outcome]]
-"""Files of a collection, each with its stored image or the reason why the image is missing."""
+"""Files of a collection, each with its stored image or with `Missing` and a reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakerOutput:
-    """An image from a maker, with measurements that were made at the same time.
+    """An image from a maker, with measurements made while it was generated.
 
     Attributes
     ----------
     picture
-        The image, or the reason why the image is missing.
+        The image, or `Missing` with the reason why there is no image.
     seen
-        Measurements such as attention maps, as rows of numbers, by fingerprint.
+        Measurements such as attention maps, keyed by the fingerprint of the kind of measurement.
     report
-        Facts that a server reported about the image, by name.
+        Facts that a server reported about the image, keyed by name.
     """
 
     picture: EncodedPicture | Missing
@@ -68,22 +68,22 @@ class MakerOutput:
 class Maker(Protocol[W_contra]):
     """A producer of images in batches of a fixed size, such as a model or an editor.
 
-    A maker consists of providers and settings, so it can be sent to another process. Data for a
-    single image are part of the request, a subclass of `PictureRequest`.
+    A maker contains only providers and settings, so it can be sent to another process. Data about a
+    single image belong in its request, an object of a subclass of `PictureRequest`.
 
-    A maker may have a method `check`, which is called before anything is generated or written, and
-    which may raise UsageError. A maker may also have an attribute `seeded`, as in
-    `askew.models.base.Model`, and an attribute `concurrency`. The latter is the number of batches
-    that the maker can generate at once, in threads.
+    A maker may have a method `check`. askew calls it before it generates or writes anything, and
+    the method may raise UsageError. A maker may also have an attribute `seeded`, as in
+    `askew.models.base.Model`. An attribute `concurrency` states how many batches the maker can
+    generate at once, in threads.
 
     Attributes
     ----------
     name
-        Name of the provider, for progress and errors.
+        Name of the provider, as shown in progress and error messages.
     batch_size
         Number of images per batch.
     sees
-        Fingerprints of the measurements that the maker returns with its images.
+        Fingerprints of the kinds of measurements that the maker returns with its images.
     """
 
     @property
@@ -96,14 +96,14 @@ class Maker(Protocol[W_contra]):
 
     @property
     def sees(self) -> frozenset[str]:
-        """Fingerprints of the measurements that the maker returns with its images."""
+        """Fingerprints of the kinds of measurements that the maker returns with its images."""
 
     def make(self, wanted: Sequence[W_contra]) -> Sequence[MakerOutput]:
         """Return one output for each request of a batch, in order."""
 
 
 class ModelMaker:
-    """A maker that generates images with a model, without measurements."""
+    """A maker that generates images with a model and takes no measurements."""
 
     sees: frozenset[str] = frozenset()
 
@@ -122,7 +122,7 @@ class ModelMaker:
         Raises
         ------
         ModelError
-            If the model fails, or returns a wrong number of images.
+            If the model fails, or returns the wrong number of images.
         """
         requests = [
             Request(request.prompt, request.seed or 0, request.number) for request in wanted
@@ -150,7 +150,7 @@ def report_of(image: object) -> Mapping[str, Setting]:
 
 
 def encoded(image: object) -> EncodedPicture | Missing:
-    """Return an image from a model as bytes to store.
+    """Encode an image from a model as the bytes of an image file.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def encoded(image: object) -> EncodedPicture | Missing:
 
 
 LASTING = (AssertionError, AttributeError, ImportError, LookupError, TypeError, ValueError)
-"""Exceptions from a provider that the same request would cause again."""
+"""Exceptions from a provider that would occur again if the request were repeated."""
 
 NO_RESUME = (
     "Finished work is kept, but the same request would fail again. Change the settings, or name "
@@ -177,7 +177,7 @@ NO_RESUME = (
 
 @contextmanager
 def provider(name: str, activity: str) -> Iterator[None]:
-    """Turn every exception from a provider into a ModelError that names the activity."""
+    """Convert any exception from a provider into a ModelError that names the activity."""
     try:
         yield
     except AskewError:
@@ -189,17 +189,17 @@ def provider(name: str, activity: str) -> Iterator[None]:
 
 
 def expect(holds: bool, fault: str) -> None:
-    """Raise ValueError with a description of a provider's fault, unless `holds` is True."""
+    """Raise ValueError with the message `fault` unless `holds` is True."""
     if not holds:
         raise ValueError(fault)
 
 
 class Run(Protocol):
-    """All work that costs time or money. A method may call each function any number of times.
+    """Interface for all work that costs time or money. A method may call each function repeatedly.
 
-    No image is generated twice, and no question is asked twice. An engine works on the parts of one
-    call at a time, so a method should put all known work into one call. For this purpose,
-    `make_all`, `ask_all` and `read_all` take lists.
+    No image is generated twice, and no question is asked twice. An engine handles one call at a
+    time and divides its work into parts. A method should therefore pass all work that it knows of
+    in one call. For this purpose, `make_all`, `ask_all` and `read_all` take lists.
 
     Attributes
     ----------
@@ -210,10 +210,13 @@ class Run(Protocol):
     store: Store
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return the requested images, by key."""
+        """Return the requested images, keyed by image key."""
 
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
-        """Return the requested images, by key. All images of a batch are from the same list."""
+        """Return the requested images, keyed by image key.
+
+        No batch mixes images from different lists.
+        """
         outcomes: dict[str, Outcome] = {}
         for requests in wanted:
             outcomes |= self.make(maker, requests)
@@ -227,10 +230,10 @@ class Run(Protocol):
         seed: int,
         separate_batches: bool = False,
     ) -> dict[str, list[Outcome]]:
-        """Return `images` images for each prompt text, by text and in the order of their numbers.
+        """Return `images` images per prompt, keyed by prompt text and ordered by image number.
 
-        `COPY` replaces an image that is identical to an earlier image of its prompt. Images from
-        unseeded models have no seed, so they form no pairs.
+        An image that is identical to an earlier image of its prompt is replaced with `COPY`. Images
+        from unseeded models have no seed, so they cannot be paired between prompts.
 
         Parameters
         ----------
@@ -239,11 +242,11 @@ class Run(Protocol):
         texts
             The prompt texts.
         images
-            Number of images for each text.
+            Number of images per text.
         seed
             Run seed.
         separate_batches
-            If True, all images of a batch have the same text, as with a separate call per text.
+            If True, each batch contains only images of one text, as if each text had its own call.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         lists = [wanted]
@@ -260,9 +263,9 @@ class Run(Protocol):
     def sent_prompts(
         self, model: Model, texts: Sequence[str], images: int, seed: int
     ) -> dict[str, list[str | None]]:
-        """Return the prompt that a server used for each image of `pictures`, by text.
+        """Return the prompts that a server actually used for the images, keyed by prompt text.
 
-        None means that the server used the given prompt, or did not report its prompt.
+        None means that the server used the text itself or did not report which prompt it used.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         reports = self.store.reports(request.key for request in wanted)

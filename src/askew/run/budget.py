@@ -1,4 +1,4 @@
-"""Budget of a run: a number of images, a time, or money at a price per image."""
+"""Budget of a run, which is a number of images, a time, or an amount of money."""
 
 import math
 import re
@@ -13,33 +13,33 @@ SECONDS_PER_UNIT = {"s": 1, "min": 60, "h": 3600}
 TIME = re.compile(r"([\d.]+) ?(s|min|h)")
 DOLLARS = re.compile(r"\$([\d.]+)|([\d.]+) ?usd", re.IGNORECASE)
 ROUNDING = 1e-9
-"""Added before rounding down, because binary numbers represent dollar amounts inexactly."""
+"""Amount added before rounding down. Floating-point numbers represent dollar amounts inexactly."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """A limit on the images, the time or the cost of a run, with the amounts spent so far.
+    """Limit on the images, the time or the cost of a run, with the amounts used so far.
 
     Attributes
     ----------
     pictures
         Maximum number of images; None for no limit.
     seconds
-        Longest time in seconds; None for no limit.
+        Maximum time in seconds; None for no limit.
     text
         The budget in words.
     dollars
-        Largest cost in dollars; None for no limit.
+        Maximum cost in dollars; None for no limit.
     price
-        Price of an image in dollars, in place of list prices; None if it is not given.
+        Price per image in dollars, which overrides list prices; None if not given.
     call_price
-        Price in dollars of a call to an instrument on a server; None if it is unknown.
+        Price in dollars per call to an instrument on a server; None if unknown.
     spent
-        Number of images that were generated.
+        Number of images generated so far.
     calls
-        Number of calls to instruments on servers.
+        Number of calls made so far to instruments on servers.
     paid
-        Cost of the images and calls in dollars.
+        Cost in dollars of these images and calls.
     """
 
     pictures: int | None = None
@@ -68,14 +68,14 @@ class Budget:
         given
             The budget; None for no limit.
         price
-            Price of an image in dollars.
+            Price per image in dollars.
         call_price
-            Price in dollars of a call to an instrument on a server.
+            Price in dollars per call to an instrument on a server.
 
         Raises
         ------
         UsageError
-            If the text has none of these forms, or a price is not above 0.
+            If the budget is in none of these forms, or a price is not greater than 0.
         """
         text = "" if given is None else str(given).strip()
         for option, dollars in {"--price": price, "--vqa-price": call_price}.items():
@@ -104,23 +104,23 @@ class Budget:
         return cls(pictures=int(text), text=f"{int(text)} images")
 
     def image_price(self, listed: ListPrice | None) -> float | None:
-        """Return the given price of an image, or else the list price; None if both are unknown."""
+        """Return the user's price per image, or else the list price; None if both are unknown."""
         if self.price is not None or listed is None:
             return self.price
         return listed.dollars
 
     def pictures_left(self, price: float | None) -> int | None:
-        """Return how many more images at this price the budget allows; None for no limit."""
+        """Return how many further images the budget allows at this price; None for no limit."""
         if self.pictures is not None:
             return self.pictures - self.spent
         return self._affordable(price)
 
     def calls_left(self) -> int | None:
-        """Return how many more calls to instruments the budget allows; None for no limit."""
+        """Return how many further calls to instruments the budget allows; None for no limit."""
         return self._affordable(self.call_price)
 
     def _affordable(self, price: float | None) -> int | None:
-        """Return how many images or calls at this price the remaining money can pay for."""
+        """Return the number of images or calls that the remaining money can buy at this price."""
         if self.dollars is None or price is None:
             return None
         return int((self.dollars - self.paid) / price + ROUNDING)
@@ -136,14 +136,14 @@ class Budget:
         self.paid += count * (self.call_price or 0.0)
 
     def is_exhausted(self) -> bool:
-        """Check whether another part, as long as the longest part so far, may exceed the time."""
+        """Check whether too little time remains for a part as long as the longest part so far."""
         elapsed = time.monotonic() - self._begun
         return self.seconds is not None and elapsed + self._longest > self.seconds
 
     def error(self) -> RunError:
-        """Return the error for a budget that is used up."""
+        """Return the error that reports that the budget is used up."""
         return RunError(f"the budget of {self.text} is used up. {RESUME}")
 
     def finish_part(self, begun: float) -> None:
-        """Record the duration of a part that began at the monotonic time `begun`."""
+        """Record how long a part took. `begun` is the monotonic clock time at which it began."""
         self._longest = max(self._longest, time.monotonic() - begun)

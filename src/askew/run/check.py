@@ -1,4 +1,4 @@
-"""Checking that planned images are stored or known to be missing, and that files are unchanged."""
+"""Checking a run: all planned images must be accounted for, and no file may have changed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ class CheckReport:
     Attributes
     ----------
     counts
-        Numbers of images, in words.
+        Sentence with the numbers of planned, stored, missing and remaining images.
     left
-        Number of images that are neither stored nor missing.
+        Number of planned images that are neither stored nor recorded as missing.
     faults
         Descriptions of the faults.
     damaged
@@ -41,7 +41,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """True if no image is left, and there are no faults."""
+        """True if no image remains to be generated and no faults were detected."""
         return not self.left and not self.faults
 
     def lines(self) -> list[str]:
@@ -51,7 +51,7 @@ class CheckReport:
 
 
 def check(folder: Path, store: Store, results: Head | AskewError | None = None) -> CheckReport:
-    """Check the plan and the results of a run, and the index and the image files of its store.
+    """Check a run's plan and results, and the index and image files of its store.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check(folder: Path, store: Store, results: Head | AskewError | None = None) 
     store
         The store of the run.
     results
-        The findings, or the error raised when reading them; None if the run is not finished.
+        The results, or the error raised while reading them; None if the run is not finished.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def check(folder: Path, store: Store, results: Head | AskewError | None = None) 
 def _damaged_files(
     folder: Path, plan_hash: str, results: Head | AskewError | None
 ) -> dict[Path, str]:
-    """Return the damaged files of a run folder, with descriptions of their faults."""
+    """Return a description of each damaged file in a run folder, keyed by path."""
     results_file = folder / RESULTS_FILE
     plan_file = folder / PLAN_FILE
     damaged = {
@@ -117,7 +117,7 @@ def _damaged_files(
 
 
 def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterator[str]:
-    """Yield a fault for every image in the results that is not in the store."""
+    """Yield a sentence for each image in the results that the store does not contain."""
     known = {picture.id for picture in planned}
     named = {name for image_set in results.sets for name in image_set.pictures if name is not None}
     for name in sorted(named - known):
@@ -125,7 +125,7 @@ def _unknown_images(results: Head, planned: Sequence[PlannedPicture]) -> Iterato
 
 
 def set_aside(folder: Path, report: CheckReport) -> list[str]:
-    """Rename the damaged files of a run folder, so that repeating the command writes them again.
+    """Rename the damaged files in a run folder, so that the run's command can write them again.
 
     Returns
     -------

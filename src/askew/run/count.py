@@ -1,4 +1,4 @@
-"""A run that only counts the work of a gather step, and how much of it is already stored."""
+"""A run that only counts the work of a method's gather step and how much of it is already done."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,19 +27,20 @@ NOT_YET = Missing("not_asked", "only counted")
 
 
 class CountingRun(Run):
-    """A run that only counts work, and generates nothing.
+    """A run that only counts work. It generates nothing.
 
-    Placeholders with the keys of images replace images that do not exist yet. `Missing` replaces
-    unknown answers.
+    It returns placeholders for images that do not exist yet, and `Missing` for answers that are
+    unknown.
 
     Attributes
     ----------
     work
-        The exact amount of work that does not depend on earlier results.
+        Amount of work that does not depend on earlier results. This amount is exact.
     bounds
-        Upper bounds for work that depends on earlier results, by task.
+        Upper bounds on the amount of work that depends on earlier results, keyed by task.
     later_rounds
-        Maximum number of successive rounds of the work that depends on earlier results.
+        Maximum number of successive rounds in which work depends on the results of the round
+        before.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class CountingRun(Run):
         return {request.key: stored[request.key] for request in wanted}
 
     def _count_listed(self, maker: Maker[W], wanted: Sequence[W]) -> None:
-        """Count the images that a hosted model must generate, by list price."""
+        """Count how many images hosted models must generate at each list price."""
         if not getattr(maker, "is_called", False):
             return
         keys = {request.key for request in wanted} - self._wanted
@@ -94,7 +95,7 @@ class CountingRun(Run):
             self._listed[listed] += left
 
     def _count_by_model(self, wanted: Sequence[PictureRequest], batch_size: int) -> None:
-        """Count the images that must be generated, by model name."""
+        """Count how many images each model must generate."""
         new = {request.key: request.model for request in wanted if request.key not in self._wanted}
         absent = new.keys() - self.store.pictures(new).keys()
         self._left_by_model.update(new[key] for key in absent)
@@ -106,9 +107,9 @@ class CountingRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return imported files, and placeholders for all other files.
+        """Return the images of imported files, and placeholders for files that are not imported yet.
 
-        A file that does not exist is returned as Missing.
+        A file that does not exist is returned as `Missing`.
         """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
@@ -127,7 +128,7 @@ class CountingRun(Run):
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return known answers, and Missing for unknown answers."""
+        """Return the stored answers, and `Missing` for questions without a stored answer."""
         present = unique(pictures)
         known = self.store.answers(vqa.fingerprint, (picture.id for picture in present), questions)
         hashes = [question_hash(question) for question in questions]
@@ -152,7 +153,7 @@ class CountingRun(Run):
         questions: Sequence[Question],
         known: AbstractSet[tuple[str, str]],
     ) -> int:
-        """Return the number of calls for questions without an answer."""
+        """Return the number of calls needed to answer the questions that have no stored answer."""
         if not isinstance(vqa, CalledVQA):
             return len(list(lacking(pictures, questions, known)))
         groups = lacking(pictures, questions, known, at_once=1)
@@ -167,7 +168,7 @@ class CountingRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return one row without numbers for each image."""
+        """Return an empty row for each image."""
         fingerprint = reader.fingerprint
         new = [
             picture for picture in unique(pictures) if (fingerprint, picture.id) not in self._read
@@ -198,7 +199,7 @@ class CountingRun(Run):
         *,
         rounds: int = 1,
     ) -> T:
-        """Add the bound, if there is one, and return `otherwise`."""
+        """Add the upper bound `at_most` to the counts, and return `otherwise`."""
         if at_most != Work():
             self.bounds[task] = self.bounds.get(task, Work()) + at_most
             self.later_rounds += rounds
@@ -214,16 +215,16 @@ class CountingRun(Run):
 
     @property
     def has_all(self) -> bool:
-        """True if no work is left, apart from bounds."""
+        """True if no work remains, apart from work that depends on earlier results."""
         return not self.work.left
 
     @property
     def total(self) -> Work:
-        """The exact work plus the upper bounds."""
+        """Exact amount of work plus all upper bounds."""
         return sum(self.bounds.values(), self.work)
 
     def lines(self) -> list[str]:
-        """Return the numbers in words, and mark upper bounds."""
+        """Return the lines of the preview, in which upper bounds are marked."""
         bounds = [
             f"{task.removeprefix('the '):<11} up to {work.pictures:,} of these images depend on "
             "earlier results"
@@ -241,7 +242,8 @@ class CountingRun(Run):
     def _estimate_lines(self) -> Iterator[str]:
         """Yield the expected storage and time for each model that has stored images.
 
-        If there is only one model, images that depend on earlier results count for this model.
+        If there is only one model, images that depend on earlier results are included in its
+        estimate.
         """
         later = sum(work.pictures_left for work in self.bounds.values())
         for model, images in self._left_by_model.items():
@@ -252,9 +254,9 @@ class CountingRun(Run):
                 yield from measure.lines(model, images)
 
     def _cost_lines(self) -> list[str]:
-        """Return the largest cost, if a price is known.
+        """Return lines with the maximum cost, if a price is known.
 
-        Each question that depends on earlier results counts as one call.
+        A question that depends on earlier results is assumed to need one call.
         """
         dollars = 0.0
         parts = []
@@ -277,9 +279,9 @@ class CountingRun(Run):
         return lines
 
     def _priced_images(self) -> Iterator[tuple[int, float, str]]:
-        """Yield numbers of images, each with the price of an image and words about a list price.
+        """Yield the number of images at each price, the price per image, and a note on its source.
 
-        Images that depend on earlier results count at the highest list price.
+        Images that depend on earlier results are counted at the highest list price.
         """
         if self._price is not None:
             yield self.total.pictures_left, self._price, ""
@@ -290,7 +292,10 @@ class CountingRun(Run):
             later = 0
 
     def _pictures(self, wanted: Sequence[PictureRequest]) -> dict[str, Outcome]:
-        """Return the requested images that are stored, and count images not counted before."""
+        """Return the requested images that are stored.
+
+        Count images that were not requested before.
+        """
         stored = self.store.pictures(request.key for request in wanted)
         new = {request.key: request for request in wanted if request.key not in self._wanted}
         texts = {request.prompt for request in new.values() if request.prompt} - self._prompts
@@ -310,10 +315,10 @@ def counted_run(
     price: float | None = None,
     call_price: float | None = None,
 ) -> Iterator[CountingRun]:
-    """Open a run that only counts the remaining work, without generating or writing anything.
+    """Open a run that only counts the remaining work. It generates and writes nothing.
 
-    For the largest cost, `price` is the price of an image in dollars, and `call_price` is the price
-    of a call to an instrument on a server.
+    The maximum cost is computed from `price`, the price per image in dollars, and `call_price`, the
+    price in dollars per call to an instrument on a server.
     """
     check_folder(folder, plan)
     with Store(store, create=False) as opened:

@@ -1,9 +1,9 @@
-"""Execution of the parts of a stage by an engine.
+"""Execution of a stage. An engine carries out the parts of the stage.
 
-Several processes may work on one store. A part is locked while it is in flight, and its result is
-stored before the lock is released. A part that another process has locked is postponed until all
-other parts are done. A pass over the parts never waits for another process while it holds locks, so
-there are no deadlocks.
+Several processes can work on one store. A process locks a part while it works on the part, and
+stores the result before it releases the lock. A part that another process has locked is postponed
+until all other parts are done. No process waits for another process while it has locks, so there
+are no deadlocks.
 """
 
 import os
@@ -41,7 +41,7 @@ class Job(Generic[Content]):
     Attributes
     ----------
     number
-        Number of the item in its call, counted from 0, which identifies the result.
+        Position of the item in its call, counted from 0. It matches the result to the item.
     content
         Argument of the task.
     label
@@ -54,7 +54,7 @@ class Job(Generic[Content]):
 
 
 def work_on(task: Callable[[Content], Output], job: Job[Content]) -> Output:
-    """Return the result of a task for the content of a job."""
+    """Apply a task to a job's content, and return the result."""
     return task(job.content)
 
 
@@ -67,22 +67,25 @@ class Parts(Protocol[Part]):
 
     @property
     def task(self) -> Callable[[Any], Any]:
-        """Function that turns an item into a result, and that can be sent to another process."""
+        """Function that computes a result from an item. It can be sent to another process."""
 
     def lock_names(self, part: Part) -> tuple[str, ...]:
-        """Return names that identify the part in all processes that use the store."""
+        """Return names for the part that are the same in all processes that use the store."""
 
     def size(self, part: Part) -> int:
-        """Return the number of images that the part completes."""
+        """Return the number of images that are done once the part is done."""
 
     def is_complete(self, part: Part) -> bool:
-        """Check whether another process has stored the part. If so, use the stored results."""
+        """Check whether another process has already stored the results of the part.
+
+        If so, use them.
+        """
 
     def item(self, part: Part) -> Any:
         """Return the argument of the task."""
 
     def label(self, part: Part) -> str:
-        """Return a description of the work for error messages."""
+        """Describe the part's work for error messages."""
 
     def save(self, part: Part, result: Any) -> None:
         """Store the result of the task."""
@@ -95,13 +98,13 @@ class PartInFlight(Generic[Part]):
     Attributes
     ----------
     size
-        Number of images that the part completes.
+        Number of images that are done once the part is done.
     lock
-        Releases the lock when it is closed.
+        Context that releases the lock when it is closed.
     begun
-        Monotonic time at which the engine took the part.
+        Monotonic clock time at which the engine started the part.
     reported
-        Number of images that were already counted as done.
+        Number of the part's images that are already counted as done.
     """
 
     part: Part
@@ -113,7 +116,7 @@ class PartInFlight(Generic[Part]):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Dispatcher that passes parts to an engine and stores the results as they arrive.
+    """Passes parts to an engine, and stores the results as they arrive.
 
     Attributes
     ----------
@@ -122,13 +125,13 @@ class Dispatcher:
     engine
         Engine that carries out the parts.
     budget
-        No part is started after the budget is used up.
+        The budget. No part is started after it is used up.
     stop
-        No part is started after this flag is set.
+        Flag that ends the work. No part is started after it is set.
     stage
-        Counter of the images that are done.
+        Stage that counts how many images are done.
     shows_calls
-        If True, parts are calls to a server, and the progress shows how many calls are running.
+        If True, each part is a call to a server, and the progress shows how many calls are running.
     """
 
     store: Store
@@ -160,7 +163,7 @@ class Dispatcher:
             left = busy
 
     def _report_wait(self, wait: "Wait", names: tuple[str, ...]) -> None:
-        """Report which process this run is waiting for, once for each process."""
+        """Report which process this run is waiting for. Each process is reported only once."""
         seconds = time.monotonic() - wait.begun
         process = self.store.holder(*names)
         if seconds < PATIENCE or process in wait.reported:
@@ -171,14 +174,14 @@ class Dispatcher:
 
 @dataclass(slots=True)
 class Wait:
-    """A period in which other processes have locked all remaining parts.
+    """A period during which other processes have locked all remaining parts.
 
     Attributes
     ----------
     begun
-        Monotonic time at which the period began.
+        Monotonic clock time at which the period began.
     reported
-        Ids of the processes that were reported; None for an unknown process.
+        Ids of the processes that have been reported. None stands for an unknown process.
     """
 
     begun: float = field(default_factory=time.monotonic)
@@ -199,7 +202,7 @@ class Pass(Generic[Part]):
         self._failure: BaseException | None = None
 
     def run(self) -> list[Part]:
-        """Carry out the parts that no other process has locked, and return the other parts."""
+        """Carry out the parts that no other process has locked. Return the locked parts."""
         task = partial(work_on, self._work.task)
         results = self._context.engine.map(task, self._jobs())
         try:
@@ -220,7 +223,7 @@ class Pass(Generic[Part]):
         return self._busy
 
     def _jobs(self) -> Iterator[Job[Any]]:
-        """Lock each part and yield its item when the engine requests the next item."""
+        """Whenever the engine requests an item, lock the next part and yield its item."""
         for number, part in enumerate(self._parts):
             with ExitStack() as lock:
                 names = self._work.lock_names(part)
@@ -241,7 +244,7 @@ class Pass(Generic[Part]):
             yield Job(number, self._work.item(part), self._work.label(part))
 
     def _note_calls(self) -> None:
-        """Note how many calls to a server are in progress, and report a new maximum at once."""
+        """Update the number of calls in progress, and report a new maximum immediately."""
         if not self._context.shows_calls:
             return
         calls = len(self._in_flight)
@@ -262,14 +265,20 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count images that a model reports one by one as images of the first part in flight."""
+        """Count images that a model reports one at a time.
+
+        They are attributed to the oldest running part.
+        """
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
 
     def _take(self, number: int, result: Any) -> None:
-        """Store a result, or remember the first failure."""
+        """Store a result.
+
+        If it is a failure, remember the failure unless there was an earlier one.
+        """
         if isinstance(result, Failure):
             flight = self._in_flight.pop(number)
             flight.lock.close()
@@ -289,14 +298,14 @@ class Pass(Generic[Part]):
 
 
 def wait_sentence(process: int | None, seconds: float) -> str:
-    """Return a sentence that says which process a run is waiting for, and what a person can do.
+    """Return a sentence that states which process a run is waiting for and what the user can do.
 
     Parameters
     ----------
     process
         Id of the process; None if it is unknown.
     seconds
-        How long the run has waited, in seconds.
+        Waiting time so far in seconds.
     """
     waited = f"waiting for {seconds:.0f} s: "
     if process is None:
@@ -311,6 +320,6 @@ def wait_sentence(process: int | None, seconds: float) -> str:
 
 
 def interruption(stage: Stage) -> Interrupted:
-    """Return the error for a stage that a person or a program stopped."""
+    """Return the error that reports that a person or program stopped a stage."""
     done = f"{stage.done} of {stage.total} images are done ({stage.stage}, {stage.name})"
     return Interrupted(f"stopped: {done}. {RESUME}")

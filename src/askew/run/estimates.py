@@ -1,4 +1,4 @@
-"""Estimates of time and storage for new images, from the latest stored images of their model."""
+"""Estimates of the time and storage for new images, based on the model's latest stored images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from itertools import pairwise
 from pathlib import Path
 
 BATCHES = 4
-"""Number of batches of stored images to measure, if these contain at least `LATEST` images."""
+"""Number of batches of stored images to measure. At least `LATEST` images are measured."""
 
 LATEST = 64
-"""Number of stored images to measure, if `BATCHES` batches contain fewer images."""
+"""Number of stored images to measure if `BATCHES` batches contain fewer images than this."""
 
 FEWEST = 4
-"""Minimum number of stored images for an estimate."""
+"""Minimum number of stored images that an estimate needs."""
 
 LONGEST_GAP = 10 * 60 * 10**9
-"""Nanoseconds between two images above which the model is assumed to have been idle."""
+"""Time in nanoseconds. If two images are further apart, the model is assumed to have been idle."""
 
 MINUTE = 60
 HOUR = 3600
@@ -41,16 +41,16 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class ImageMeasure:
-    """Measured size and time of an image.
+    """Mean size and generation time of a model's images.
 
     Attributes
     ----------
     images
         Number of measured images.
     size
-        Mean size of a file in bytes.
+        Mean file size in bytes.
     seconds
-        Mean time between two images in seconds; None if it is unknown.
+        Mean time in seconds between successive images; None if unknown.
     """
 
     images: int
@@ -61,8 +61,8 @@ class ImageMeasure:
     def of(cls, files: Sequence[StoredFile], batch_size: int = 1) -> "ImageMeasure | None":
         """Measure stored images. Return None if there are too few images.
 
-        The images of a batch are stored together, so the time of a batch is the time since the
-        previous batch. The time is unknown if there are fewer than two batches.
+        The images of a batch are stored at the same time. The generation time is therefore measured
+        from batch to batch, and it is unknown if there are fewer than two batches.
         """
         if len(files) < FEWEST:
             return None
@@ -79,7 +79,7 @@ class ImageMeasure:
         )
 
     def lines(self, model: str, images: int) -> list[str]:
-        """Return the expected storage and time for this number of images, in words."""
+        """Return sentences with the expected storage and time for a number of images."""
         basis = f"like the last {self.images} stored images of {model}"
         each = f"{self.size / MEGABYTE:.2g} MB"
         lines = [

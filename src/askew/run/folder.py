@@ -1,4 +1,4 @@
-"""The run folder, which contains a plan, its hash, results, a report and their checksums."""
+"""The run folder, which contains the plan, its hash, the results, the report and checksums."""
 
 import os
 import re
@@ -14,38 +14,38 @@ from askew.store.files import SUMS_FILE, changed_files, listed_files
 HASH_FILE = "plan.hash"
 REPORT_FILE = "report.html"
 OPENED_FILE = "opened.json"
-"""Facts about the models of a run, which are stored so that the models need not be opened again."""
+"""File with facts about a run's models, so that the models need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
-"""Corrected labels, flags and notes from people, who add to this file. No checksum covers it."""
+"""File to which people add corrected labels, flags and notes. It has no checksum."""
 
 FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
 """Files of every run. `SHA256SUMS` lists them."""
 
 MITIGATION_PREFIX = "mitigation-"
-"""Prefix of mitigation files, which belong to a run if `SHA256SUMS` lists them."""
+"""Prefix of the names of mitigation files. They belong to a run if `SHA256SUMS` lists them."""
 
 DAMAGED = ".damaged"
-"""Suffix that is added to the names of damaged files."""
+"""Suffix that askew adds to the names of damaged files."""
 
 INCOMPLETE = re.compile(r"\.[0-9a-f]{16}\.part")
-"""Pattern for the names of incomplete files that a killed process has left."""
+"""Pattern for the names of incomplete files left by killed processes."""
 
 LARGEST_LIST = 3
 """Maximum number of differences that an error message lists."""
 
 
 def changed_run_files(folder: Path) -> dict[str, str]:
-    """Return descriptions of the faults of a run's damaged files, by file name.
+    """Describe the fault of each damaged file in a run folder, keyed by file name.
 
-    A run with neither results nor checksums has no damaged files.
+    A run that has neither results nor checksums yet cannot have damaged files.
     """
     is_scored = any(os.path.lexists(folder / name) for name in (RESULTS_FILE, SUMS_FILE))
     return changed_files(folder, FILES) if is_scored else {}
 
 
 def run_files(folder: Path) -> list[Path]:
-    """Return the files in a folder that askew wrote, with the plan and its hash last."""
+    """Return the files that askew wrote in a folder. The plan and its hash come last."""
     names = [*_mitigation_files(folder), ANNOTATIONS_FILE, SUMS_FILE, *FILES]
     names += [f"{name}{DAMAGED}" for name in names]
     incomplete = [path.name for path in folder.iterdir() if INCOMPLETE.fullmatch(path.name)]
@@ -90,7 +90,7 @@ def check_folder(folder: Path, plan: RunPlan) -> None:
 
 
 def _differences(folder: Path, plan: RunPlan) -> str:
-    """Describe how a folder's plan differs from another plan; empty if it cannot be read."""
+    """Describe how the plan in a folder differs from another plan; empty if it cannot be read."""
     try:
         there = _settings(read_plan(folder / PLAN_FILE, follow=False))
     except UsageError:
@@ -111,7 +111,7 @@ def _settings(plan: RunPlan) -> dict[str, object]:
 
 
 def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the path and the value of each leaf below a node."""
+    """Yield the path and value of every leaf in a nested structure."""
     children: list[tuple[object, object]] = []
     if isinstance(node, dict):
         children = list(node.items())
@@ -126,7 +126,7 @@ def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
 def plan_hash_in(folder: Path) -> str | None:
     """Return the hash of the plan in a folder; None if it contains no plan.
 
-    The hash file has priority. If there is no hash file, the hash is computed from the plan.
+    The hash is read from the hash file. If there is none, it is computed from the plan.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""Lists of questions and measurements that a method requests in one call, and their parts.
+"""Questions and measurements that a method requests in one call, and how askew divides them.
 
-Each list is divided into the same parts as in a separate call, so that an instrument gets the same
-batches. Work that an earlier list includes is left out of later lists.
+Each list is divided in the same way as if it were requested in a separate call, so that an
+instrument gets the same batches. Work that is already part of an earlier list is left out of later
+lists.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -15,7 +16,7 @@ from askew.store.keys import question_hash
 from askew.types import Missing, Picture, Question, slices
 
 QuestionGroup = tuple[list[Picture], list[Question]]
-"""Images from one slice that lack answers to the same questions, and these questions."""
+"""Questions, and images from one slice for which exactly these questions are unanswered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,10 @@ class Reading:
         return self.reader.name
 
     def rows(self, known: Mapping[tuple[str, str], Vectors]) -> Vectors:
-        """Return an array (images, numbers) of measurements, given by fingerprint and image id."""
+        """Return the measurements as an array of shape (images, numbers).
+
+        `known` is keyed by fingerprint and image id.
+        """
         if not self.pictures:
             return np.zeros((0, 0), np.float32)
         fingerprint = self.reader.fingerprint
@@ -78,7 +82,7 @@ class Reading:
 def unfinished_batches(
     wanted: Sequence[Sequence[R]], size: int, stored: Container[str], seeded: bool
 ) -> list[Sequence[R]]:
-    """Divide lists of requests into batches, and return the batches that are not fully stored.
+    """Divide lists of requests into batches, and return the batches that are not completely stored.
 
     Parameters
     ----------
@@ -106,14 +110,14 @@ def unfinished_batches(
 def unanswered(
     inquiries: Sequence[Inquiry], known: Container[tuple[str, str]], at_once: int = SLICE
 ) -> list[list[QuestionGroup]]:
-    """Return, for each inquiry, the groups of images that lack answers to the same questions.
+    """Return, for each inquiry, groups of images that have the same unanswered questions.
 
     Parameters
     ----------
     inquiries
         Inquiries to one instrument.
     known
-        Pairs of an image id and a question hash that have an answer.
+        Pairs of an image id and a question hash for which an answer is known.
     at_once
         Number of images per slice.
     """
@@ -132,14 +136,14 @@ def unanswered(
 def unread_slices(
     readings: Sequence[Reading], known: Container[tuple[str, str]], at_once: int
 ) -> list[Reading]:
-    """Divide readings into slices, and return the slices with an image that has no vector.
+    """Divide readings into slices, and return the slices with at least one image without a vector.
 
     Parameters
     ----------
     readings
         The readings.
     known
-        Pairs of a fingerprint and an image id that have a vector.
+        Pairs of a fingerprint and an image id for which a vector is known.
     at_once
         Number of images per slice.
     """

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C during paid calls or with several workers: the first Ctrl-C waits for them."""
+"""Handling of Ctrl-C. The first Ctrl-C lets paid calls and workers finish what they have begun."""
 
 import signal
 import threading
@@ -16,18 +16,18 @@ PARTS = (
 def patient_interrupt(
     stop: threading.Event, tell: Callable[[str], None], sentence: str
 ) -> Iterator[None]:
-    """Make the first Ctrl-C set `stop`, and a second Ctrl-C raise KeyboardInterrupt.
+    """Make the first Ctrl-C set the flag `stop`, and the second raise KeyboardInterrupt.
 
-    Nothing changes outside the main thread, or in a program that handles the signal itself.
+    This has no effect outside the main thread, or in a program that handles Ctrl-C itself.
 
     Parameters
     ----------
     stop
         Flag that ends the run.
     tell
-        Function that receives the sentence after the first Ctrl-C.
+        Function that is called with the sentence after the first Ctrl-C.
     sentence
-        Sentence about what the run is waiting for.
+        Sentence that states what the run is waiting for.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

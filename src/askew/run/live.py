@@ -78,11 +78,11 @@ from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question, grouped, slices
 
 FILES_AT_ONCE = 16
-"""Number of files of a collection that are imported at once."""
+"""Number of collection files imported in one step."""
 
 
 class LiveRun(Run):
-    """A run of one plan in one folder. Each batch of results is stored as soon as it is available.
+    """A run of a plan in a run folder. Each batch of results is stored as soon as it is available.
 
     Nothing is written until there is work to do or there are results to write.
 
@@ -97,17 +97,20 @@ class LiveRun(Run):
     progress
         Receiver of the run's events.
     budget
-        Maximum number of images, longest time or highest cost, in a form that `Budget.parse` reads.
+        Limit on the number of images, the time or the cost. `Budget.parse` describes the possible
+        forms.
     engine
-        Engine that runs models and instruments; by default in this process, one part at a time.
+        Engine that runs models and instruments. By default they run in this process, one part at a
+        time.
     stop
-        Flag that ends the run. The run starts no further parts, stores the parts in flight, and
-        raises `Interrupted`.
+        Flag that ends the run. After it is set, the run starts no further parts, stores the results
+        of the parts already started, and raises `Interrupted`.
 
     Attributes
     ----------
     device
-        Device that generated the last image; None if there was no image or the device is unknown.
+        Device that generated the last image; None if no image was generated or the device is
+        unknown.
 
     Raises
     ------
@@ -140,27 +143,27 @@ class LiveRun(Run):
         check_folder(folder, plan)
 
     def make(self, maker: Maker[W], wanted: Sequence[W]) -> dict[str, Outcome]:
-        """Return the requested images, by key. See `make_all`."""
+        """Return the requested images, keyed by image key. See `make_all`."""
         return self.make_all(maker, [wanted])
 
     def make_all(self, maker: Maker[W], wanted: Sequence[Sequence[W]]) -> dict[str, Outcome]:
-        """Return the requested images, by key. Images that the store lacks are generated.
+        """Return the requested images, keyed by image key. Generate those that are not stored.
 
-        Batches are fixed slices of each list, regardless of which images are stored. If the model
-        is seeded, all images of an incomplete batch are generated again, so that the same machine
-        gives the same bytes.
+        Each list is divided into batches in the same way, regardless of which images are already
+        stored. If the model is seeded and a batch is incomplete, all of its images are generated
+        again, so that the same machine always gives the same bytes.
 
         Parameters
         ----------
         maker
             A model or an editor.
         wanted
-            Lists of requests, each with its key.
+            Lists of image requests.
 
         Returns
         -------
         dict
-            Images, or the reasons why images are missing, by key.
+            Image, or `Missing` with a reason, for each image key.
 
         Raises
         ------
@@ -199,7 +202,7 @@ class LiveRun(Run):
         return stored
 
     def _check(self, maker: Maker[W]) -> None:
-        """Run the maker's check in the engine, where images are generated."""
+        """Run the maker's check in the engine, since images are generated there."""
         job = Job(0, maker, f"the check of {maker.name}")
         for _, result in self._engine.map(partial(work_on, check_maker), [job]):
             _value(result)
@@ -207,7 +210,10 @@ class LiveRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Import the images of a collection, or only the `chosen` images, in order."""
+        """Import the images of a collection.
+
+        If `chosen` is given, import only the chosen images.
+        """
         filed = collection.pictures() if chosen is None else chosen
         wanted = wanted_files(collection, filed)
         self.claim(wanted)
@@ -225,7 +231,7 @@ class LiveRun(Run):
     def _imported(
         self, collection: Collection, wanted: Sequence[PictureRequest]
     ) -> dict[str, Outcome]:
-        """Return the images of unchanged files that are already stored, by key."""
+        """Return stored images whose files have not changed since, keyed by image key."""
         digests: Mapping[Path, str] = getattr(collection, "digests", {})
         stored = self.store.pictures(request.key for request in wanted)
         imported: dict[str, Outcome] = {}
@@ -240,15 +246,18 @@ class LiveRun(Run):
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return answers by image id, in the order of the questions. See `ask_all`."""
+        """Return the answers about each image, keyed by image id, in the order of the questions.
+
+        See `ask_all`.
+        """
         return self.ask_all([Inquiry(vqa, pictures, questions)])[0]
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
-        """Return the answers to each inquiry by image id, in the order of the questions.
+        """Return the answers to each inquiry, keyed by image id and in the order of the questions.
 
         Only questions without a stored answer are asked. Instruments that answer from vectors use
-        stored vectors, and their new vectors are stored. Servers get calls about several images at
-        once. Instruments work one after another.
+        stored vectors, and new vectors are stored. Servers receive calls about several images in
+        parallel. Instruments work one after another.
 
         Raises
         ------
@@ -261,7 +270,7 @@ class LiveRun(Run):
         return [_answers_to(inquiry, known[inquiry.fingerprint]) for inquiry in inquiries]
 
     def _known_answers(self, inquiries: Sequence[Inquiry]) -> Answers:
-        """Return the answers of one instrument to all its inquiries."""
+        """Return one instrument's answers to all inquiries that are addressed to it."""
         vqa = inquiries[0].vqa
         known: Answers = {}
         for inquiry in inquiries:
@@ -274,7 +283,7 @@ class LiveRun(Run):
         return known
 
     def _ask_here(self, vqa: VQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add answers to `known`, from an instrument that is not on a server."""
+        """Get answers from an instrument that is not on a server, and add them to `known`."""
         by_inquiry = unanswered(inquiries, known)
         to_ask = [
             inquiry.present for inquiry, groups in zip(inquiries, by_inquiry, strict=True) if groups
@@ -287,7 +296,7 @@ class LiveRun(Run):
             self._carry_out(QuestionParts(self.store, vqa, groups, known, vectors), current)
 
     def _ask_server(self, vqa: CalledVQA, inquiries: Sequence[Inquiry], known: Answers) -> None:
-        """Add answers to `known`, from an instrument on a server, as far as the budget allows."""
+        """Get as many answers from a server as the budget allows, and add them to `known`."""
         check_price(
             self.budget, self.budget.call_price, vqa.name, unit="call", option="--vqa-price"
         )
@@ -311,7 +320,7 @@ class LiveRun(Run):
             )
 
     def _vectors_of(self, vqa: VQA, image_sets: Sequence[Sequence[Picture]]) -> dict[str, Rows]:
-        """Return vectors by image id if the instrument answers from vectors; else nothing."""
+        """Return image vectors, keyed by image id; empty if the instrument needs no vectors."""
         if not isinstance(vqa, VectorVQA):
             return {}
         reader = EmbeddingReader(vqa)
@@ -328,16 +337,16 @@ class LiveRun(Run):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements, an array (pictures, numbers). See `read_all`."""
+        """Return a reader's measurements as an array of shape (images, numbers). See `read_all`."""
         return self.read_all([Reading(reader, pictures)], stage, at_once)[0]
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Return the measurements of each reading, an array (pictures, numbers), and store them.
+        """Measure images and store the measurements. Return an array (images, numbers) per reading.
 
-        The images of a reading are read in slices of `at_once`. Slices that are completely stored
-        are skipped. Readers with different names work one after another.
+        Images are read in slices of `at_once` images. Slices whose measurements are all stored are
+        skipped. Readers with different names work one after another.
         """
         known: KnownVectors = {}
         for name, of_reader in grouped(readings, attrgetter("name")).items():
@@ -354,7 +363,7 @@ class LiveRun(Run):
         return [reading.rows(known) for reading in readings]
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """Apply a function to each item in the engine. Missing items stay missing."""
+        """Apply a function to each item, using the engine. Missing items stay missing."""
         seen: dict[int, T] = {}
         for job, result in self._engine.map(partial(work_on, lens), self._until_stopped(items)):
             seen[job.number] = _value(result)
@@ -384,7 +393,7 @@ class LiveRun(Run):
 
     @contextmanager
     def steps(self, name: StageName, worker: str, total: int) -> Iterator[Stage]:
-        """Report the steps of a longer computation, but not the progress of its parts."""
+        """Report the steps of a long computation. Progress within a step is not reported."""
         progress = self._progress
         self._progress = silent
         try:
@@ -394,17 +403,17 @@ class LiveRun(Run):
             self._progress = progress
 
     def tell(self, sentence: str) -> None:
-        """Send a sentence to the receiver of progress."""
+        """Send a sentence to the receiver of progress events."""
         deliver(Event("message", note=sentence), self._progress)
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings, each sentence once."""
+        """Add warnings to the findings. A sentence that is already there is not repeated."""
         self.warnings += [
             sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings
         ]
 
     def claim(self, wanted: Sequence[PictureRequest] = ()) -> None:
-        """Write the plan into the folder, and record in the store which images the run needs."""
+        """Write the plan to the folder, and record in the store which images the run needs."""
         if not self._has_plan():
             write_file(self.folder / PLAN_FILE, self.plan.to_toml().encode())
         if not (self.folder / HASH_FILE).exists():
@@ -413,19 +422,19 @@ class LiveRun(Run):
             self.store.plan_pictures(self.plan.hash, wanted)
 
     def _has_plan(self) -> bool:
-        """Check whether the folder contains the plan. A damaged plan is written again."""
+        """Check whether the folder contains the plan. A damaged plan counts as missing."""
         try:
             return read_plan(self.folder / PLAN_FILE, follow=False).hash == self.plan.hash
         except AskewError:
             return False
 
     def settle(self) -> None:
-        """Check that every planned image is stored, or missing with a reason.
+        """Check that every planned image is stored or has a recorded reason why it is missing.
 
         Raises
         ------
         RunError
-            If an image is neither stored nor missing with a reason.
+            If an image is neither stored nor has such a reason.
         """
         planned = self.store.planned(self.plan.hash)
         left = sum(picture.path is None and picture.reason is None for picture in planned)
@@ -436,7 +445,7 @@ class LiveRun(Run):
             )
 
     def server_sentences(self) -> list[str]:
-        """Return sentences about what servers reported about the images of the run."""
+        """Return sentences about rewritten prompts and costs, based on what servers reported."""
         planned = [picture for picture in self.store.planned(self.plan.hash) if picture.id]
         reports = self.store.reports(picture.key for picture in planned)
         return [
@@ -445,7 +454,7 @@ class LiveRun(Run):
         ]
 
     def _price_of(self, maker: Maker[W], wanted: Sequence[W]) -> float | None:
-        """Return the price of an image in dollars; None if it is unknown."""
+        """Return the price per image in dollars; None if unknown."""
         listed: ListPrice | None = getattr(maker, "list_price", None)
         if listed is not None:
             images = self._listed.setdefault(maker.name, ListedImages(listed))
@@ -455,7 +464,7 @@ class LiveRun(Run):
     def _affordable(
         self, left: Sequence[Sequence[W]], maker: Maker[W], price: float | None
     ) -> list[Sequence[W]]:
-        """Return the batches that the budget allows."""
+        """Return the first batches, as many as the budget allows."""
         most = self.budget.pictures_left(price)
         if most is None or not left:
             return list(left)
@@ -472,16 +481,19 @@ class LiveRun(Run):
 
     @property
     def _calls_here(self) -> bool:
-        """True if threads of this process call servers, as with every engine of askew."""
+        """True if servers are called from threads of this process, as all engines in askew do."""
         return getattr(self._engine, "name", None) in ("local", "threads", "ray")
 
     def _call(self, work: Parts[Any], count: int, current: Stage) -> None:
-        """Carry out parts with `count` calls at once. The first Ctrl-C waits for these calls."""
+        """Carry out parts with `count` parallel calls. The first Ctrl-C waits for these calls."""
         with patient_interrupt(self._stop, self.tell, CALLS):
             self._dispatch(work, current, ThreadEngine(count), shows_calls=True)
 
     def _carry_out(self, work: Parts[Any], current: Stage) -> None:
-        """Carry out parts in the engine. The first Ctrl-C waits if there are several workers."""
+        """Carry out parts in the engine.
+
+        With several workers, the first Ctrl-C waits for their parts.
+        """
         if getattr(self._engine, "workers", 1) > 1:
             with patient_interrupt(self._stop, self.tell, PARTS):
                 self._dispatch(work, current, self._engine)
@@ -504,7 +516,7 @@ class LiveRun(Run):
             dispatcher.carry_out(work)
 
     def _check_complete(self, wanted: Sequence[W], stored: dict[str, Outcome]) -> None:
-        """Raise RunError if the budget did not allow all requested images."""
+        """Raise RunError if the budget did not suffice for all requested images."""
         left = [request for request in wanted if request.key not in stored]
         if not left:
             return
@@ -521,7 +533,7 @@ class LiveRun(Run):
 
     @contextmanager
     def _stage(self, name: StageName, worker: str, done: int, total: int) -> Iterator[Stage]:
-        """Report a stage, and turn Ctrl-C into Interrupted."""
+        """Report the progress of a stage, and convert Ctrl-C into Interrupted."""
         with stage(self._progress, name, worker, done, total) as current:
             try:
                 yield current
@@ -530,7 +542,7 @@ class LiveRun(Run):
 
 
 def _answers_to(inquiry: Inquiry, known: Answers) -> dict[str, list[Answer]]:
-    """Return the answers to an inquiry by image id."""
+    """Return the answers to an inquiry, keyed by image id."""
     hashes = [question_hash(question) for question in inquiry.questions]
     answers = {}
     for picture in inquiry.present:
@@ -544,7 +556,7 @@ def check_maker(maker: Any) -> None:
 
 
 def _hardware_of(engine: Engine) -> Callable[[], Hardware] | None:
-    """Return a function that asks a worker for its devices; None if there are no remote workers."""
+    """Return a function that asks a remote worker for its devices; None if no worker is remote."""
     if not getattr(engine, "is_remote", False):
         return None
 
@@ -570,7 +582,7 @@ def _value(result: T | Failure) -> T:
 def opened_run(
     plan: RunPlan, folder: Path, store: Path, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run for the remaining work of a plan, and close its store afterward.
+    """Open a run that does a plan's remaining work, and close its store afterward.
 
     The run uses the options `budget`, `price`, `vqa_price`, `progress`, `log`, `stop`, `engine`,
     `workers` and `gpus_per_worker`.
@@ -583,7 +595,7 @@ def opened_run(
 def opened_live(
     plan: RunPlan, folder: Path, store: Store, /, **options: Unpack[RunOptions]
 ) -> Iterator[LiveRun]:
-    """Open a run for a plan's remaining work on an open store, with the options of `opened_run`."""
+    """Open a run in the same way as `opened_run`, with a store that is already open."""
     place = opened_engine(
         options.get("engine"), options.get("workers"), options.get("gpus_per_worker")
     )

@@ -1,4 +1,4 @@
-"""Generating and reading slices of images, and writing the results as packs."""
+"""Generating slices of images, asking questions about them, and writing the results as packs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,18 +25,18 @@ from askew.store.store import Store
 from askew.types import Missing, Picture, grouped, slices
 
 SLICES_AT_ONCE = 16
-"""Number of slices whose images are generated before any of these images is read."""
+"""Number of slices that are generated before instruments read their images."""
 
 
 class PackingStore(Store):
-    """A temporary store that writes each slice of images as a pack, before it stores the slice.
+    """A temporary store that writes each slice of images as a pack before it stores the images.
 
     Parameters
     ----------
     path
         The folder.
     packs
-        Folder or bucket of the packs.
+        Folder or bucket to which packs are written.
     """
 
     def __init__(self, path: Path, packs: PackStorage) -> None:
@@ -45,7 +45,7 @@ class PackingStore(Store):
         self._expected: dict[tuple[str, ...], str] = {}
 
     def expect(self, part: ImageSlice) -> None:
-        """Expect the images of a slice, which are written as a pack when they are stored."""
+        """Announce a slice, so that its images are also written as a pack when they are stored."""
         self._expected[tuple(request.key for request in part.requests)] = part.image_path
 
     def put_pictures(
@@ -55,10 +55,10 @@ class PackingStore(Store):
         provenance: Mapping[str, object],
         seen: Sequence[Mapping[str, Vector]] = (),
     ) -> list[Outcome]:
-        """Store one outcome for each requested image, and return the stored outcomes.
+        """Store the outcomes of image requests, and return the outcomes that are then in the store.
 
-        If another job has written the pack of these images meanwhile, the images from that pack are
-        stored.
+        If another job has meanwhile written a pack with these images, the images from that pack are
+        stored instead.
         """
         keys = [request.key for request in wanted]
         path = self._expected.get(tuple(keys))
@@ -79,7 +79,7 @@ class PackingStore(Store):
         return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
 
     def _written(self, path: str, pack: ImagePack) -> ImagePack:
-        """Write a pack and return it. If a pack exists at the path, return the existing pack."""
+        """Write a pack and return it. If there is already a pack at the path, return that pack."""
         while not self._packs.put(path, packed_images(pack)):
             existing = self.existing_images(path)
             if existing is not None:
@@ -87,14 +87,14 @@ class PackingStore(Store):
         return pack
 
     def existing_images(self, path: str) -> ImagePack | None:
-        """Return an existing pack of images; None if there is no pack. Move a damaged pack away."""
+        """Return an existing image pack; None if there is none. Move a damaged pack away."""
         pack = read_pack(self._packs, path)
         if isinstance(pack, DamagedPack):
             self._packs.set_aside(path)
         return pack if isinstance(pack, ImagePack) else None
 
     def repack(self, part: ImageSlice) -> None:
-        """Write the pack of a slice whose images are already stored as parts of other slices."""
+        """Write the pack of a slice whose images were all stored together with other slices."""
         keys = [request.key for request in part.requests]
         stored = self.pictures(keys)
         outcomes = [_encoded(stored[key]) for key in keys]
@@ -110,7 +110,7 @@ def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
 
 
 class SliceMaker:
-    """An object that generates slices, reads them and writes their packs.
+    """Generates slices of images, asks questions about them, and writes their packs.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ class SliceMaker:
     store
         The store of the run.
     packs
-        Folder or bucket of the packs.
+        Folder or bucket to which packs are written.
     tasks
-        Questions and measurements, by name.
+        Questions and measurements, keyed by task name.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class SliceMaker:
         self._tasks = tasks
 
     def make(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Write the packs of slices, except packs whose path is in `existing`."""
+        """Write the packs of slices. Packs whose path is in `existing` are not written again."""
         name = parts[0].source.name
         with self._live.steps("packs", name, len(parts)) as steps:
             for together in slices(parts, SLICES_AT_ONCE):
@@ -148,7 +148,7 @@ class SliceMaker:
                 steps.advance(len(together))
 
     def _make_images(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Store the images of slices, from existing packs or from their makers."""
+        """Store the images of slices. Images that are not in existing packs are generated."""
         absent = []
         for part in parts:
             pack = None
@@ -167,7 +167,10 @@ class SliceMaker:
                 self._store.repack(part)
 
     def _make_group(self, group: Sequence[ImageSlice]) -> None:
-        """Generate slices from one source. Each slice is a batch, as in a run on one machine."""
+        """Generate slices from one source.
+
+        Slices and batches are the same as in a run on one machine.
+        """
         source = group[0].source
         if isinstance(source, Collection):
             self._live.collect(source, [file for part in group for file in part.files])
@@ -175,7 +178,7 @@ class SliceMaker:
             self._live.make_all(source, [part.requests for part in group])
 
     def _make_readings(self, parts: Sequence[ImageSlice], existing: set[str]) -> None:
-        """Carry out all tasks for the images of slices, and write packs with the results."""
+        """Carry out all tasks for the images in slices, and write packs with the results."""
         left = [part for part in parts if part.reading_path and part.reading_path not in existing]
         pictures = {id(part): self._store.pictures(_keys(part)) for part in left}
         wanted: dict[str, list[Picture]] = {}
@@ -195,7 +198,7 @@ class SliceMaker:
             self._live.read(task.reader, pictures, task.stage, task.at_once)
 
     def _reading_pack(self, part: ImageSlice, stored: Mapping[str, Outcome]) -> ReadingPack:
-        """Return a pack with the answers and vectors that the store has for a slice."""
+        """Return a pack with all stored answers and vectors for a slice."""
         by_task: dict[str, list[str]] = {}
         for name, picture in _tasks_of(part, stored):
             by_task.setdefault(name, []).append(picture.id)
@@ -223,7 +226,7 @@ class SliceMaker:
         return {path.stem for path in self._store.image_files()}
 
     def _free(self, ids_before: set[str]) -> None:
-        """Delete the files of images that are in packs, so that the disk does not fill up."""
+        """Delete image files whose images are now in packs, so that the disk does not fill up."""
         for path in self._store.image_files():
             if path.stem not in ids_before:
                 path.unlink(missing_ok=True)
@@ -234,7 +237,7 @@ def _keys(part: ImageSlice) -> list[str]:
 
 
 def _tasks_of(part: ImageSlice, stored: Mapping[str, Outcome]) -> Iterator[tuple[str, Picture]]:
-    """Yield pairs of a task's name and an image that the task concerns."""
+    """Yield pairs of a task name and an image to which the task applies."""
     for key, names in zip(_keys(part), part.tasks, strict=True):
         picture = stored.get(key)
         if isinstance(picture, Picture):

@@ -1,4 +1,4 @@
-"""Paid calls to instruments on servers: their number, their price, and how many are affordable."""
+"""Number and price of paid calls to instruments on servers, and how many the budget allows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,10 @@ class PaidCalls:
     def add(
         self, vqa: CalledVQA, pictures: Iterable[Picture], questions: Sequence[Question]
     ) -> None:
-        """Count the calls for questions about images. Each question counts once for each image."""
+        """Count the calls for questions about images.
+
+        A repeated question about an image is not counted.
+        """
         by_hash = {question_hash(question): question for question in questions}
         for picture in pictures:
             keys = {(vqa.fingerprint, picture.id, name): name for name in by_hash}
@@ -38,7 +41,7 @@ class PaidCalls:
             self.count += vqa.calls(new)
 
     def sentences(self, price: float | None) -> list[str]:
-        """Return a sentence about the cost, if there are calls at a known price in dollars."""
+        """Return a sentence with the cost in dollars; none if there are no calls or no price."""
         if not self.count or price is None:
             return []
         return [
@@ -50,18 +53,18 @@ class PaidCalls:
 def check_price(
     budget: Budget, price: float | None, name: str, unit: str = "image", option: str = "--price"
 ) -> None:
-    """Raise UsageError if a budget in dollars lacks the price of an image or a call.
+    """Raise UsageError if the budget is in dollars but the price per image or call is unknown.
 
     Parameters
     ----------
     budget
         The budget.
     price
-        The price; None if it is unknown.
+        The price in dollars; None if unknown.
     name
         Name of the model or the instrument.
     unit, option
-        Noun for the thing with the price, and the option that states the price.
+        What the price is for, such as "image", and the option with which users state the price.
     """
     if budget.dollars is not None and price is None:
         raise UsageError(
@@ -73,7 +76,7 @@ def check_price(
 def affordable_groups(
     vqa: CalledVQA, groups: Sequence[QuestionGroup], budget: Budget
 ) -> list[QuestionGroup]:
-    """Return the first groups, as many as the budget can pay for."""
+    """Return as many of the first groups as the budget can pay for."""
     most = budget.calls_left()
     if most is None:
         return list(groups)

@@ -1,4 +1,4 @@
-"""The parts of a run's work: batches of images, groups of questions, and slices to read."""
+"""Parts of a run's work: images to generate, questions to ask, and images to measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ from askew.store.store import Answers, Store
 from askew.types import Missing, Picture, Question
 
 MACHINE = ("python", "platform", "packages", "device", "threads")
-"""Fields of the environment that are stored with an image."""
+"""Facts about the environment that are stored with each image."""
 
 KnownVectors = dict[tuple[str, str], Rows]
-"""Vectors, by the fingerprint of their reader and the image id."""
+"""Vectors, keyed by reader fingerprint and image id."""
 
 QuestionItem = tuple[list[Picture], list[Question], Rows | None]
-"""A group of images and questions, with vectors if the instrument answers from vectors."""
+"""Images, questions about them, and the image vectors if the instrument answers from vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of images, with facts about the machine that generated it.
+    """A batch of images, and facts about the machine that generated them.
 
     Attributes
     ----------
     outputs
         One output per request.
     provenance
-        Versions, platform, device, number format and threads of the machine.
+        The machine's software versions, platform, device, number format and number of threads.
     """
 
     outputs: Sequence[MakerOutput]
@@ -52,7 +52,7 @@ class Batch:
 
 
 def make_batch(maker: Maker[W], wanted: Sequence[W]) -> Batch:
-    """Return a batch of images, with a description of this machine."""
+    """Generate a batch of images, and return it with facts about this machine."""
     outputs = maker.make(wanted)
     machine = environment(provider_fact(maker, "device"))
     facts: dict[str, object] = {name: getattr(machine, name) for name in MACHINE}
@@ -72,16 +72,16 @@ class ImageParts(Generic[W]):
     parts
         Batches of requests.
     stored
-        Outcomes by key. Outcomes of finished batches are added.
+        Outcomes, keyed by image key. The outcomes of finished batches are added to this mapping.
     budget
         Budget that counts the images.
     price
-        Price of an image in dollars; None if it is unknown.
+        Price per image in dollars; None if unknown.
 
     Attributes
     ----------
     device
-        Device of the last batch; None if there was no batch or the device is unknown.
+        Device that generated the last batch; None if there was no batch or the device is unknown.
     """
 
     def __init__(
@@ -107,11 +107,14 @@ class ImageParts(Generic[W]):
         return (part[0].key,)
 
     def size(self, part: Sequence[W]) -> int:
-        """Return the number of images in the batch that the store lacked."""
+        """Return the number of images in the batch that were not stored before."""
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images are stored by now. If so, use these images."""
+        """Check whether all images have been stored in the meantime.
+
+        If so, use the stored images.
+        """
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -123,11 +126,11 @@ class ImageParts(Generic[W]):
         return part
 
     def label(self, part: Sequence[W]) -> str:
-        """Describe the batch by its first prompt."""
+        """Describe the batch for error messages, using its first prompt."""
         return f"images of {part[0].prompt!r} by {self._maker.name}"
 
     def save(self, part: Sequence[W], result: Batch) -> None:
-        """Store the images with their measurements and environment."""
+        """Store the images, their measurements, and facts about the environment."""
         self.device = result.provenance["device"]
         self._budget.add_images(len(part), self._price)
         self._store.put_reports(
@@ -144,13 +147,13 @@ class ImageParts(Generic[W]):
 
 
 def provider_fact(maker: object, name: str) -> str | None:
-    """Return an optional attribute of a maker's model, or of the maker, as text."""
+    """Return an attribute of a maker's model as text; None if the model does not have it."""
     value = getattr(getattr(maker, "model", maker), name, None)
     return None if value is None else str(value)
 
 
 class QuestionParts:
-    """Groups of images and questions to which the store has no answers.
+    """Groups of images and questions for which the store has no answers.
 
     Parameters
     ----------
@@ -161,9 +164,9 @@ class QuestionParts:
     parts
         Groups of images and questions.
     known
-        Known answers. The answers of finished groups are added.
+        Known answers. The answers of finished groups are added to this mapping.
     vectors
-        Vectors by image id if the instrument answers from vectors; else empty.
+        Vectors, keyed by image id; empty if the instrument does not answer from vectors.
     """
 
     def __init__(
@@ -183,7 +186,7 @@ class QuestionParts:
         self._vectors = vectors
 
     def lock_names(self, part: QuestionGroup) -> tuple[str, ...]:
-        """Return the fingerprint of the instrument and the id of the first image."""
+        """Return the instrument's fingerprint and the id of the first image."""
         pictures, _ = part
         return (self._fingerprint, pictures[0].id)
 
@@ -193,7 +196,10 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers are stored by now. If so, use these answers."""
+        """Check whether all answers have been stored in the meantime.
+
+        If so, use the stored answers.
+        """
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)
@@ -202,7 +208,7 @@ class QuestionParts:
         return complete
 
     def item(self, part: QuestionGroup) -> QuestionItem:
-        """Return the group with the vectors of its images."""
+        """Return the images, the questions, and the image vectors if there are any."""
         pictures, questions = part
         if not self._vectors:
             return pictures, questions, None
@@ -210,7 +216,7 @@ class QuestionParts:
         return pictures, questions, rows
 
     def label(self, part: QuestionGroup) -> str:
-        """Describe the group by its first question and prompt."""
+        """Describe the group for error messages, using its first question and first prompt."""
         pictures, questions = part
         return f"{questions[0].text!r} about images of {pictures[0].prompt!r} by {self._name}"
 
@@ -222,7 +228,7 @@ class QuestionParts:
 
 
 def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
-    """Return an instrument's answers for one group, from vectors if the group has vectors.
+    """Return an instrument's answers for a group. If the group has vectors, use them.
 
     Raises
     ------
@@ -242,7 +248,7 @@ def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
 
 
 def _check_answers(rows: Sequence[Sequence[Answer]], questions: Sequence[Question]) -> None:
-    """Raise ValueError for an answer that is neither an option nor missing."""
+    """Raise ValueError if an answer is neither one of the question's options nor missing."""
     for row in rows:
         for question, answer in zip(questions, row, strict=True):
             expect(
@@ -252,18 +258,18 @@ def _check_answers(rows: Sequence[Sequence[Answer]], questions: Sequence[Questio
 
 
 class CalledParts:
-    """Images about which askew asks a server, one image per part.
+    """Questions that askew sends to a server. Each part is about one image.
 
     Parameters
     ----------
     store
-        Store of the answers and of the records of the calls.
+        Store for the answers and for records of the calls.
     vqa
         The instrument.
     parts
-        Groups, each with one image and its questions.
+        Groups that each consist of one image and the questions about it.
     known
-        Known answers. The answers of finished parts are added.
+        Known answers. The answers of finished parts are added to this mapping.
     budget
         Budget that counts the calls.
     """
@@ -292,7 +298,7 @@ class CalledParts:
         return part
 
     def save(self, part: QuestionGroup, result: LoggedAnswers) -> None:
-        """Store the records of the calls, then the answers."""
+        """Store the records of the calls before the answers."""
         _, questions = part
         self._budget.add_calls(self._vqa.calls(questions))
         self._completions.put_completions(result.records)
@@ -300,7 +306,7 @@ class CalledParts:
 
 
 def call_group(vqa: CalledVQA, group: QuestionGroup) -> LoggedAnswers:
-    """Return an instrument's answers about one image, with the records of the calls.
+    """Return an instrument's answers about an image, together with records of the calls.
 
     Raises
     ------
@@ -321,23 +327,24 @@ def _is_answer(answer: object, question: Question) -> bool:
 
 
 def _readable(answer: Answer) -> Answer:
-    """Return the answer, or Missing for a text that UTF-8 cannot encode."""
+    """Return the answer, or `Missing` if it cannot be encoded as UTF-8."""
     if isinstance(answer, str) and any("\ud800" <= letter <= "\udfff" for letter in answer):
         return Missing("unparseable", f"not valid Unicode: {answer!a}")
     return answer
 
 
 class VectorParts:
-    """Slices with at least one image whose vector the store lacks.
+    """Slices in which the vector of at least one image is not stored yet.
 
     Parameters
     ----------
     store
         Store of the vectors.
     parts
-        Slices of images with their readers.
+        Slices of images, each with the reader that measures them.
     known
-        Known vectors, by fingerprint of the reader and image id. Finished slices add their vectors.
+        Known vectors, keyed by reader fingerprint and image id. The vectors of finished slices are
+        added to this mapping.
     """
 
     def __init__(self, store: Store, parts: Sequence[Reading], known: KnownVectors) -> None:
@@ -347,7 +354,7 @@ class VectorParts:
         self._known = known
 
     def lock_names(self, part: Reading) -> tuple[str, ...]:
-        """Return the fingerprint of the reader and the id of the first image."""
+        """Return the reader's fingerprint and the id of the first image."""
         return (part.reader.fingerprint, part.pictures[0].id)
 
     def size(self, part: Reading) -> int:
@@ -355,7 +362,10 @@ class VectorParts:
         return len(part.pictures)
 
     def is_complete(self, part: Reading) -> bool:
-        """Use the vectors that are stored by now, and check whether no vector is missing."""
+        """Load vectors that other processes have stored.
+
+        Check whether all vectors are now known.
+        """
         fingerprint = part.reader.fingerprint
         ids = _ids(part.pictures)
         self._add(fingerprint, self._store.vectors(fingerprint, ids))
@@ -366,11 +376,11 @@ class VectorParts:
         return part
 
     def label(self, part: Reading) -> str:
-        """Describe the slice by its first prompt."""
+        """Describe the slice for error messages, using its first prompt."""
         return f"images of {part.pictures[0].prompt!r} by {part.name}"
 
     def save(self, part: Reading, result: Rows) -> None:
-        """Store the vectors that are new."""
+        """Store those vectors that were not known before."""
         fingerprint = part.reader.fingerprint
         new = {
             picture.id: row
@@ -386,13 +396,13 @@ class VectorParts:
 
 
 def embed_slice(part: Reading) -> Rows:
-    """Return a reader's vectors of the images in a slice, an array (images, numbers).
+    """Measure the images in a slice, and return an array of shape (images, numbers).
 
     Raises
     ------
     ModelError
-        If the reader fails, or returns an array of another shape or with numbers that are not
-        finite.
+        If the reader fails, or returns an array that has another shape or contains numbers that are
+        not finite.
     """
     with provider(part.reader.name, "reading images"):
         rows = np.asarray(part.reader.embed_pictures(part.pictures), dtype=np.float32)
@@ -403,9 +413,9 @@ def embed_slice(part: Reading) -> Rows:
 
 
 class EmbeddingReader:
-    """A reader that computes vectors with an instrument's embedder.
+    """Reader that computes image vectors with an instrument's embedder.
 
-    The reader can be sent to other processes in the same way as the instrument.
+    If the instrument can be sent to other processes, the reader can, too.
     """
 
     def __init__(self, vqa: VectorVQA) -> None:
@@ -414,7 +424,7 @@ class EmbeddingReader:
         self.fingerprint = vqa.embedder.fingerprint
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Rows:
-        """Return the embedder's vectors of images."""
+        """Return the embedder's vectors for the images."""
         return self._vqa.embedder.embed_pictures(pictures)
 
 

@@ -1,4 +1,4 @@
-"""Progress of a run: bars on a terminal, and one JSON line per event elsewhere or in a log."""
+"""Progress of a run, shown as bars on a terminal or written as JSON, one line per event."""
 
 import json
 import sys
@@ -51,24 +51,25 @@ LOG_LEVELS: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step of a stage, or a message.
+    """Event that reports a step of a stage, or a message.
 
     Attributes
     ----------
     kind
-        "started", "batch", "finished" or "stopped" for a stage; "message" for a sentence in `note`.
+        "started", "batch", "finished" or "stopped" for a stage; "message" if `note` is a message.
     stage
         The stage; None for a message.
     name
         Name of the model or instrument at work.
     done, total
-        Numbers of images, or of prompts in a search. Images that were already stored count as done.
+        Number of images that are done, and number of all images. A search counts prompts instead.
+        Images that were already stored count as done.
     rate
-        Images per second, without images that were already stored.
+        Images per second. Images that were already stored are not counted.
     eta
-        Expected seconds until the stage is finished.
+        Expected time in seconds until the stage is finished.
     note
-        A text to display with the event, such as the best prompt so far.
+        Text to display with the event, such as the best prompt so far.
     """
 
     kind: Kind
@@ -82,7 +83,7 @@ class Event:
 
 
 Progress = Callable[[Event], None]
-"""A receiver of events, which is called in the thread of the run and should return quickly."""
+"""Function that receives events. It is called in the run's thread and should return quickly."""
 
 
 def silent(event: Event) -> None:
@@ -91,9 +92,9 @@ def silent(event: Event) -> None:
 
 @dataclass(slots=True)
 class JsonLines:
-    """A receiver that writes one JSON object per line.
+    """Receiver that writes each event as a line of JSON.
 
-    If there is no stream, or if the stream is closed, the lines are dropped.
+    If there is no stream or it is closed, nothing is written.
     """
 
     stream: TextIO | None
@@ -106,7 +107,7 @@ class JsonLines:
             self.write(LOG_LEVELS[event.kind], f"{event.kind} {event.stage}", **asdict(event))
 
     def write(self, level: str, message: str, **details: object) -> None:
-        """Write a line with the time, a level, a message and details."""
+        """Write a line with the current time, a level, a message and details."""
         if self.stream is None:
             return
         line = {
@@ -121,7 +122,7 @@ class JsonLines:
 
 @contextmanager
 def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
-    """Open a log file to which lines are appended. Without a path, the lines are dropped.
+    """Open a log file for appending. If `path` is None, nothing is logged.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def opened_log(path: str | Path | None) -> Iterator[JsonLines]:
 
 
 class BarsWithNote(Bars):
-    """Bars above a line of text, the `note`."""
+    """Progress bars with a line of text, the `note`, below them."""
 
     note = ""
 
@@ -150,7 +151,7 @@ class BarsWithNote(Bars):
 
 @dataclass(slots=True)
 class Terminal:
-    """A receiver that draws one bar per stage. A filled bar stays when its stage is done."""
+    """Receiver that draws a bar for each stage. The bar remains visible when its stage is done."""
 
     stream: TextIO
     _bars: BarsWithNote | None = field(default=None, init=False)
@@ -187,9 +188,9 @@ class Terminal:
 
 
 def choose(stream: TextIO | None = None) -> Progress:
-    """Return a receiver that shows bars on a terminal, writes JSON lines elsewhere, or is silent.
+    """Return a receiver that suits a stream: bars for a terminal, JSON lines for other streams.
 
-    The default stream is standard error. If the stream is closed, the receiver is silent.
+    The default stream is standard error. If the stream is closed, the receiver ignores all events.
     """
     target: TextIO | None = stream or sys.stderr
     if target is None or target.closed:
@@ -198,14 +199,14 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 
 def deliver(event: Event, progress: Progress) -> None:
-    """Send an event. Ignore failures of the receiver, such as a closed pipe or a full disk."""
+    """Send an event to a receiver. Ignore its failures, such as a closed pipe or a full disk."""
     with suppress(OSError, ValueError):
         progress(event)
 
 
 @dataclass(slots=True)
 class Stage:
-    """A counter that reports how many images of a stage are done.
+    """Counter that reports how many images of a stage are done.
 
     Attributes
     ----------
@@ -214,7 +215,7 @@ class Stage:
     stage, name, done, total, note
         As in `Event`.
     completed
-        Number of images that were completed in this stage, without images that were stored before.
+        Number of images completed in this stage. Images that were stored before are not counted.
     """
 
     progress: Progress
@@ -227,7 +228,7 @@ class Stage:
     _begun: float = field(default_factory=time.monotonic, init=False)
 
     def tell(self, kind: Kind) -> None:
-        """Send an event of this kind with the current counts."""
+        """Send an event of the given kind with the current counts."""
         elapsed = time.monotonic() - self._begun
         rate = None
         eta = None
@@ -248,9 +249,9 @@ class Stage:
         deliver(event, self.progress)
 
     def advance(self, count: int) -> None:
-        """Count `count` more images as done, and report them.
+        """Add `count` to the number of images that are done, and report the new number.
 
-        A negative count subtracts images. The next event then has the lower number.
+        If `count` is negative, the lower number is reported only in the next event.
         """
         self.done += count
         self.completed += count
@@ -262,9 +263,9 @@ class Stage:
 def stage(
     progress: Progress, name: StageName, worker: str, done: int, total: int
 ) -> Iterator[Stage]:
-    """Report a stage from "started" to "finished", or to "stopped" when an exception ends it.
+    """Report the start and the end of a stage.
 
-    A stage with nothing to do is silent.
+    The end is "stopped" if an exception ends the stage. A stage with nothing to do is not reported.
     """
     current = Stage(progress if done < total else silent, name, worker, done, total)
     current.tell("started")

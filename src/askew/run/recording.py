@@ -1,7 +1,8 @@
-"""A run that records which images, answers and vectors a gather step needs, slice by slice.
+"""A run that records which images, answers and vectors a method's gather step needs.
 
-It generates nothing. A step that depends on results that do not exist yet is a barrier. The work
-after a barrier belongs to a later round, which can be recorded when these results exist.
+The run generates nothing and records the images in slices. A step that depends on results that do
+not exist yet is a barrier. The work after a barrier belongs to a later round, which is recorded
+once these results exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ from askew.types import Missing, Picture, Question, slices
 
 @dataclass(frozen=True, slots=True)
 class QuestionTask:
-    """Questions about some images, and the instrument that answers the questions."""
+    """Task of answering questions about images with an instrument."""
 
     vqa: VQA
     questions: Sequence[Question]
@@ -41,13 +42,13 @@ class QuestionTask:
 
     @property
     def name(self) -> str:
-        """Return the identity of the task."""
+        """Return the hash that identifies the task."""
         return digest_of(["ask", self.vqa.fingerprint, self.hashes])
 
 
 @dataclass(frozen=True, slots=True)
 class VectorTask:
-    """Measurements of some images, which are stored as vectors."""
+    """Task of measuring images with a reader. The measurements are stored as vectors."""
 
     reader: PictureReader
     stage: StageName
@@ -55,7 +56,7 @@ class VectorTask:
 
     @property
     def name(self) -> str:
-        """Return the identity of the task."""
+        """Return the hash that identifies the task."""
         return digest_of(["read", self.reader.fingerprint])
 
 
@@ -64,7 +65,7 @@ ReadingTask = QuestionTask | VectorTask
 
 @dataclass(frozen=True, slots=True)
 class ImageSlice:
-    """A slice of images, with all tasks that concern them.
+    """A slice of images, and all tasks to carry out for each image.
 
     Attributes
     ----------
@@ -73,11 +74,11 @@ class ImageSlice:
     requests
         The requests.
     files
-        Files of a collection, in the order of the requests; empty for a maker.
+        Collection files, in the order of the requests; empty if a maker generates the images.
     tasks
-        Names of the tasks for each image, in the order of the requests.
+        For each image, the names of its tasks, in the order of the requests.
     is_known
-        True if the store has the images and the results of all tasks.
+        True if the images and the results of all tasks are stored.
     """
 
     source: Maker[Any] | Collection
@@ -88,30 +89,30 @@ class ImageSlice:
 
     @property
     def name(self) -> str:
-        """Return the identity of the slice of images."""
+        """Return the hash that identifies the slice of images."""
         return image_pack_name(self.requests, getattr(self.source, "sees", frozenset()))
 
     @property
     def image_path(self) -> str:
-        """Return the path of the pack of images."""
+        """Return the path of the slice's image pack."""
         return path_of(self.name, "images")
 
     @property
     def reading_path(self) -> str | None:
-        """Return the path of the pack of readings; None if nothing is read."""
+        """Return the path of the pack of answers and vectors; None if the slice has no tasks."""
         if not any(self.tasks):
             return None
         return path_of(digest_of(["readings", self.name, list(self.tasks)]), "readings")
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths of the packs of this slice."""
+        """Return the paths of the slice's packs."""
         return [path for path in (self.image_path, self.reading_path) if path]
 
 
 @dataclass(frozen=True, slots=True)
 class _WantedSlice:
-    """A slice of images, with the ids that the gather step uses for them."""
+    """A slice of images, with the image ids that the gather step received."""
 
     source: Maker[Any] | Collection
     requests: Sequence[PictureRequest]
@@ -121,12 +122,12 @@ class _WantedSlice:
 
 
 class Barrier(Exception):
-    """A step needs results that do not exist yet."""
+    """Exception for a step that needs results that do not exist yet."""
 
 
 @dataclass(slots=True)
 class _Tasks:
-    """Tasks by name, names of the tasks by image id, and ids of images with an open task."""
+    """Recorded tasks, the tasks of each image, and the images that have unfinished tasks."""
 
     by_name: dict[str, ReadingTask] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
@@ -144,12 +145,12 @@ class _Tasks:
 
 
 class RecordingRun(CountingRun):
-    """A run that records the slices of images that a method needs, and the tasks for each image.
+    """A run that records which slices of images a method needs, and the tasks for each image.
 
     Parameters
     ----------
     store
-        Store with the results of earlier rounds.
+        Store that contains the results of earlier rounds.
     """
 
     def __init__(self, store: Store) -> None:
@@ -162,7 +163,7 @@ class RecordingRun(CountingRun):
 
     @property
     def tasks(self) -> dict[str, ReadingTask]:
-        """Return all tasks, by name."""
+        """Return all tasks, keyed by name."""
         return self._tasks.by_name
 
     @property
@@ -172,7 +173,7 @@ class RecordingRun(CountingRun):
 
     @property
     def most_further_rounds(self) -> int:
-        """Return an upper bound for the number of rounds after this round."""
+        """Return an upper bound on the number of rounds that follow this round."""
         return self.later_rounds + max(self._depths.values(), default=0)
 
     def slices(self) -> Iterator[ImageSlice]:
@@ -200,7 +201,7 @@ class RecordingRun(CountingRun):
         return outcomes
 
     def _note_depths(self, requests: Sequence[PictureRequest]) -> None:
-        """Record after how many further rounds these images can be generated."""
+        """Record how many further rounds are needed before these images can be generated."""
         for request in requests:
             sources = [getattr(request, entry.name) for entry in fields(request)]
             depths = [self._depths.get(item.id, 0) for item in sources if isinstance(item, Picture)]
@@ -209,7 +210,7 @@ class RecordingRun(CountingRun):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return imported files, and placeholders for all other files."""
+        """Return the images of imported files, and placeholders for all other files."""
         outcomes = super().collect(collection, chosen)
         for part in slices(outcomes, SLICE):
             files = [file for file, _ in part]
@@ -237,7 +238,7 @@ class RecordingRun(CountingRun):
     def ask(
         self, vqa: VQA, pictures: Iterable[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return known answers, and Missing for unknown answers."""
+        """Return the stored answers, and `Missing` for questions without a stored answer."""
         answers = super().ask(vqa, pictures, questions)
         hashes = [question_hash(question) for question in questions]
         known = self.store.answers(vqa.fingerprint, answers, questions)
@@ -247,14 +248,14 @@ class RecordingRun(CountingRun):
         return answers
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
-        """Record all inquiries and return known answers. A barrier takes effect only afterward."""
+        """Record all inquiries, and return the known answers. Only then stop at a barrier."""
         with self._recorded_together():
             return super().ask_all(inquiries)
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Record all readings and return known rows. A barrier takes effect only afterward."""
+        """Record all readings, and return the known measurements. Only then stop at a barrier."""
         with self._recorded_together():
             return super().read_all(readings, stage, at_once)
 
@@ -265,7 +266,7 @@ class RecordingRun(CountingRun):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return the measurements if all are known; else rows without numbers."""
+        """Return the measurements if all are known; otherwise return empty rows."""
         nothing = super().read(reader, pictures, stage, at_once)
         ids = [picture.id for picture in pictures]
         known = self.store.vectors(reader.fingerprint, ids)
@@ -277,7 +278,10 @@ class RecordingRun(CountingRun):
         return np.stack([known[name] for name in ids])
 
     def look(self, lens: Callable[[L], T], items: Sequence[L | Missing]) -> list[T | Missing]:
-        """Return Missing for each item, or apply the function if a decision depends on it."""
+        """Apply a function to each item if a decision depends on it.
+
+        Otherwise return `Missing` values.
+        """
         if not self._is_deciding:
             return super().look(lens, items)
         self._stop_at_barrier(not all(_is_here(item) for item in items))
@@ -292,7 +296,10 @@ class RecordingRun(CountingRun):
         *,
         rounds: int = 1,
     ) -> T:
-        """Return the result of `flow` if all results that it needs exist; else `otherwise`."""
+        """Return the result of `flow`.
+
+        If `flow` needs missing results, return `otherwise` instead.
+        """
         if not self.has_all:
             return super().decide(task, flow, at_most, otherwise, rounds=rounds)
         was_deciding = self._is_deciding
@@ -309,7 +316,7 @@ class RecordingRun(CountingRun):
 
     @contextmanager
     def _recorded_together(self) -> Iterator[None]:
-        """Record all requests of a call, and then stop the step if a result is missing."""
+        """Record all requests of a call before stopping because a result is missing."""
         self._postponed = False
         try:
             yield
@@ -319,7 +326,10 @@ class RecordingRun(CountingRun):
         self._stop_at_barrier(is_lacking)
 
     def _stop_at_barrier(self, is_lacking: bool) -> None:
-        """Stop a step that depends on missing results, or remember that results are missing."""
+        """Stop the step if it needs a missing result.
+
+        If stopping is postponed, remember the missing result.
+        """
         if self._postponed is not None:
             self._postponed |= is_lacking
         elif self._is_deciding and is_lacking:
@@ -332,7 +342,7 @@ def _has_all(known: Answers, name: str, hashes: Sequence[str]) -> bool:
 
 
 def _is_here(item: object) -> bool:
-    """Check that an item is not a placeholder for an image that does not exist yet."""
+    """Check that an item is not a placeholder for an image that must still be generated."""
     return not isinstance(item, Picture) or (bool(item.path) and exists(item.path))
 
 

@@ -1,8 +1,8 @@
 """Tests of whether a model refuses prompts of one group more often than prompts of other groups.
 
-Fisher's exact test compares each group of an axis with the other groups of the same prompt and
-axis. All tests of a run are one family, corrected with the Benjamini-Hochberg procedure. If no
-group differs, the probability of any finding is therefore at most `LEVEL`.
+Fisher's exact test compares each group with the other groups that have the same prompt and axis.
+The p-values of all tests in a run are corrected together, with the Benjamini-Hochberg procedure. If
+no group differs, the probability of reporting any difference is therefore at most `LEVEL`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ LEVEL = 0.05
 """Corrected p-value below which a difference is significant."""
 
 LARGEST_LIST = 5
-"""Maximum number of groups that are listed."""
+"""Maximum number of groups that askew lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class RefusalTest:
     image_set
         Images of the group.
     refused, images
-        Number of refused images of the group, and number of all its images.
+        Number of refused images in the group, and number of all images in the group.
     others_refused, others_images
-        The same numbers for the other groups together.
+        The same two numbers, summed over the other groups.
     p
         Two-sided p-value of Fisher's exact test.
     """
@@ -46,7 +46,7 @@ class RefusalTest:
 
 
 def refusal_tests(sets: Sequence[PictureSet]) -> list[RefusalTest]:
-    """Return a test for each group of each axis with refusals.
+    """Test each group of every axis on which images were refused.
 
     An axis with only two groups has a single test.
     """
@@ -80,7 +80,7 @@ def _tests_of(groups: Sequence[PictureSet]) -> Iterator[RefusalTest]:
 
 
 def refusal_warnings(sets: Sequence[PictureSet]) -> list[str]:
-    """Return sentences about groups whose prompts are refused significantly more often than others.
+    """Return sentences that name groups whose prompts are refused significantly more often.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sentences about what servers reported about images: rewritten prompts, and the cost."""
+"""Sentences about rewritten prompts and costs, based on what servers reported about images."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from askew.models.base import Setting
 from askew.models.prices import ListPrice
 
 SHOWN = 200
-"""Maximum number of characters of an example of a rewritten prompt."""
+"""Maximum number of characters shown of a rewritten prompt."""
 
 
 @dataclass(slots=True)
 class ListedImages:
-    """Images of a hosted model whose list price is known.
+    """Images from a hosted model that has a list price.
 
     Attributes
     ----------
@@ -31,14 +31,14 @@ def server_sentences(
     price: float | None,
     listed: Iterable[ListedImages] = (),
 ) -> list[str]:
-    """Return sentences about what servers reported about the images of a run.
+    """Return sentences about rewritten prompts and the cost of a run's images.
 
     Parameters
     ----------
     reports
-        Reports about images from servers, by key of the image.
+        Reports from servers about images, keyed by image key.
     price
-        Price of an image in dollars, which replaces list prices; None if it is not given.
+        Price per image in dollars, which overrides list prices; None if not given.
     listed
         Images with list prices.
     """

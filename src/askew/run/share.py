@@ -1,11 +1,11 @@
-"""One share of a run that is divided among several jobs.
+"""A job's share of a run that is divided among several jobs.
 
-Each job computes the slices whose names hash to its number. The jobs need no connection to each
-other. Each job writes its slices as packs to a common folder or bucket. A pack of images is written
-as soon as its images exist, and a pack of readings as soon as its answers and vectors exist.
-It does no harm to kill a job or to start it twice, since existing packs are not computed again.
+A hash of a slice's name determines which job computes the slice, so the jobs need not communicate.
+Each job writes its slices as packs to a shared folder or bucket. A pack of images is written as
+soon as its images exist. A pack of readings is written as soon as its answers and vectors exist.
+Killing a job or starting it twice does no harm, since existing packs are not computed again.
 
-A job works in a temporary store on its machine.
+Each job works with a temporary store on its machine.
 """
 
 from collections.abc import Callable
@@ -48,12 +48,12 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a text such as 3/16.
+        """Parse a text such as 3/16, the third of 16 jobs.
 
         Raises
         ------
         UsageError
-            If the text has another form.
+            If the text does not have this form.
         """
         number, _, count = text.partition("/")
         is_valid = number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)
@@ -81,29 +81,29 @@ class ShareReport:
     share
         The number of the job.
     address
-        Address of the folder or bucket of the packs.
+        Address of the folder or bucket that contains the packs.
     round
         Number of the round, from 1.
     new
-        Number of packs that the job wrote, in all rounds.
+        Number of packs that the job wrote in all rounds together.
     existing
-        Number of packs of the round that belong to the job and existed already.
+        Number of the job's packs in this round that already existed.
     assigned
-        Number of packs of the round that belong to the job.
+        Number of the job's packs in this round.
     wanted
-        Number of all packs of the round.
+        Number of packs in this round, over all jobs.
     absent
-        Number of packs of the round that do not exist after the job.
+        Number of packs in this round that do not exist when the job ends, over all jobs.
     images, assigned_images
-        Number of images of the round, and number of these images that belong to the job.
+        Number of images in this round over all jobs, and number of images in the job's share.
     has_further_round
         True if the results of this round may require more images.
     most_rounds
         Maximum number of rounds.
     note
-        A message about the folder or bucket of the packs; empty if there is none.
+        Message about the folder or bucket that contains the packs; empty if there is none.
     is_planned
-        True if the job only counted its work, and wrote nothing.
+        True if the job only counted its work and wrote nothing.
     """
 
     share: Share
@@ -122,7 +122,7 @@ class ShareReport:
     is_planned: bool = False
 
     def lines(self) -> list[str]:
-        """Return the report in words, with the next command."""
+        """Return the lines of the report, including the command to run next."""
         name = f"shard {self.share}"
         if self.round > 1 and not self.wanted:
             return [f"{name}: all rounds are complete", self._next_step()]
@@ -152,16 +152,16 @@ class ShareReport:
 
 
 def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) -> ShareReport:
-    """Write the packs of one job, except packs that already exist.
+    """Write a job's packs, except those that already exist.
 
     Parameters
     ----------
     plan
         The plan.
     gather
-        Gather step of the method, with this plan.
+        Gather step of the method for this plan.
     **options
-        Options of the run: `shard`, `packs`, and options that control how the work is done.
+        Options of the run, including `shard` and `packs`.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def make_share(plan: RunPlan, gather: Gather, /, **options: Unpack[RunOptions]) 
 
 
 class _Job:
-    """The work of one job in a temporary folder."""
+    """The work of one job, done in a temporary folder."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class _Job:
         self._options = options
 
     def run(self) -> ShareReport:
-        """Carry out the first round whose packs do not all exist."""
+        """Carry out this job's share of the first round that is not complete."""
         taken = set[str]()
         number = 1
         most_rounds = 1
@@ -240,7 +240,7 @@ class _Job:
     def _round(
         self, number: int, store: "PackingStore", recording: RecordingRun, wanted: list[ImageSlice]
     ) -> ShareReport:
-        """Write the missing packs of a round that belong to this job."""
+        """Write those packs of a round that are missing and belong to this job."""
         paths = {path for part in wanted for path in part.paths}
         assigned = [part for part in wanted if self._share.has(part)]
         assigned_paths = {path for part in assigned for path in part.paths}

@@ -1,4 +1,4 @@
-"""The remaining work of a run: slices of images and groups of questions, and how many there are."""
+"""Amount of work that remains in a run, and its division into batches, slices and groups."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -12,31 +12,32 @@ from askew.types import COPY, Missing, Picture, Question, grouped, slices
 R = TypeVar("R", bound=PictureRequest)
 
 SLICE = 64
-"""Number of images that an instrument reads at once."""
+"""Number of images that an instrument labels or measures at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The amount of work in a run before it starts, assuming that every image can be generated.
+    """Estimated amount of work in a run. It assumes that every image can be generated.
 
     Attributes
     ----------
     prompts
         Number of prompts.
     pictures, pictures_stored
-        Number of images, and how many of them are stored.
+        Number of images, and number of images already stored.
     model_calls
-        Number of batches, including interrupted batches that are generated again.
+        Number of batches to generate, including interrupted batches that must be generated again.
     questions, questions_left
-        Number of pairs of an image and a question, and how many are unanswered.
+        Number of pairs of an image and a question, and number of pairs without a stored answer.
     vqa_calls
-        Number of calls to instruments, including their calls for vectors.
+        Number of calls to instruments, including calls that compute vectors.
     embeddings, embeddings_left
-        Number of pairs of an image and an embedder, and how many are not stored.
+        Number of pairs of an image and an embedder, and number of pairs without a stored vector.
     embedder_calls
-        Number of calls to embedders, without calls for vectors that an instrument needs anyway.
+        Number of calls to embedders. Calls that an instrument needs in any case are not counted
+        here.
     evaluations, evaluations_left
-        Maximum number of network evaluations for denoising errors, and how many are left.
+        Maximum number of network evaluations that denoising errors need, and number that remain.
     """
 
     prompts: int = 0
@@ -67,13 +68,16 @@ class Work:
 
     @property
     def left(self) -> int:
-        """Number of images, answers, vectors and evaluations that are not stored."""
+        """Number of images, answers, vectors and evaluations that remain to be done."""
         return (
             self.pictures_left + self.questions_left + self.embeddings_left + self.evaluations_left
         )
 
     def lines(self, at_most: bool = False) -> list[str]:
-        """Return the numbers in words, as upper bounds if `at_most` is True."""
+        """Return lines with these numbers.
+
+        If `at_most` is True, they are described as upper bounds.
+        """
         most = "at most " if at_most else ""
         stored = f"{self.pictures_stored} stored, {self.pictures_left} left"
         calls = self.model_calls + self.vqa_calls + self.embedder_calls
@@ -96,7 +100,7 @@ class Work:
 def wanted_pictures(
     model: Model, texts: Sequence[str], images: int, seed: int
 ) -> list[PictureRequest]:
-    """Return requests for a model's images: for each prompt in order, images 0 to `images` - 1."""
+    """Return requests for images 0 to `images` - 1 of each prompt, in the order of the prompts."""
     return [
         _wanted_picture(model, text, number, seed)
         for text in dict.fromkeys(texts)
@@ -117,7 +121,7 @@ def _wanted_picture(model: Model, text: str, number: int, run_seed: int) -> Pict
 
 
 def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[PictureRequest]:
-    """Return requests for files of a collection, in the order of the files."""
+    """Return an image request for each collection file, in the order of the files."""
     return [
         PictureRequest(
             key=file_key(collection.name, collection.revision, str(file.path)),
@@ -133,10 +137,11 @@ def wanted_files(collection: Collection, filed: Sequence[FiledPicture]) -> list[
 def unfinished(
     parts: Sequence[Sequence[R]], stored: Container[str], seeded: bool = True
 ) -> list[Sequence[R]]:
-    """Return the batches that contain an image that is not stored.
+    """Return those batches that contain at least one image that is not stored.
 
-    If the model is seeded, all images of an incomplete batch are generated again, so that the same
-    machine gives the same bytes. A model without seeds generates only the missing images.
+    If the model is seeded, an incomplete batch is returned completely. All of its images are then
+    generated again, so that the same machine always gives the same bytes. If the model is not
+    seeded, only the missing images of the batch are returned.
     """
     batches = []
     for part in parts:
@@ -149,7 +154,7 @@ def unfinished(
 def unread(
     pictures: Sequence[Picture], at_once: int, known: Container[str]
 ) -> list[Sequence[Picture]]:
-    """Return the slices of `at_once` images that contain an image whose id is not in `known`."""
+    """Divide images into slices, and return the slices with at least one image not in `known`."""
     parts = []
     for part in slices(pictures, at_once):
         if any(picture.id not in known for picture in part):
@@ -163,10 +168,10 @@ def lacking(
     known: Container[tuple[str, str]],
     at_once: int = SLICE,
 ) -> Iterator[tuple[list[Picture], list[Question]]]:
-    """Yield groups of images that lack answers to the same questions, and these questions.
+    """Yield groups of images that have the same unanswered questions, with these questions.
 
-    A group is part of a fixed slice of `at_once` images. `known` contains pairs of an image id and
-    a question hash.
+    The images are first divided into slices of `at_once` images, and no group spans several slices.
+    `known` contains the answered pairs of an image id and a question hash.
     """
     distinct = {question_hash(question): question for question in questions}
 
@@ -186,9 +191,9 @@ def unique(pictures: Iterable[Picture | Missing]) -> list[Picture]:
 
 
 def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
-    """Return the images of a set, with `COPY` in place of each image that occurred before.
+    """Return the images of a set, with `COPY` in place of each repeated image.
 
-    Identical images count as one observation. The other images keep their positions.
+    Identical images count as a single observation. All other images keep their positions.
     """
     seen = set[str]()
     distinct: list[Picture | Missing] = []
@@ -203,9 +208,9 @@ def once_each(outcomes: Iterable[Picture | Missing]) -> list[Picture | Missing]:
 
 
 def unmade(model: Model, images: int, asked: Sequence[int]) -> Work:
-    """Return the amount of work for `images` images whose prompts are not known yet.
+    """Return the amount of work for a number of images whose prompts are not known yet.
 
-    `asked` contains the number of questions about each image, for each instrument.
+    `asked` contains the number of questions that each instrument answers about an image.
     """
     questions = images * sum(asked)
     parts = -(-images // SLICE)
