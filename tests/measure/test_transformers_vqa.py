@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ import tiny_networks
 from askew import registry
 from askew.errors import UsageError
 from askew.measure.base import CAPTION
+from askew.measure.decoding import OptionWalk
 from askew.measure.transformers_vqa import TransformersVQA, create
+from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 from slow_cases import quick_only
 
@@ -307,3 +309,45 @@ def test_a_model_that_cannot_answer_is_refused(tmp_path: Path) -> None:
 def test_it_is_loaded_once(network: str) -> None:
     assert isinstance(create(network), TransformersVQA)
     assert create(network) is create(network)
+
+
+def test_the_vision_tower_runs_once_for_each_image(
+    network: str, pictures: list[Picture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vqa = create(network, max_tokens=6, batch_size=4)
+    questions = [*MIXED, CAPTION]
+    once = vqa.answer(pictures, questions)
+    scores = option_scores(vqa, pictures)
+    tower = vqa._tower
+    assert tower is not None
+    images: list[int] = []
+    encode = type(tower).encode
+
+    def counted(tower: Any, inputs: Any) -> list[Any]:
+        images.append(len(inputs["input_ids"]))
+        return encode(tower, inputs)
+
+    monkeypatch.setattr(type(tower), "encode", counted)
+    assert vqa.answer(pictures, questions) == once
+    assert images == [4, 1]
+    monkeypatch.setitem(vqa.__dict__, "_tower", None)
+    assert vqa.answer(pictures, questions) == once
+    assert option_scores(vqa, pictures) == pytest.approx(scores, abs=1e-4)
+    assert sum(images) == len(pictures), "no tower was shared in the second run"
+
+
+def option_scores(vqa: TransformersVQA, pictures: list[Picture]) -> np.ndarray:
+    """Return the log-probability of the first option of each question about each image."""
+    images = [opened(picture.path) for picture in pictures]
+    rows = [(image, question) for question in QUESTIONS for image in images]
+    paths = [vqa._paths(question) for _, question in rows]
+    targets = np.zeros(len(rows), dtype=int)
+    scores = np.zeros(len(rows))
+    generate = vqa._generator(rows)
+    for batch, walk in generate(
+        np.arange(len(rows)), partial(OptionWalk, paths, vqa._ends, targets)
+    ):
+        scores[batch] = walk.scores[:, 0]
+    vqa._features.clear()
+    assert len(np.unique(scores.round(4))) > len(rows) / 2
+    return scores

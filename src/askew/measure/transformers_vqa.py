@@ -1,6 +1,7 @@
 """Visual question answering by image-text-to-text models: `transformers/ID-OR-PATH`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +31,12 @@ from askew.measure.loading import (
     load_weights,
     picture_reader,
     shared,
+)
+from askew.measure.vision_towers import (
+    PIXELS,
+    ImageFeatures,
+    VisionTower,
+    vision_tower,
 )
 from askew.models.device import dtype_name
 from askew.models.hub import Pretrained, explain_errors
@@ -86,8 +93,9 @@ class AskingSettings(NetworkSettings):
 class TransformersVQA:
     """Instrument that asks a model that reads an image with a text and writes a text.
 
-    Weights are loaded at the first question. Answers do not depend on the batch, except for
-    rounding. In 16-bit formats, rounding can change a close decision.
+    Weights are loaded at the first question. The vision tower runs once per image for all
+    questions, if the model allows it. Answers do not depend on the batch, except for rounding. In
+    16-bit formats, rounding can change a close decision.
 
     The answer to a question with options is the option with the highest probability of all its
     tokens. Dividing by the number of tokens would favor long options, since the second half of a
@@ -127,6 +135,7 @@ class TransformersVQA:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self.fingerprint = f"transformers-vqa/{VERSION} {network.identity} {self._facts()}"
+        self._features: dict[int, ImageFeatures] = {}
 
     def _facts(self) -> str:
         """Return the settings that can change an answer."""
@@ -148,7 +157,10 @@ class TransformersVQA:
         answers: list[list[str | Missing]] = []
         for part in slices(pictures, self.settings.batch_size):
             images = [opened(picture.path) for picture in part]
-            answers += self._answers(images, questions)
+            try:
+                answers += self._answers(images, questions)
+            finally:
+                self._features.clear()
         return answers
 
     def _answers(
@@ -234,11 +246,33 @@ class TransformersVQA:
     def _generate(
         self, images: Sequence[Image.Image], prompts: Sequence[str], reader: OptionReader
     ) -> None:
-        with explain_errors(self._network.name):
-            inputs = self._inputs(images, prompts).to(self.device, self.dtype)
+        with explain_errors(self._network.name), self._call_arguments(images, prompts) as arguments:
             self._model.generate(
-                **inputs, **GREEDY, max_new_tokens=reader.steps, logits_processor=[reader]
+                **arguments, **GREEDY, max_new_tokens=reader.steps, logits_processor=[reader]
             )
+
+    def _call_arguments(
+        self, images: Sequence[Image.Image], prompts: Sequence[str]
+    ) -> AbstractContextManager[Mapping[str, Any]]:
+        """Return a context that yields the model's arguments.
+
+        The vision tower runs once for each image of a part, if the model allows it. Images are
+        identified by their address, since all images of a part exist until its last answer.
+        """
+        inputs = self._inputs(images, prompts)
+        if self._tower is None:
+            return nullcontext(inputs.to(self.device, self.dtype))
+        new = {id(image): i for i, image in enumerate(images) if id(image) not in self._features}
+        if new:
+            of_new = inputs
+            if len(new) < len(images):
+                rows = new.values()
+                of_new = self._inputs([images[i] for i in rows], [prompts[i] for i in rows])
+            encoded = self._tower.encode(of_new.to(self.device, self.dtype))
+            self._features.update(zip(new, encoded, strict=True))
+        inputs.pop(PIXELS)
+        features = [self._features[id(image)] for image in images]
+        return self._tower.call_arguments(inputs.to(self.device, self.dtype), features)
 
     def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
         """Return the model's inputs, padded on the left, because decoders continue at the end."""
@@ -309,6 +343,11 @@ class TransformersVQA:
             AutoModelForVisualQuestionAnswering if self._asks_bare else AutoModelForImageTextToText
         )
         return load_weights(model_class, self._network, self.device, self.dtype)
+
+    @cached_property
+    def _tower(self) -> VisionTower | None:
+        """Vision tower of the model; None if it must run for each question."""
+        return vision_tower(self._model)
 
     @cached_property
     def _ends(self) -> list[int]:
