@@ -42,12 +42,13 @@ def planted_study(
     labeled: int = 200,
     raters: int = 30,
     share: float = 0.4,
+    per_item: int = 3,
 ) -> tuple[StudyFolder, dict[str, str]]:
     """Write a study without images, and return it with the true values."""
     frame, truth = planted_frame(rng, images, share)
     sample = sample_axis(GENDER, frame, rng, images=labeled)
     items = label_items(sample.chosen)
-    folder = write_folder(path, items, frame, raters, 3, seed=int(rng.integers(2**31)))
+    folder = write_folder(path, items, frame, raters, per_item, seed=int(rng.integers(2**31)))
     return folder, truth
 
 

@@ -71,6 +71,17 @@ def test_results_are_read_back_and_shown(
     assert {row.score for row in result.estimates()} >= {"equal", "rates", "shares", "agreement"}
 
 
+def test_a_single_rater_is_not_most_raters_and_agrees_with_nobody(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    folder, truth = planted_study(
+        tmp_path / "study", rng, images=40, labeled=20, raters=1, per_item=1
+    )
+    folder.write_answers(answers(folder, truth, rng))
+    page = study_results(StudyFolder.opened(folder.path)).page
+    assert page.answer.startswith("The rater and planted give the same perceived gender to ")
+    assert "Agreement between raters" not in [section.title for section in page.sections]
+
+
 def test_nobody_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = planted_study(tmp_path / "study", np.random.default_rng(0), labeled=20, raters=3)
     assert run(["study", "results", str(folder.path)]) == 2

@@ -93,10 +93,17 @@ def _answer(findings: StudyFindings) -> str:
         if isinstance(entry.equal, Estimate):
             equal = describe_score(entry.equal, scale="share")
             return (
-                f"Most raters and {entry.instrument} give the same {perceived(entry.axis)} to "
-                f"{equal} of the images."
+                f"{capital(_raters(findings))} and {entry.instrument} give the same "
+                f"{perceived(entry.axis)} to {equal} of the images."
             )
     return "There are not enough labels for a result."
+
+
+def _raters(findings: StudyFindings) -> str:
+    """Return the name of the raters whose labels count. Without repeated labels, all of them do."""
+    if findings.plan.raters_per_item > 1:
+        return "most raters"
+    return "the raters" if findings.plan.raters > 1 else "the rater"
 
 
 def _against_half(share: Estimate) -> str:
@@ -131,15 +138,18 @@ def _sections(result: ReportedStudy) -> Iterator[b.Section]:
         yield from rating_sections(included.ratings)
     if included.selections is not None:
         yield from selection_sections(findings.plan.kind, included.selections)
-    yield b.Section("Shares by people", [_shares_chart(entry) for entry in included.shares])
+    raters = _raters(findings)
+    charts = [_shares_chart(entry, raters) for entry in included.shares]
+    yield b.Section("Shares by people", charts)
     yield b.Section("Labeling errors", list(_error_tables(included.errors)))
-    yield b.Section("Agreement between raters", [_agreement_table(included.agreement)])
+    if findings.plan.raters_per_item > 1:
+        yield b.Section("Agreement between raters", [_agreement_table(included.agreement)])
     yield b.Section("With all raters", list(_with_everyone(findings)), screen=False)
     yield b.Section("Images without a majority", list(_split_images(result)), screen=False)
     yield b.Section("Raters", [_rater_table(findings.raters)], screen=False)
 
 
-def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
+def _shares_chart(entry: PeopleShares, raters: str) -> b.IntervalChart:
     """Return a chart of the shares on an axis, which marks each instrument's uncorrected shares."""
     rows = []
     for value, share in entry.shares.items():
@@ -158,7 +168,7 @@ def _shares_chart(entry: PeopleShares) -> b.IntervalChart:
     run = f" from {shorten(entry.run, 40)}" if entry.run else ""
     return b.IntervalChart(
         f"{capital(perceived(entry.axis))} in {plural(entry.images, 'image')}{run}: shares according "
-        f"to most raters, from {plural(entry.labeled, 'labeled image')}.{reached}",
+        f"to {raters}, from {plural(entry.labeled, 'labeled image')}.{reached}",
         "Value",
         tuple(rows),
         "share",

@@ -275,6 +275,24 @@ def test_the_page_of_a_folder_shows_disagreement_between_instruments(
     assert "20 % to 90 %" in text
 
 
+def test_differences_name_the_instrument_if_there_are_several(
+    results_of: Callable[[str], Results], read_findings: ReadFindings, media: Media
+) -> None:
+    results = results_of("folder")
+    first = results["differences"][0]
+    assert "labeled by" not in printed_differences(read_findings(results), media)
+    results["differences"] = [first, first | {"instrument": "faces"}]
+    text = printed_differences(read_findings(results), media)
+    for instrument in (first["instrument"], "faces"):
+        assert f", labeled by {instrument}. Perceived gender: male is less frequent" in text
+
+
+def printed_differences(findings: AuditFindings, media: Media) -> str:
+    """Return the items of the section on differences, as the terminal shows them."""
+    lines = printed(findings, media, 400).splitlines()
+    return "\n".join(line for line in lines if "less frequent" in line or "more frequent" in line)
+
+
 def test_a_significant_difference_in_missing_data_is_reported_on_page_and_terminal(
     results_of: Callable[[str], Results], read_findings: ReadFindings, media: Media
 ) -> None:

@@ -309,12 +309,15 @@ class AuditView:
         differences = (*together, *self.findings.differences)
         if not differences:
             return
+        several_instruments = len({difference.instrument for difference in differences}) > 1
         sentences = []
         for difference in differences:
             text = difference_sentence(difference)
             if text is not None:
                 prompt = shorten(difference.prompt, 60)
                 place = capital(prompt) if difference in together else f"“{prompt}”"
+                if several_instruments:
+                    place += f", labeled by {shorten(difference.instrument, 40)}"
                 sentences.append(f"{place}. {text}")
         yield b.Paragraph(
             "" if sentences else format_phrase("no_condition_difference"), items=tuple(sentences)
