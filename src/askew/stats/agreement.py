@@ -1,18 +1,18 @@
 """Agreement between raters: Krippendorff's alpha and Cohen's kappa, with bootstrap intervals.
 
-Ratings are an array (raters, items) of whole numbers. Each number is the index of a value, or -1
-where a rater gave no value. Both coefficients are 1 - D_o / D_e. D_o is the observed disagreement
-between raters about the same item, and D_e is the disagreement expected by chance. The weight of a
-disagreement between two values depends on the scale:
+Ratings are whole numbers in an array of shape (raters, items). Each number is the index of a value,
+or -1 where a rater gave no value. Both coefficients are 1 - D_o / D_e. D_o is the observed
+disagreement between raters about the same item, and D_e is the disagreement expected by chance. The
+weight of a disagreement between two values depends on the scale:
 
 - Nominal: 1 if the values differ, 0 if they are equal (`nominal_weights`).
 - Ordinal, for alpha: the squared number of ratings between the two values (Krippendorff 2011,
   section C).
 - Ordinal, for kappa: the squared difference between the positions of the two values.
 
-A resample draws items, raters or both with replacement. A rater who is drawn twice is never compared
-with themselves, because only ratings from different raters form pairs. With only two raters, askew does
-not resample raters, since half of the resamples would contain a single rater.
+A resample draws items, raters or both with replacement. A rater who is drawn twice is not compared
+with themselves, because only ratings from different raters form pairs. With only two raters, askew
+does not resample raters, because half of the resamples would contain only one of them.
 
 All functions raise NotEnoughData if no item has two ratings, or if all ratings are equal, and
 ValueError for invalid arrays.
@@ -35,7 +35,7 @@ Resampled = Literal["items", "raters", "items and raters"]
 """Units that a bootstrap resamples."""
 
 LEAST_RATERS = 3
-"""Minimum number of raters for which askew resamples raters."""
+"""Minimum number of raters that are needed to resample raters."""
 
 BATCH_CELLS = 2**23
 """Maximum number of table cells in one batch of resamples. It limits memory use."""
@@ -82,7 +82,7 @@ def alpha_estimate(
     If only items are resampled, the interval applies to other items rated by the same raters. If
     items and raters are resampled, it applies to other items and other raters, and is conservative
     (Owen 2007). If the raters never disagree, alpha is 1 in all resamples. The low end is then 1
-    minus the upper Wilson bound for a share that was observed in none of the items.
+    minus the upper Wilson bound for an event that occurred in none of the items.
 
     Parameters
     ----------
@@ -185,25 +185,26 @@ def kappa_estimate(
 
 
 def nominal_weights(values: int) -> Floats:
-    """Return the weights of disagreements (values, values): 1 for different values, 0 otherwise."""
+    """Return weights of shape (values, values): 1 if two values differ, 0 if they are equal."""
     return np.asarray(1.0 - np.eye(values))
 
 
 def _answered(ratings: ArrayLike, values: int) -> NDArray[np.bool_]:
-    """Return a mask (raters, items, values) that is True where a rater gave the value."""
+    """Return a mask of shape (raters, items, values): True if the rater gave this value."""
     codes = np.asarray(ratings)
     if codes.ndim != 2 or not np.issubdtype(codes.dtype, np.integer):
-        raise ValueError("ratings must be whole numbers in an array (raters, items)")
+        raise ValueError("ratings must be whole numbers in an array of shape (raters, items)")
     if codes.size and not -1 <= codes.min() <= codes.max() < values:
         raise ValueError(f"ratings must lie between -1 and {values - 1}")
     return np.asarray(codes[:, :, None] == np.arange(values))
 
 
 def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floats) -> Floats:
-    """Count how often raters give each pair of values to the same item: (draws, values, values).
+    """Count how often two raters give each pair of values to the same item.
 
-    The counts are weighted. An item whose ratings have the total weight m adds m to the counts. This
-    weight is divided equally among the pairs of different raters.
+    The counts are weighted, and their shape is (draws, values, values). An item whose ratings have
+    the total weight m adds m to the counts. This weight is divided equally among all pairs of
+    different raters.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ def _coincidences(answered: NDArray[np.bool_], of_raters: Floats, of_items: Floa
 
 
 def _alphas(pairs: Floats, scale: Scale) -> Floats:
-    """Return alpha for each table of coincidences; NaN where all ratings are equal."""
+    """Return alpha for each coincidence table, or NaN if all ratings in the table are equal."""
     ratings = pairs.sum(axis=2)
     total = ratings.sum(axis=1)
     weights = _alpha_weights(ratings, scale)
@@ -239,7 +240,7 @@ def _alphas(pairs: Floats, scale: Scale) -> Floats:
 
 
 def _alpha_weights(ratings: Floats, scale: Scale) -> Floats:
-    """Return the weights of the disagreements between values (draws, values, values)."""
+    """Return the weight of each disagreement in each draw, of shape (draws, values, values)."""
     draws, values = ratings.shape
     if scale == "nominal":
         return np.broadcast_to(nominal_weights(values), (draws, values, values))
@@ -259,7 +260,7 @@ def _table_of_two(ratings: ArrayLike, values: int) -> NDArray[np.int64]:
 
 
 def _kappas(tables: NDArray[np.int64], scale: Scale) -> Floats:
-    """Return kappa for each table (draws, values, values); NaN where all ratings are equal."""
+    """Return kappa for each table of shape (values, values), or NaN if all ratings are equal."""
     values = tables.shape[1]
     weights = nominal_weights(values)
     if scale == "ordinal":
@@ -283,21 +284,21 @@ def _check_defined(coefficient: float, pairs: Floats | NDArray[np.int64]) -> Non
 
 
 def _resampled_units(over: Resampled, raters: int) -> str:
-    """Return the name of the units that can be resampled; empty if there are none."""
+    """Return which units can be resampled, or an empty string if there are too few raters."""
     if raters >= LEAST_RATERS or over == "items":
         return over
     return "items" if over == "items and raters" else ""
 
 
 def _unit_weights(count: int, draws: int, rng: Generator, *, drawn: bool) -> Floats:
-    """Return how often each unit is drawn (draws, count); 1 for units that are not resampled."""
+    """Return how often each draw contains each unit: once if the units are not resampled."""
     if not drawn:
         return np.ones((draws, count))
     return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
 
 
 def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float) -> Estimate:
-    """Add the interval from the resamples to an estimate."""
+    """Add an interval to an estimate, computed from the values in the resamples."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return estimate
@@ -309,6 +310,6 @@ def _with_interval(estimate: Estimate, drawn: Floats, method: str, level: float)
 
 
 def _low_end_of_agreement(items: int, level: float) -> float:
-    """Return 1 minus the upper Wilson bound for a share that was observed in 0 of `items` items."""
+    """Return 1 minus the upper Wilson bound for an event that occurred in 0 of `items` items."""
     square = float(scipy.stats.norm.isf(tail(level))) ** 2
     return items / (items + square)

@@ -1,11 +1,12 @@
-"""Association scores from TIBET: how similar baseline and counterfactual sets are, and their spread.
+"""Association scores from TIBET: similarity of baseline and counterfactual images, and its spread.
 
 A concept association score (CAS) measures how similar the baseline images of a prompt are to the
-images of a counterfactual prompt, which states a value of an axis. MAD measures how much the CAS of
-the values of an axis differ. `corrupt` simulates errors of the instrument that answers questions
-(TIBET, section 5.3, Fig. 5c). `association_intervals` computes intervals and p-values.
+images of a counterfactual prompt, which states a value of an axis. MAD, the mean absolute
+deviation, measures how much CAS differs between the values of an axis. `corrupt` simulates errors
+of the model that answers questions about the images (TIBET, section 5.3, Fig. 5c).
+`association_intervals` computes intervals and p-values.
 
-Functions raise NotEnoughData for a set without an image or a concept and for fewer than two
+Functions raise NotEnoughData if a set has no image or no concept, or if there are fewer than two
 counterfactual sets. They raise ValueError for negative or infinite numbers, and for shapes that do
 not match.
 """
@@ -37,7 +38,7 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
         Mean number of occurrences of each concept per image, in the same order in both sets.
         Leading axes broadcast.
     variant
-        "code" first scales each histogram to sum 1, as the paper's public code does.
+        With "code", each histogram is first scaled to sum to 1, as in the paper's public code.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def cas(initial: ArrayLike, counterfactual: ArrayLike, variant: Variant = "paper
 
 
 def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
-    """Compute the mean cosine between the images of two sets (TIBET, Eq. 4), in [-1, 1].
+    """Compute the mean cosine similarity between two sets of images (TIBET, Eq. 4), in [-1, 1].
 
     The mean over all pairs of images is the dot product of the two mean unit vectors.
 
@@ -69,16 +70,16 @@ def cas_clip(initial: ArrayLike, counterfactual: ArrayLike) -> float:
 def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
     """Compute the normalized mean absolute deviation of K association scores (TIBET, Eq. 6-7).
 
-    The result is sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)|. MAD_K = 2 (K - 1) / K**2 is the
-    MAD of K scores of which one is 1 and all others are 0.
+    The result is sqrt(MAD / MAD_K) with MAD = mean_k |s_k - mean(s)|. MAD_K = 2 (K - 1) / K**2 is
+    the MAD if one score is 1 and the other K - 1 scores are 0.
 
     Parameters
     ----------
     scores : array, (..., K)
         Association scores, K >= 2.
     variant
-        "code" first scales the K scores to sum 1. Negative scores count as 0, and K zeros count as
-        equal scores.
+        With "code", the K scores are first scaled to sum to 1. Negative scores count as 0. If all
+        scores are 0, they count as equal.
 
     Returns
     -------
@@ -92,11 +93,12 @@ def mad(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Compute sqrt(W1 / W1 of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
+    """Compute an alternative to MAD from the Wasserstein distance W1 (TIBET, appendix 9.4).
 
-    W1 is the Wasserstein distance between the K scores, scaled to sum 1, and K scores of 1/K. The
-    result equals `mad` with the variant "code". The order of the counterfactuals does not matter.
-    Unlike MAD, this spread also changes when all scores decrease by the same amount.
+    The K scores are scaled to sum to 1, and W1 is their distance from K scores of 1/K. The result
+    is sqrt(W1 / W1_K), where W1_K is the W1 if only one score is above 0. It equals `mad` with the
+    variant "code". The order of the counterfactuals does not matter. Unlike MAD, this spread also
+    changes when all scores decrease by the same amount.
 
     Parameters
     ----------
@@ -114,9 +116,10 @@ def wasserstein(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
-    """Compute sqrt(SD / SD of the one-hot scores), an alternative to MAD (TIBET, appendix 9.4).
+    """Compute an alternative to MAD from the standard deviation SD (TIBET, appendix 9.4).
 
-    SD is the population standard deviation: it divides by K, not by K - 1.
+    The result is sqrt(SD / SD_K), where SD_K is the SD if one score is 1 and the other K - 1 scores
+    are 0. SD is the population standard deviation, which divides by K, not by K - 1.
 
     Parameters
     ----------
@@ -135,7 +138,7 @@ def standard_deviation(scores: ArrayLike, variant: Variant = "paper") -> Floats:
 
 
 def mad_max(k: int, variant: Variant = "paper") -> float:
-    """Return the largest possible `mad` of K scores in [0, 1].
+    """Return the maximum of `mad` for K scores in [0, 1].
 
     MAD is largest if half of the scores are 1 and half are 0. With the variant "code", it is largest
     if only one score is above 0.
@@ -156,16 +159,20 @@ SPREADS: Mapping[str, Spread] = {
     "wasserstein": wasserstein,
     "standard_deviation": standard_deviation,
 }
-"""Functions that compute MAD and its alternatives: they map scores (..., K) to spreads (...)."""
+"""Functions that compute MAD and its alternatives.
+
+They map scores of shape (..., K) to spreads of shape (...).
+"""
 
 
 def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) -> float:
-    """Match concepts one to one by the cosine of their text embeddings (TIBET, section 5.4).
+    """Compute the similarity of two sets by matching their concepts (TIBET, section 5.4).
 
-    The paper uses this score as a baseline, but does not give its formula. Here the matching
-    maximizes the sum of m * cosine, where m is the smaller frequency of the two matched concepts. The
-    score is this sum divided by sum_i w_i + sum_j v_j - sum of the matched m. Like CAS, it is 1 for
-    equal sets of concepts.
+    Each concept is matched with at most one concept of the other set, by the cosine of their text
+    embeddings. The paper uses this score as a baseline, but does not give its formula. Here the
+    matching maximizes the sum of m * cosine over the matched pairs, where m is the smaller
+    frequency of the two concepts. The score is this sum divided by sum_i w_i + sum_j v_j minus the
+    sum of m. Like CAS, the score is 1 for equal sets of concepts.
 
     Parameters
     ----------
@@ -191,7 +198,7 @@ def bipartite(initial: ArrayLike, counterfactual: ArrayLike, cosine: ArrayLike) 
 
 
 def unit_vectors(embeddings: ArrayLike) -> Floats:
-    """Scale the rows of embeddings (images, dimensions) to length 1."""
+    """Scale each row of an array of embeddings to unit length."""
     rows = array_of(embeddings, "embeddings")
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(length):
@@ -222,7 +229,10 @@ def _scores(scores: ArrayLike, variant: str) -> Floats:
 
 
 def _normalized_root(spread: ArrayLike, most_skewed: float) -> Floats:
-    """Normalize a spread and take its square root (Eq. 7). Rounding errors become 0."""
+    """Divide a spread by its value for one-hot scores and take the square root (Eq. 7).
+
+    Rounding errors become 0.
+    """
     share = np.asarray(spread) / most_skewed
     return np.asarray(np.sqrt(np.where(share < ROUNDING, 0.0, share)))[()]
 

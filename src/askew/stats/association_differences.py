@@ -1,8 +1,8 @@
 """Differences in association scores between two models.
 
 With few images, the plug-in CAS is too low and the plug-in MAD is too high, by different amounts in
-the two models. The values are therefore differences between median-unbiased scores. Intervals and
-p-values are computed as in `differences`.
+the two models. askew therefore subtracts median-unbiased scores. Intervals and p-values are
+computed as in `differences`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,10 @@ ALTERNATIVES = ("wasserstein", "standard_deviation")
 """Names of the alternatives to MAD."""
 
 Scores = Callable[[Sequence[Floats]], Floats]
-"""Function that maps the means (..., columns) of all sets of a model to its scores (..., scores)."""
+"""Function that computes a model's scores, of shape (..., scores).
+
+Its argument is a list with the mean of each set, of shape (..., columns).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,13 @@ class AssociationDifferences:
     standard_deviation: Estimate
 
     def with_missing(self, missing: Sequence[int]) -> Self:
-        """Return a copy that records how many images were left out.
+        """Return a copy that records how many images have no answers.
 
         Parameters
         ----------
         missing
-            Number of images, from both models together, that were left out of the baseline set, then
-            of each counterfactual set.
+            Numbers of images of both models without answers: first for the baseline sets, then for
+            each counterfactual.
         """
         cas_differences = [
             replace(estimate, missing=missing[0] + count)
@@ -89,12 +92,13 @@ def association_differences(
     Parameters
     ----------
     sets
-        The baseline sets of both models, then their K counterfactual sets. Each set contains counts
-        of concepts (images, concepts) or unit vectors (images, dimensions).
+        The baseline sets of both models, then their sets for each of the K counterfactuals. A set
+        is an array of concept counts, of shape (images, concepts), or of unit vectors, of shape
+        (images, dimensions).
     rng
         Random generator for all draws.
     draws
-        Number of bootstrap samples and of random swaps per round of the test.
+        Number of bootstrap samples, and number of random swaps in each round of the test.
     level
         Confidence level of the intervals, in (0, 1).
     variant
@@ -138,10 +142,10 @@ def _differences(
     spreads: Sequence[str],
     rng: Generator,
 ) -> list[Estimate]:
-    """Return the difference in CAS for each counterfactual, then the differences in the spreads.
+    """Return the difference in CAS for each counterfactual, then the difference in each spread.
 
-    `resampled` contains the means of all sets in bootstrap samples. `rng` generates the random swaps of
-    the test.
+    `resampled` contains the mean of each set in each bootstrap sample. `rng` generates the random
+    swaps of the test.
     """
     scores = partial(_cas_and_spreads, settings=settings, spreads=spreads)
     p = _exchange_p(sets, scores, settings.draws, rng)
@@ -155,12 +159,12 @@ def _differences(
 
 
 def _estimates(scores: Associations, spreads: Sequence[str]) -> list[Estimate]:
-    """Return the CAS of each counterfactual, then the named spreads."""
+    """Return the estimated CAS of each counterfactual, then the spreads with these names."""
     return [*scores.cas, *(getattr(scores, name) for name in spreads)]
 
 
 def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> Associations:
-    """Compute the scores of one model from its sets, of which the baseline set is the first."""
+    """Compute the scores of one model. The first of its sets is the baseline set."""
     return associations(
         sets[0],
         sets[1:],
@@ -175,7 +179,7 @@ def _scores_of(sets: Sequence[Floats], settings: _Settings, rng: Generator) -> A
 def _cas_and_spreads(
     means: Sequence[Floats], *, settings: _Settings, spreads: Sequence[str]
 ) -> Floats:
-    """Compute the CAS of each counterfactual, then the spreads of these CAS: (..., K + spreads)."""
+    """Compute the K CAS and then their spreads, as an array of shape (..., K + spreads)."""
     initial = means[0]
     if settings.embedded:
         scores = [np.einsum("...d,...d->...", initial, other) for other in means[1:]]
@@ -187,7 +191,7 @@ def _cas_and_spreads(
 
 
 def _of_models(scores: Scores, means: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Compute the scores of both models from the means of all their sets."""
+    """Compute the scores of each model from the means of its sets."""
     first, second = (scores(of_model) for of_model in zip(*means, strict=True))
     return first, second
 
@@ -217,7 +221,7 @@ def _difference(
 
 
 def _exchange_p(sets: Sequence[PairedSets], scores: Scores, draws: int, rng: Generator) -> Floats:
-    """Test each difference by swapping images between the models, and return the two-sided p."""
+    """Return the two-sided p of each difference, from random swaps of images between the models."""
 
     def differences(means: Sequence[tuple[Floats, Floats]]) -> Floats:
         first, second = _of_models(scores, means)
@@ -236,8 +240,8 @@ def _joined_ends(
 ) -> tuple[float, float]:
     """Return the ends of the interval for the difference between two scores.
 
-    `joined` expects quantities whose lower bound is 0. So a CAS, which may reach its upper bound 1,
-    is replaced by its distance from 1.
+    `joined` expects quantities whose lower bound is 0. CAS has an upper bound of 1 that it may
+    reach, so this function passes 1 - CAS to `joined`.
     """
     if not is_cas:
         low, _, high = joined(ends(first), ends(second), (first.mark, second.mark), correlation)

@@ -1,15 +1,15 @@
 """Intervals, nulls and p-values for all association scores of one axis, from one set of draws.
 
-CAS = (S - D) / (S + D), where S is the sum of two histograms and D their L1 distance. CAS falls more
-slowly for larger D, and with few images the observed D is too large. So plug-in scores are too low and
-too close together.
+CAS = (S - D) / (S + D), where S is the sum of two histograms and D is the L1 distance between them.
+With few images, the observed D is too large. The larger D is, the more slowly CAS decreases. So
+plug-in scores are too low and too close together.
 
-Let C be a plug-in score and C* its debiased value. A difference between scores that is due to clearly
-different concepts is c = ((1 + C*) / (1 + C))**2 times as large in the population as in plug-in scores.
-This c is the ratio of the slopes of CAS. If the difference is spread over many concepts, their noise
-hides more of it, by a further factor of up to c**3 in simulations. So askew multiplies scores and
-errors by a power of c. The power is smallest for the low end of an interval, larger for the debiased
-value, and largest for the high end.
+Let C be a plug-in score and C* its debiased value. Two population scores differ by more than their
+plug-in scores. If the difference is due to clearly different concepts, it is c = ((1 + C*) / (1 +
+C))**2 times as large. This c is the ratio of the slopes of CAS. If the difference is spread over
+many concepts, noise hides more of it: in simulations, up to another factor of c**3. So askew
+multiplies scores and their errors by a power of c. The power is smallest for the low end of an
+interval, larger for the debiased value, and largest for the high end.
 
 docs/reference/calibration.md reports how often the intervals cover the true value. `fair_null`
 computes the null.
@@ -55,7 +55,10 @@ LOW_POWER = 1.0
 MARK_POWER = 1.5
 HIGH_POWER = 4.25
 WIDER = 1.06
-"""Factor for bootstrap standard errors, which are too small if the sets differ in all concepts."""
+"""Factor by which askew widens bootstrap standard errors.
+
+They are too small if the sets differ in all concepts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,19 @@ class Associations:
     Attributes
     ----------
     cas : tuple of Estimate
-        CAS of each counterfactual, in the order given.
+        CAS of each counterfactual, in the order of the input.
     cas_contrast : tuple of Estimate
         CAS of each counterfactual minus the mean CAS of all other counterfactuals, in [-1, 1]
         (TIBET, section 5.2, figure 4).
     mad : Estimate
         MAD, the spread of the scores. For two counterfactuals and the variant "paper", MAD is the
-        square root of the absolute value of their contrast. Its interval is computed from the
-        interval of the contrast in the same way.
+        square root of the absolute value of the contrast between them. The interval of MAD is then
+        computed from the interval of this contrast.
     wasserstein, standard_deviation : Estimate
         Alternatives to MAD.
     apart : tuple of float
-        Possible error of the debiased CAS of each counterfactual. It is unknown whether two sets
-        differ in all concepts or only in a few.
+        Possible error of each debiased CAS, because it is unknown whether two sets differ in all
+        concepts or only in a few.
     """
 
     cas: tuple[Estimate, ...]
@@ -90,7 +93,7 @@ class Associations:
 
 @dataclass(frozen=True, slots=True)
 class NoisyScores:
-    """Scores, with simulated draws of their joint error.
+    """Scores and simulated draws of their errors.
 
     Attributes
     ----------
@@ -110,7 +113,7 @@ class NoisyScores:
 
 @dataclass(frozen=True, slots=True)
 class AssociationParts:
-    """CAS of one axis, with the data from which contrasts and spreads are estimated.
+    """CAS of one axis, and the data needed to estimate contrasts and spreads.
 
     Attributes
     ----------
@@ -121,7 +124,7 @@ class AssociationParts:
     interval_name : str
         Name of the method that computed the intervals.
     for_low, for_mark, for_high : NoisyScores
-        Stretched scores, from which low ends, debiased values and high ends are computed.
+        Stretched scores for computing low ends, debiased values and high ends.
     null : array, (draws, K)
         CAS in samples from the null distribution.
     """
@@ -160,19 +163,19 @@ def associations(
     missing: Sequence[int] = (),
     embedded: bool = False,
 ) -> Associations:
-    """Estimate the CAS of each counterfactual, and MAD with its alternatives.
+    """Estimate the CAS of each counterfactual, the MAD of these scores, and alternatives to MAD.
 
     The scores are those of TIBET (Eq. 1-3, Eq. 6-7 and appendix 9.4). Values are the plug-in
     scores, and intervals are for the population scores. The interval of CAS comes from test
-    inversion (`concept_shift`), the interval of MAD from test inversion on stretched scores. With
-    few images, the plug-in CAS is far too low and may lie outside its interval. If a set has fewer
-    than three images, there are no intervals. CAS has no null.
+    inversion (`concept_shift`). The interval of MAD comes from test inversion on stretched scores.
+    With few images, the plug-in CAS is far too low and may lie outside its interval. If a set has
+    fewer than three images, there are no intervals. CAS has no null.
 
     Parameters
     ----------
     initial : array, (images, concepts) or (images, dimensions)
-        Baseline set: counts of concepts in each image, or embeddings of the images. No embedding
-        may have length zero.
+        Counts of concepts in each baseline image, or embeddings of these images. No embedding may
+        have length zero.
     counterfactuals : sequence of array
         K >= 2 counterfactual sets, with the same columns as `initial`.
     rng
@@ -184,11 +187,11 @@ def associations(
     variant
         As in `association.cas` and `association.mad`.
     missing : sequence of int, (K + 1,), optional
-        Number of images without an answer in each set. The estimates only record it.
+        Number of images without an answer in each set. The estimates only report this number.
     embedded
-        True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine is
-        a product of two means, so its plug-in value is unbiased. Its interval is normal, with the
-        standard error from a bootstrap of both sets.
+        True if the sets contain embeddings. askew then computes CAS^CLIP (Eq. 4). The mean cosine
+        is a product of two means, so its plug-in value is unbiased. Its interval is normal, and a
+        bootstrap of both sets gives the standard error.
 
     Raises
     ------
@@ -225,7 +228,7 @@ def associations(
 def _checked_sets(
     initial: ArrayLike, counterfactuals: Sequence[ArrayLike], content: str
 ) -> list[Floats]:
-    """Check that all sets have the same columns, and return them with the baseline set first."""
+    """Return all sets, the baseline set first, after checking that their columns agree."""
     if len(counterfactuals) < 2:
         raise NotEnoughData(
             "the spread of an axis needs at least 2 counterfactual sets; "
@@ -276,16 +279,17 @@ def _parts_of_counts(
 
 
 def _scaled_rows(images: Floats) -> Floats:
-    """Scale the counts of concepts in images so that their mean is the histogram, scaled to sum 1.
+    """Scale the rows of a set so that their mean is the concept histogram, scaled to sum to 1.
 
-    To first order, the mean of the rows has the same sampling error as the scaled histogram.
+    `images` has the shape (images, concepts). To first order, the mean of the scaled rows has the
+    same sampling error as the scaled histogram.
     """
     scaled = images / images.sum(axis=1).mean()
     return np.asarray(scaled - scaled.mean(axis=0) * (scaled.sum(axis=1, keepdims=True) - 1))
 
 
 def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[ConceptShift]:
-    """Compare the baseline set with each counterfactual set.
+    """Return the shift of concepts from the baseline set to each counterfactual set.
 
     All comparisons use the same bootstrap errors of the baseline set.
     """
@@ -299,9 +303,10 @@ def _concept_shifts(sets: Sequence[Floats], draws: int, rng: Generator) -> list[
 
 
 def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
-    """Compute the CAS (draws, K) of histograms under the null.
+    """Compute the CAS of histograms that were drawn under the null.
 
-    `initial` has the shape (draws, concepts), and `counterfactuals` (K, draws, concepts).
+    `initial` has the shape (draws, concepts), `counterfactuals` has the shape (K, draws, concepts),
+    and the result has the shape (draws, K).
     """
     # rows of the variant "code" may lead below 0
     w = np.maximum(initial, 0)
@@ -312,7 +317,7 @@ def _null_cas(initial: Floats, counterfactuals: Floats) -> Floats:
 
 
 def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level: float) -> Floats:
-    """Simulate the joint error (draws, K) of the plug-in scores, widened for few images."""
+    """Simulate errors of the plug-in scores, of shape (draws, K), and widen them for few images."""
     drawn = np.stack([shift.draws(shift.difference) for shift in shifts], axis=-1)
     smallest = min(len(images) for images in sets)
     stretch = student_stretch(level, max(smallest - 1, 1))
@@ -320,9 +325,10 @@ def _joint_errors(shifts: Sequence[ConceptShift], sets: Sequence[Floats], level:
 
 
 def _slope_ratio(scores: Floats, intervals: Sequence[CasInterval]) -> float:
-    """Return c, at least 1.
+    """Return the factor c of the module's docstring, at least 1.
 
-    c is the ratio of a difference between population scores to a difference between plug-in scores.
+    c is the difference between two population scores divided by the difference between the
+    corresponding plug-in scores.
     """
     marks = np.array([min(max(end.debiased, end.low), end.high) for end in intervals])
     return max(1.0, float(np.mean(((1 + marks) / (1 + scores)) ** 2)))
@@ -366,7 +372,7 @@ def _normal_intervals(noisy: NoisyScores, level: float) -> tuple[CasInterval, ..
 def _cas_estimates(
     parts: AssociationParts, counts: ImageCounts, level: float
 ) -> tuple[Estimate, ...]:
-    """Return the CAS of each counterfactual with its interval."""
+    """Return an estimate of CAS, with its interval, for each counterfactual."""
     estimates = []
     for k, (score, interval) in enumerate(zip(parts.scores, parts.intervals, strict=True), start=1):
         estimate = Estimate(
@@ -387,7 +393,7 @@ def _cas_estimates(
 def _contrast(
     parts: AssociationParts, weights: Floats, counts: ImageCounts, level: float
 ) -> Estimate:
-    """Estimate a contrast of the scores: their sum, weighted by `weights` (K,)."""
+    """Estimate a contrast of the K scores, which is their sum weighted by `weights`."""
     ends_of_both = []
     for noisy in (parts.for_low, parts.for_high):
         error = (noisy.errors @ weights).std()
@@ -418,7 +424,7 @@ def _spread(
     level: float,
     variant: Variant,
 ) -> Estimate:
-    """Estimate the spread of the scores by a measure of `SPREADS`."""
+    """Estimate the spread of the scores with the measure of this name in `SPREADS`."""
 
     def spread(scores: Floats) -> Floats:
         return SPREADS[measure](scores, variant)
@@ -447,13 +453,13 @@ def _spread(
 
 
 def _root_of_size(contrast: Estimate) -> tuple[float, float]:
-    """Return the ends of the interval for the square root of a contrast's absolute value."""
+    """Return the interval for sqrt(|contrast|), given the interval for the contrast."""
     low, high = ends(contrast)
     return math.sqrt(max(low, -high, 0.0)), math.sqrt(max(-low, high))
 
 
 def _spread_max(measure: str, k: int, variant: Variant) -> float:
-    """Return the largest possible spread of K scores in [0, 1]."""
+    """Return the maximum of the spread for K scores in [0, 1]."""
     if measure == "wasserstein":
         return 1.0
     maximum = mad_max(k, variant)

@@ -7,21 +7,21 @@ the predicted deviation of y is
     max(0, d_y - sum_{x in S} IS_xy)      if y is not in S,
     d_y after y alone is mitigated        if y is in S,
 
-because every prompt then states a value of each axis in S. The studio's planted distribution gives
-exact shares. With them, the mean of the prediction differs from the truth by .003 or less for up to
-four axes.
+because every prompt then states a value of each axis in S. The studio is a simulated text-to-image
+model with known shares. With these exact shares, the mean prediction differs from the truth by .003
+or less for up to four axes.
 
 Deviations and sensitivities are debiased for the number of images, as in `sensitivity`. A sum of
-several sensitivities of an axis y has a large sampling error, because each of them contains the error
-of d_y. So effects on other axes are *pooled*. askew models the effects of all pairs of different axes
-as draws from a normal distribution with mean 0 and variance tau². tau² is the observed variance of the
-effects minus their mean sampling variance. Let d_y(x) be the deviation of y after x is mitigated. The
-pooled d_y is the mean of d_y and all d_y(x), weighted by precision. Each effect is multiplied by
-tau² / (tau² + its variance).
+several sensitivities of an axis y has a large sampling error, because each sensitivity contains the
+error of d_y. So askew *pools* the effects of an axis on other axes. It models the effects of all
+pairs of different axes as draws from a normal distribution with mean 0 and variance tau². tau² is
+the observed variance of the effects minus their mean sampling variance. Let d_y(x) be the deviation
+of y after x is mitigated. The pooled d_y is the mean of d_y and all d_y(x), weighted by precision.
+Each effect is multiplied by tau² / (tau² + its variance).
 
-In tests with the planted distribution, pooled effects led to better choices of two to four axes. The
-chosen axes left .003 to .016 less deviation than axes chosen by effects without pooling. The standard
-deviation of the prediction's error was half as large.
+In tests with the studio, pooled effects led to better choices of two to four axes. The remaining
+deviation was .003 to .016 lower than for axes chosen without pooling. The standard deviation of the
+prediction's error was half as large.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,27 +37,27 @@ from askew.stats.intervals import Floats
 from askew.stats.sensitivity import debiased_difference, debiased_sizes
 
 SMALLEST_VARIANCE = 1e-6
-"""Lower limit for variances of effects and deviations, so that no weight is infinite."""
+"""Minimum of the variances of effects and deviations, so that no weight is infinite."""
 
 SMALLEST_COUNT = 1e-9
-"""Count that is added to each value, so that shares are defined for a set without labels."""
+"""Number added to the count of each value, so that even a set without labels has shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffectedAxis:
-    """Label counts of one axis in baseline images, and after the mitigation of each candidate axis.
+    """Label counts on one axis, before mitigation and after mitigating each candidate axis.
 
     Attributes
     ----------
     initial : array, (m,)
         Number of labels of each value in the baseline images.
     stated : sequence of array, (K, m)
-        An array for each candidate, which may be the axis itself. Row k contains the number of labels
-        of each value in images whose prompts state value k of the candidate.
+        An array for each candidate. Row k contains the number of labels of each value in images
+        whose prompts state value k of the candidate. One of the candidates may be this axis.
     reference : array, (m,)
         Reference shares of the axis.
     distance : str
-        Name of the distance that measures deviation, from `distance.DISTANCES`.
+        Name, in `distance.DISTANCES`, of the distance that measures deviation.
     errors : ReadingErrors or None
         Known labeling errors on this axis; None if they are unknown.
     """
@@ -79,7 +79,7 @@ class Deviations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AxisEffects:
-    """Deviations of all axes, and their sensitivities to the mitigation of each candidate axis.
+    """Deviations of all axes, and the effect of mitigating each candidate axis on each of them.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class AxisEffects:
     weights: Floats
 
     def remaining(self, members: Sequence[int]) -> Floats:
-        """Predict the deviation (..., axes) of each axis after some candidates are mitigated.
+        """Predict the deviation of each axis after some candidates are mitigated.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class AxisEffects:
         return np.asarray(np.maximum(remaining, 0.0))
 
     def mean_remaining(self, members: Sequence[int]) -> Floats:
-        """Predict the weighted mean deviation (...) after some candidates are mitigated.
+        """Predict the weighted mean deviation of all axes after some candidates are mitigated.
 
         Parameters
         ----------
@@ -126,14 +126,14 @@ class AxisEffects:
         return np.asarray(np.average(self.remaining(members), axis=-1, weights=self.weights))
 
     def mean_sensitivity(self, member: int) -> Floats:
-        """Return the weighted mean sensitivity (...) of all axes to a candidate."""
+        """Return the weighted mean, over all axes, of the sensitivity to a candidate."""
         of_member = self.sensitivities[..., member, :]
         return np.asarray(np.average(of_member, axis=-1, weights=self.weights))
 
 
 @dataclass(frozen=True)
 class Pooling:
-    """Variances from which the weights of the pooling are computed.
+    """Variances that determine the weights when effects are pooled.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class Pooling:
         effects
             Observed effects.
         sampled
-            Effects in simulated samples of images. The samples are the first dimension.
+            Effects in simulated samples of images. The first axis of each array is the sample.
         """
         of_samples = sampled.deviations[:, None, :] - sampled.sensitivities
         before = np.maximum(sampled.deviations.var(axis=0), SMALLEST_VARIANCE)
@@ -168,14 +168,14 @@ class Pooling:
         return cls(deviations=before, after=after, effects=max(variance, SMALLEST_VARIANCE))
 
     def pooled(self, effects: AxisEffects) -> AxisEffects:
-        """Pool the effects on other axes.
+        """Return the effects after pooling the effects of each candidate on other axes.
 
-        The effect of an axis on itself is not pooled. It is only recomputed from the pooled deviation.
+        The effect of a candidate on itself is not pooled, but recomputed from the pooled deviation.
 
         Parameters
         ----------
         effects
-            Effects (..., candidates, axes) that are not pooled.
+            Effects before pooling.
         """
         of_others = _of_others(effects)
         after = effects.deviations[..., None, :] - effects.sensitivities
@@ -189,14 +189,14 @@ class Pooling:
 
 
 def _of_others(effects: AxisEffects) -> NDArray[np.bool_]:
-    """Return a mask (candidates, axes) that is True where the candidate and the axis differ."""
+    """Return a mask of shape (candidates, axes), True where the candidate is not the axis."""
     places = np.array(effects.places)
     return np.asarray(places[:, None] != np.arange(effects.deviations.shape[-1]))
 
 
 @dataclass(frozen=True)
 class EffectCounts:
-    """Label counts from which the effects for a prompt are estimated.
+    """Label counts for estimating the effects of mitigations on the images of a prompt.
 
     Attributes
     ----------
@@ -205,7 +205,8 @@ class EffectCounts:
     places : sequence of int
         Position of each candidate among the axes.
     shares : sequence of array, (K,)
-        An array for each candidate: the share of the mitigation's prompts that state each value.
+        An array for each candidate. It contains, for each value, the share of the mitigation's
+        prompts that state the value.
     weights : array, (axes,)
         Weight of each axis in means over all axes.
     """
@@ -216,11 +217,11 @@ class EffectCounts:
     weights: Floats
 
     def corrected(self) -> AxisEffects:
-        """Estimate the effects, corrected for the bias that few images cause."""
+        """Estimate the effects, corrected for the bias due to few images."""
         return self._effects([self._corrected_deviations(axis) for axis in self.axes])
 
     def sampled(self, draws: int, rng: np.random.Generator) -> AxisEffects:
-        """Estimate corrected effects (draws, ...) in images sampled from the observed shares.
+        """Estimate corrected effects in samples of images drawn from the observed shares.
 
         Parameters
         ----------
@@ -237,7 +238,7 @@ class EffectCounts:
         return self._redrawn(sample).corrected()
 
     def unbiased(self, draws: int, rng: np.random.Generator) -> AxisEffects:
-        """Estimate corrected effects (draws, ...) in images sampled from the reference shares.
+        """Estimate corrected effects in samples of images drawn from the reference shares.
 
         Parameters
         ----------
@@ -256,7 +257,7 @@ class EffectCounts:
         return self._redrawn(sample).corrected()
 
     def _redrawn(self, sample: Callable[[AffectedAxis, Floats], Floats]) -> "EffectCounts":
-        """Replace each table of counts by samples."""
+        """Return a copy in which `sample` has replaced each array of counts."""
         axes = []
         for axis in self.axes:
             stated = [sample(axis, counts) for counts in axis.stated]
@@ -289,14 +290,14 @@ class EffectCounts:
 
 
 def _drawn(counts: Floats, shares: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw tables of counts (draws, ..., m) from shares (..., m), with the totals of `counts`."""
+    """Draw counts with the given shares. Each draw has the same totals as `counts`."""
     images = counts.sum(axis=-1).astype(int)
     return np.asarray(rng.multinomial(images, shares, size=(draws, *images.shape)), dtype=float)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """Linear forms of the gap between shares and reference, with sampling variances.
+    """Linear forms of the difference between shares and reference, and their sampling variances.
 
     The deviation is `unit` times the sum of |gaps|.
     """
@@ -307,7 +308,10 @@ class _Gaps:
 
     @classmethod
     def of(cls, axis: AffectedAxis, sets: Floats, weights: Floats) -> Self:
-        """Compute the gaps for the weighted mean of the shares of K sets (..., K, m)."""
+        """Compute the gaps for the weighted mean of the shares in K sets.
+
+        `sets` contains the label counts, of shape (..., K, m).
+        """
         forms, unit = linear_forms(axis.distance, len(axis.reference))
         coefficients = forms
         if axis.errors is not None:
@@ -324,6 +328,6 @@ class _Gaps:
 
     @property
     def corrected_deviation(self) -> Floats:
-        """Deviation of the shares, corrected for the bias from few images. It may be negative."""
+        """Deviation of the shares, corrected for the bias due to few images. It may be negative."""
         sizes = debiased_sizes(self.gaps, self.variances, self.variances)
         return np.asarray(self.unit * sizes.sum(axis=-1))

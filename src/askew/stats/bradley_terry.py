@@ -17,19 +17,19 @@ ITERATIONS = 500
 TOLERANCE = 1e-9
 
 PSEUDO_COUNT = 0.1
-"""Number of preferences added in each direction to each compared pair.
+"""Number of preferences added to each compared pair, in each direction.
 
-It keeps the strength of a thing that always wins finite.
+This keeps the strength finite if a thing always wins.
 """
 
 
 def strengths(wins: ArrayLike) -> Floats:
-    """Estimate the strengths (..., things) of things from one or more tables of preferences.
+    """Estimate the strengths of things from one or more tables of preferences.
 
     Parameters
     ----------
     wins : array, (..., things, things)
-        Number of times that the thing of the row was preferred to the thing of the column.
+        Number of times that the thing in the row was preferred to the thing in the column.
     """
     counts = np.asarray(wins, dtype=float)
     compared = counts + np.swapaxes(counts, -1, -2)
