@@ -1,10 +1,10 @@
 """Decisions between two classes, and the bias of these decisions (Saravanan et al. 2023, section 3).
 
-Decisions are an array (images, pairs): 1 for the first class of the pair, 0 for the second class, and
-NaN where both classes fit equally well. Several decisions about one image are not independent draws.
-So the intervals are Wilson intervals for an effective number of decisions. This is the number of
-independent decisions whose share would vary as much as the observed share. An ordinary bootstrap fails
-for shares near 0 and 1. Functions raise NotEnoughData if there are no decisions about a group.
+Decisions are an array of shape (images, pairs): 1 for the first class of the pair, 0 for the second
+class, and NaN where both classes fit equally well. Several decisions about one image are not
+independent draws. So askew computes Wilson intervals at the effective sample size. This is the
+number of independent decisions whose share would vary as much as the observed share. An ordinary
+bootstrap fails for shares near 0 and 1. Functions raise NotEnoughData if a group has no decisions.
 """
 
 from collections.abc import Sequence
@@ -30,20 +30,20 @@ UNDECIDED = 0.5
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
     """Choose the class with the smaller mean error, for each image and each pair of classes.
 
-    The mean is over the samples on which both classes were evaluated.
+    The mean is taken over the samples on which both classes were evaluated.
 
     Parameters
     ----------
     errors : array, (images, classes, samples)
         Error of each class on each sample; NaN where the class was not evaluated.
     pairs
-        Positions of the two classes of each pair.
+        Positions of the two classes in each pair.
 
     Returns
     -------
     array, (images, pairs)
-        1 for the first class, 0 for the second class, NaN if the mean errors are equal or the two
-        classes have no common sample.
+        1 if the first class is chosen, 0 if the second class is chosen, NaN if the mean errors are
+        equal or no sample was evaluated for both classes.
     """
     e = _checked(errors)
     decisions = np.zeros((len(e), len(pairs)))
@@ -59,16 +59,16 @@ def hits(errors: ArrayLike, true: int) -> Floats:
     Parameters
     ----------
     errors : array, (images, classes, samples)
-        Error of each class on each sample; NaN where the evaluation of the class stopped early. Such
-        a class is ignored for the image.
+        Error of each class on each sample; NaN where the evaluation of the class stopped early. The
+        image is then compared without this class.
     true
-        Position of the true class.
+        Position of the true class among the classes.
 
     Returns
     -------
     array, (images, 1)
-        1 if the true class has the smallest error, 0 if not, and NaN if another class has the same
-        smallest error.
+        1 if only the true class has the smallest error, NaN if it shares the smallest error with
+        another class, and 0 if another class has a smaller error.
     """
     means = _checked(errors).mean(axis=2)
     least = np.nanmin(means, axis=1)
@@ -80,15 +80,15 @@ def hits(errors: ArrayLike, true: int) -> Floats:
 def association(
     decisions: ArrayLike, *, rng: np.random.Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate S(D, A, B), the share of decisions for a class of A (Saravanan et al., Eq. 2).
+    """Estimate S(D, A, B), the share of decisions for a class in A (Saravanan et al., Eq. 2).
 
-    S is in [0, 1], and its null is 1/2. p is two-sided and comes from random swaps of A and B in all
-    decisions about an image.
+    S is in [0, 1], and its null is 1/2. p is two-sided and comes from randomly swapping A and B in
+    all decisions about an image.
 
     Parameters
     ----------
     decisions : array, (images, pairs)
-        1, 0 or NaN for each pair of a class of A and a class of B.
+        1, 0 or NaN for each pair of a class in A and a class in B.
     rng
         Random generator for the swaps.
     draws
@@ -112,13 +112,13 @@ def differential(
     """Estimate the difference between the associations of two groups (Saravanan et al., Eq. 3).
 
     S(D_X, D_Y, A, B) = S(D_X, A, B) - S(D_Y, A, B) is in [-1, 1], and its null is 0. The interval
-    combines the intervals of both associations (MOVER). p is two-sided and comes from random
-    assignments of images to the groups.
+    combines the intervals of both associations (MOVER). p is two-sided and comes from randomly
+    assigning images to the groups.
 
     Parameters
     ----------
     first, second : array, (images, pairs)
-        Decisions about the groups X and Y: 1, 0 or NaN.
+        Decisions about the images of group X and of group Y: 1, 0 or NaN.
     rng
         Random generator for the assignments.
     draws
@@ -138,15 +138,15 @@ def rate_change(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in a rate of decisions about the same images, in [-1, 1].
+    """Estimate how the rate of decisions about the same images changed, in [-1, 1].
 
     A decision counts only if it is known both before and after. The null is 0. p is two-sided and
-    comes from random signs for the mean change of each image.
+    comes from randomly flipping the sign of each image's mean change.
 
     Parameters
     ----------
     after, before : array, (images, pairs)
-        Decisions about the same images: 1, 0 or NaN.
+        Decisions about the same images, after and before the change: 1, 0 or NaN.
     rng
         Random generator for the signs.
     draws
@@ -170,12 +170,13 @@ def differential_change(
 
     The estimate is the change in the first group minus the change in the second group. It is in
     [-2, 2], and its null is 0. The interval combines the intervals of both changes (MOVER). p is
-    two-sided and comes from random assignments of images, with their mean changes, to the groups.
+    two-sided and comes from randomly assigning images, with their mean changes, to the groups.
 
     Parameters
     ----------
     first, second : tuple of array, (images, pairs)
-        Decisions about the images of each group: the decisions after, then the decisions before.
+        Decisions about the images of each group: first those made after the change, then those made
+        before it.
     rng
         Random generator for the assignments.
     draws
@@ -200,7 +201,7 @@ def differential_change(
 
 
 def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]:
-    """Return both arrays, with NaN wherever the decision is missing in either array."""
+    """Return both arrays, with NaN in both if a decision is missing in either."""
     x = np.asarray(after, dtype=float)
     y = np.asarray(before, dtype=float)
     missing = np.isnan(x) | np.isnan(y)
@@ -208,13 +209,13 @@ def _known_in_both(after: ArrayLike, before: ArrayLike) -> tuple[Floats, Floats]
 
 
 def image_means(decisions: ArrayLike) -> Floats:
-    """Return the mean decision (images,) about each image that has a known decision."""
+    """Return the mean decision about each image that has at least one known decision."""
     means = _mean(np.asarray(decisions, dtype=float))
     return np.asarray(means[~np.isnan(means)])
 
 
 def _image_changes(after: ArrayLike, before: ArrayLike) -> Floats:
-    """Return the mean change (images,) for each image that has a known change."""
+    """Return the mean change for each image that has at least one known change."""
     return image_means(np.asarray(after, dtype=float) - np.asarray(before, dtype=float))
 
 

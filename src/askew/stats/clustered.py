@@ -3,9 +3,9 @@
 Images in the same cluster are not independent draws.
 
 Arrays have the shape (clusters, members). A member without an answer is NaN. Different rows are
-independent. In a comparison of two arrays, row i of one array and row i of the other form a pair. All
-functions raise NotEnoughData if there are no answers, or no pair of rows to compare. They raise
-ValueError for invalid arrays.
+independent. Where a function compares two arrays, row i of the first array and row i of the second
+array form a pair. All functions raise NotEnoughData if there are no answers, or no pairs of rows to
+compare. They raise ValueError for invalid arrays.
 """
 
 from dataclasses import replace
@@ -36,16 +36,17 @@ BATCH_OF_DRAWS = 1000
 def clustered_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of members in which an event happened, in [0, 1].
 
-    The interval is Wilson's, for the effective number of members. This is the number of members
-    divided by the design effect. The design effect is the variance of the share, divided by its
-    variance for independent members. It is limited to the range from 1 to the size of the largest
-    cluster. With few clusters, the effective number is reduced further, because t replaces z. If all
-    members of each cluster agree, each cluster counts once.
+    The interval is a Wilson interval at the effective sample size, which is the number of members
+    divided by the design effect. The design effect is the variance of the share divided by the
+    variance that it would have for independent members. It is limited to the range from 1 to the
+    size of the largest cluster. With few clusters, the effective sample size is reduced further,
+    because Student's t replaces the normal quantile. If all members of each cluster agree, each
+    cluster counts once.
 
     Parameters
     ----------
     happened : array, (clusters, members)
-        1 if the event happened in the member, 0 if not, NaN without an answer.
+        1 if the event happened in the member, 0 if not, NaN if the member has no answer.
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -91,8 +92,8 @@ def clustered_rate_difference(
     """Estimate the share in `first` minus the share in `second`, in [-1, 1].
 
     The interval combines the intervals of both shares (MOVER; Newcombe 1998) and allows for the
-    correlation between paired clusters. p is two-sided and comes from random swaps of the two clusters
-    in each pair.
+    correlation between paired clusters. p is two-sided and comes from randomly swapping the two
+    clusters in each pair.
 
     Parameters
     ----------
@@ -114,9 +115,9 @@ def clustered_rate_difference(
 
 
 def cluster_correlation(x: Floats, y: Floats) -> float:
-    """Return the correlation between two arrays of cluster means, reduced if it is positive.
+    """Return the correlation between two arrays of cluster means, reduced if positive.
 
-    A positive correlation that is due to chance would make an interval too narrow.
+    A correlation that is positive only by chance would make an interval too narrow.
     """
     if len(x) < 3 or x.std() == 0 or y.std() == 0:
         return 0.0
@@ -158,18 +159,18 @@ def rate_gap(
 def rate_above_floor(
     happened: ArrayLike, floor: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> tuple[Estimate, Estimate]:
-    """Estimate the rate of an event, with its rate without an intervention (the floor) as the null.
+    """Estimate the rate of an event, and its floor: the rate without an intervention.
 
-    The floor is the rate that the measurement process itself causes. `corrected` is
-    (rate - floor) / (1 - floor). p is one-sided and comes from random swaps of the rate and the floor
-    within clusters.
+    The floor is the rate that the measurement process itself causes. It is the null for the rate.
+    `corrected` is (rate - floor) / (1 - floor). p is one-sided and comes from randomly swapping
+    `happened` and `floor` within clusters.
 
     Parameters
     ----------
     happened : array, (clusters, members)
         0, 1 or NaN, as in `clustered_rate`.
     floor : array, (clusters, members or 1)
-        The same values for the same clusters without an intervention.
+        The same measurement on the same clusters without an intervention.
     rng
         Random generator for the swaps.
     draws
@@ -215,8 +216,8 @@ def clustered_mean(
     level
         Confidence level of the interval, in (0, 1).
     null
-        Mean under the null; None for no test. p is two-sided. It comes from random signs for the
-        differences between the cluster means and this null.
+        Mean under the null; None for no test. p is two-sided. It comes from randomly flipping the
+        signs of the differences between the cluster means and this null.
     """
     x = _checked(values)
     rows = _means(x)
@@ -243,8 +244,9 @@ def clustered_mean_difference(
 ) -> Estimate:
     """Estimate the mean of `first` minus the mean of `second`.
 
-    Only pairs in which both clusters have values count. p comes from random signs for the differences.
-    The parameters are as in `clustered_rate_difference`, except that the values may be any numbers.
+    Only pairs in which both clusters have values count. p comes from randomly flipping the signs of
+    the differences. The parameters are as in `clustered_rate_difference`, except that the values
+    may be any numbers.
     """
     x_means, y_means = _paired(_checked(first), _checked(second))
     differences = (x_means - y_means)[:, None]
@@ -268,7 +270,7 @@ def _means(x: Floats) -> Floats:
 
 
 def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the cluster means of both arrays, for the rows in which both arrays have a value."""
+    """Return the cluster means of both arrays, only for rows in which both arrays have a value."""
     rows = min(len(x), len(y))
     x = x[:rows]
     y = y[:rows]
@@ -283,8 +285,8 @@ def sign_flip_p(
 ) -> float:
     """Test whether the mean of differences is 0 by flipping signs at random, and return p.
 
-    p = (1 + exceedances) / (1 + draws). Exceedances are draws whose mean is at least as far from 0 as
-    the observed mean.
+    p = (1 + exceedances) / (1 + draws). Exceedances are the draws in which the mean is at least as
+    far from 0 as the observed mean.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Samples from any population, based on tables of random numbers that are drawn only once.
+"""Samples from any population, based on tables of random numbers that are reused.
 
-Reading from a table is about 50 times as fast as multinomial draws. Each image has a uniform random
-number and shows the first value whose cumulative share exceeds this number. So a table only needs to
-contain how many of these numbers are below each point of a grid.
+Reading from a table is about 50 times as fast as drawing from a multinomial distribution. Each
+image gets a uniform random number and shows the first value whose cumulative share exceeds this
+number. So a table only needs to contain how many random numbers are below each point of a grid.
 """
 
 import math
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GRID = 2048  # steps of a cumulative share
 EXACT_PICTURES = 64
-"""Maximum number of images that is not rounded.
+"""Maximum number of images for which the number is not rounded.
 
 Larger numbers are rounded in steps of 2 %, which changes standard errors by less than 1 %.
 """
@@ -26,7 +26,7 @@ MOST_PICTURES = 2000
 class CommonDraws:
     """Samples of up to `MOST_PICTURES` images from any population.
 
-    Samples of the same stream use the same random numbers. Samples of different streams are
+    Samples from the same stream use the same random numbers. Samples from different streams are
     independent.
 
     Attributes
@@ -64,7 +64,10 @@ class CommonDraws:
     def counts_of_each(
         self, populations: ArrayLike, pictures: int, stream: int = 0
     ) -> NDArray[np.int64]:
-        """Return counts (..., draws, K) of samples, each from a separate population (..., draws, K)."""
+        """Draw one sample from each population, and count the images that show each value.
+
+        `populations` and the counts have the shape (..., draws, K).
+        """
         table = _table(self.seed, self.draws, pictures, stream)
         draws = np.arange(self.draws)[:, None]
         below = table[_grid_points(populations), draws].astype(np.int64)
@@ -72,7 +75,7 @@ class CommonDraws:
 
 
 def rounded_pictures(pictures: float) -> int:
-    """Round a number of images to the nearest number for which there is a table, at least 1."""
+    """Round a number of images to the nearest sample size that askew uses, at least 1."""
     if pictures <= EXACT_PICTURES:
         return max(1, round(pictures))
     step = math.log(1.02)
@@ -80,14 +83,14 @@ def rounded_pictures(pictures: float) -> int:
 
 
 def _grid_points(populations: ArrayLike) -> NDArray[np.int64]:
-    """Round the cumulative shares, except the last, to grid points: (..., K) to (..., K - 1)."""
+    """Round all cumulative shares except the last, which is 1, to grid points."""
     cumulative = np.cumsum(np.asarray(populations, dtype=float), axis=-1)[..., :-1]
     return np.asarray(np.clip(np.rint(cumulative * GRID), 0, GRID), dtype=np.int64)
 
 
 @lru_cache(maxsize=24)
 def _table(seed: int, draws: int, pictures: int, stream: int) -> NDArray[np.uint16]:
-    """Count the uniform numbers below each point of the grid: (GRID + 1, draws)."""
+    """Count, for each draw, the random numbers below each point of the grid."""
     uniform = np.random.default_rng([seed, pictures, stream]).random((pictures, draws))
     cells = np.ceil(uniform * GRID).astype(np.int64) * draws + np.arange(draws)
     counts = np.bincount(cells.ravel(), minlength=(GRID + 1) * draws)

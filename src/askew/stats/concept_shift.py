@@ -1,21 +1,21 @@
 """Interval for CAS, computed by inverting a test along two paths of possible populations.
 
-CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| their L1 distance.
-With few images, the observed D is too large, by up to 0.8 standard errors for each concept in which
-the populations are equal. Resampling cannot correct this excess. It depends on how the true difference
-is distributed over the concepts, which the data reveal only in part. So askew computes each end of the
-interval for the least favorable distribution:
+CAS = (S - D) / (S + D), where S is the sum of two histograms and D = sum |w0 - w1| is the L1
+distance between them. With few images, the observed D is too large. Each concept that is equally
+frequent in both populations adds up to 0.8 standard errors. Resampling cannot correct this excess.
+It depends on how the true difference is distributed over the concepts, and the data reveal this
+distribution only in part. So askew computes each end of the interval for the least favorable case:
 
 - High CAS, path "sparse": the difference is in as few concepts as possible. Along the path, concepts
   start to differ in order of decreasing z-value.
-- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ keep
-  their difference, and all other differences are scaled. Beyond the observed difference, all concepts
-  change by the same number of standard errors.
+- Low CAS, path "dense": the difference is spread over all concepts. Concepts that clearly differ
+  keep their observed difference, and all other differences are scaled. Beyond the observed
+  difference, the difference in each concept grows by the same number of standard errors.
 
-A population on a path is rejected if a share of less than (1 - level) / 2 of its samples would be as
-extreme as the observed CAS. For concepts without a difference on the path, sampling errors come from
-permutations of the images of both sets, which are exact for equal populations. For all other concepts,
-sampling errors come from a bootstrap of each set.
+askew rejects a population on a path if less than a fraction (1 - level) / 2 of its samples would
+have a CAS as extreme as the observed CAS. If a concept does not differ at this point of the path,
+its sampling errors come from permuting the images of both sets, which is exact for equal
+populations. If it differs, its sampling errors come from a bootstrap of each set.
 """
 
 from dataclasses import dataclass
@@ -34,14 +34,14 @@ SAME_Z_DIGITS = 9  # z-values are rounded to so many digits, so that rounding de
 
 
 class Populations(NamedTuple):
-    """Populations on a path that starts with two equal histograms.
+    """Populations on a path, from two equal histograms to more and more different ones.
 
     Attributes
     ----------
     difference : array, (steps, concepts)
         Difference between the two histograms.
     share : array, (steps, concepts)
-        Part of the observed difference that the population has in each concept, in [0, 1].
+        Fraction of the observed difference that remains in each concept, in [0, 1].
     """
 
     difference: Floats
@@ -49,10 +49,10 @@ class Populations(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Calibration curve of CAS along a path: population scores and quantiles of sample scores.
+    """Calibration curve of CAS along a path: scores of populations and quantiles of their samples.
 
-    Inverting the curve gives the population that explains an observed CAS. All arrays have the shape
-    (steps,), and their values never increase.
+    Inverting the curve gives the population score that explains an observed CAS. All arrays have
+    the shape (steps,), and their values never increase.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class CasInterval(NamedTuple):
     debiased : float
         Midpoint between the median-unbiased estimates on the two paths.
     apart : float
-        Distance of each of the two estimates from the midpoint.
+        Distance from the midpoint to each of the two estimates.
     """
 
     low: float
@@ -89,7 +89,7 @@ class CasInterval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptShift:
-    """Two histograms and their simulated sampling errors, reduced to the parts that CAS needs.
+    """Difference and sum of two histograms, with simulated sampling errors.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class ConceptShift:
     standard_error : array, (concepts,)
         Standard error of the difference.
     bootstrap, permuted : array, (draws, concepts)
-        Simulated errors of the difference, from the bootstrap and from permutations.
+        Simulated errors of the difference: from the bootstrap, and from permutations.
     sum_errors : array, (draws, concepts)
         Simulated errors of the sum, from the bootstrap.
     smaller : int
@@ -119,7 +119,7 @@ class ConceptShift:
         return self.score_of(self.difference)
 
     def score_of(self, difference: Floats) -> float:
-        """Return the CAS of the population with this difference and the observed sum."""
+        """Return the CAS of a population with this difference and the observed sum."""
         distance = np.minimum(np.abs(difference), self.total).sum()
         total = self.total.sum()
         return float((total - distance) / (total + distance))
@@ -146,16 +146,17 @@ class ConceptShift:
         return Populations(difference=share * self.difference + outward, share=share)
 
     def draws(self, difference: Floats, share: Floats | float = 1.0) -> Floats:
-        """Simulate the CAS of samples from the population with this difference.
+        """Simulate the CAS of samples from a population with this difference.
 
-        In draw i, all comparisons that include the same set use the same error of this set.
+        If several comparisons include the same set, draw i uses the same error of this set in all
+        of them.
 
         Parameters
         ----------
         difference : array, (concepts,)
             Difference between the two histograms of the population.
         share : array, (concepts,) or float
-            Part of the observed difference that the population has in each concept, in [0, 1].
+            Fraction of the observed difference that remains in each concept, in [0, 1].
 
         Returns
         -------
@@ -169,7 +170,7 @@ class ConceptShift:
         return np.asarray((total - distance) / np.maximum(total + distance, np.finfo(float).tiny))
 
     def curve(self, path: Populations, level: float) -> Curve:
-        """Return the calibration curve along a path, for central intervals at confidence `level`."""
+        """Return the calibration curve along a path for intervals with this confidence level."""
         probabilities = [tail(level), 0.5, 1 - tail(level)]
         quantiles = [
             quantile(self.draws(difference, share), probabilities)
@@ -182,9 +183,9 @@ class ConceptShift:
     def interval(self, level: float) -> CasInterval:
         """Return the interval for the population CAS, and the debiased value.
 
-        By chance, two sets may be more similar than most samples from equal populations. The
-        populations may still differ a little. So for the low end, the observed CAS is limited to the
-        median CAS of samples from equal populations.
+        By chance, two sets may be more similar than most pairs of samples from equal populations,
+        although their populations differ a little. So for the low end, the observed CAS counts as
+        at most the median CAS of samples from equal populations.
         """
         sparse = self.curve(self.sparse(), level)
         dense = self.curve(self.dense(), level)
@@ -208,11 +209,11 @@ class ConceptShift:
         )
 
     def _rare_end(self, level: float) -> float:
-        """Return the high end for sets that share fewer than `FEW` occurrences, otherwise 0.
+        """Return a high end for sets with fewer than `FEW` shared occurrences, otherwise 0.
 
-        Resampling cannot show how many more occurrences such sets could share. So the high end comes
-        from a Clopper-Pearson interval. It counts shared occurrences as successes among the images of
-        the smaller set.
+        Resampling cannot show how many more occurrences such sets could share. So the high end
+        comes from a Clopper-Pearson interval, in which each image of the smaller set is a trial and
+        each shared occurrence is a success.
         """
         mass = float(self.total.sum())
         unit = float(self.total.max())
@@ -231,14 +232,14 @@ def concept_shift(
     errors: Floats,
     rng: np.random.Generator,
 ) -> ConceptShift:
-    """Reduce two sets and their bootstrap errors to a `ConceptShift`.
+    """Compute the `ConceptShift` between two sets.
 
     Parameters
     ----------
     initial, counterfactual : array, (images, concepts)
         Counts of concepts in the images of the two sets.
     initial_errors, errors : array, (draws, concepts)
-        Bootstrap errors of their histograms.
+        Bootstrap errors of the histograms of the two sets.
     rng
         Random generator for the permutations.
     """
@@ -264,7 +265,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of the population for which `quantile` equals the observed score."""
+    """Return the CAS of the population whose samples have the observed score as this quantile."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

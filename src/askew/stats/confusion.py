@@ -1,13 +1,13 @@
 """Shares corrected for the known errors of the instrument that labels images.
 
-The matrix R contains P(answer | true value). If the true shares are s, the expected shares of the
-answers are s @ R. So askew multiplies the observed shares of the answers by the inverse of R. By
-chance, corrected shares may be negative. They are restricted to valid shares (`ReadingErrors.shares`)
-only if a population is needed.
+The matrix R contains the probabilities P(answer | true value). If the true shares are s, the
+expected shares of the answers are s @ R. So askew multiplies the observed shares of the answers by
+the inverse of R. By chance, corrected shares may be negative. askew restricts them to valid shares
+(`ReadingErrors.shares`) only where it needs a population to draw from.
 
-R has a sampling error, too. It is included as a variance or, for simulated answers, by resampling R.
-All functions raise NotEnoughData if there are no answers or if a true value has no images. They raise
-ValueError for invalid counts or shapes.
+R has a sampling error, too. askew includes it as a variance, or by resampling R where it simulates
+answers. All functions raise NotEnoughData if there are no answers or if a true value has no images.
+They raise ValueError for invalid counts or shapes.
 """
 
 from dataclasses import dataclass
@@ -40,14 +40,14 @@ class ReadingErrors:
     Attributes
     ----------
     counts : array, (m, m)
-        Number of images for each true value (row) and answer of the instrument (column).
+        Number of images for each true value (row) and each answer of the instrument (column).
     """
 
     counts: Floats
 
     @classmethod
     def of(cls, confusion_counts: ArrayLike) -> Self:
-        """Return the errors for counts (m, m), after checking that each true value has an image."""
+        """Return the errors with these counts, after checking that each true value has an image."""
         counts = np.asarray(confusion_counts, dtype=float)
         if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
             raise ValueError(
@@ -58,12 +58,12 @@ class ReadingErrors:
 
     @cached_property
     def rates(self) -> Floats:
-        """Matrix R of P(answer | true value), (m, m). Each row sums to 1."""
+        """Matrix R of P(answer | true value), of shape (m, m). Each row sums to 1."""
         return normalised(self.counts)
 
     @cached_property
     def inverse(self) -> Floats:
-        """Matrix (m, m) that maps shares of answers to shares of true values."""
+        """Matrix of shape (m, m) that maps shares of answers to shares of true values."""
         return np.asarray(np.linalg.pinv(self.rates), dtype=np.float64)
 
     @property
@@ -102,7 +102,7 @@ class ReadingErrors:
         return np.asarray(least_squares_shares(shares[None], self.rates[None])[0])
 
     def variances(self, shares: Floats, coefficients: Floats) -> Floats:
-        """Return the variance (L,) that the sampling error of R adds to linear forms of answers.
+        """Return the variance that the sampling error of R adds to each linear form of the answers.
 
         Parameters
         ----------
@@ -115,17 +115,17 @@ class ReadingErrors:
         return np.asarray(np.square(shares) @ (of_rows / self.counts.sum(axis=1, keepdims=True)))
 
     def standard_errors(self, shares: Floats, pictures: int) -> Floats:
-        """Return standard errors (m,) of corrected shares, for images drawn from these true shares."""
+        """Return standard errors of corrected shares, for images drawn from true shares."""
         of_answers = form_variances(shares @ self.rates, self.inverse.T)
         return np.asarray(np.sqrt(of_answers / pictures + self.variances(shares, self.inverse.T)))
 
     def drawn(self, draws: int, seed: int) -> Floats:
-        """Draw matrices R (draws, m, m) that are compatible with the counts."""
+        """Draw matrices R that are compatible with the counts, of shape (draws, m, m)."""
         return _drawn(self.key, len(self.counts), draws, seed)
 
 
 def form_variances(answered: Floats, coefficients: Floats) -> Floats:
-    """Return the variances (..., L) of linear forms of the answer for a single image.
+    """Return the variance of each linear form for the answer about a single image.
 
     Parameters
     ----------
@@ -147,18 +147,18 @@ def corrected_share_intervals(
     level: float = 0.95,
     missing: int = 0,
 ) -> tuple[Estimate, ...]:
-    """Estimate shares that are corrected for labeling errors, with intervals.
+    """Estimate shares with intervals, corrected for labeling errors.
 
     The intervals include the sampling error of the answers and of the confusion counts. They are
-    percentiles of a parametric bootstrap. Each draw simulates the observed shares and each row of R,
-    and corrects the shares.
+    percentiles of a parametric bootstrap. Each draw simulates the observed shares and R, and then
+    corrects the simulated shares.
 
     Parameters
     ----------
     observed : array, (K,)
         Number of images with each answer.
     confusion : array, (K, K)
-        Number of images for each true value (row) and answer of the instrument (column).
+        Number of images for each true value (row) and each answer of the instrument (column).
     rng
         Random generator for all draws.
     draws
@@ -166,7 +166,7 @@ def corrected_share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer. The estimates only record it.
+        Number of images without an answer. The estimates only report this number.
     """
     errors = ReadingErrors.of(confusion)
     answers = np.asarray(observed, dtype=float)
@@ -192,22 +192,23 @@ def corrected_share_intervals(
 
 
 def compatible_shares(counts: Floats, draws: int, rng: Generator) -> Floats:
-    """Draw distributions (draws, K) that are compatible with counts (K,).
+    """Draw distributions that are compatible with the observed counts.
 
-    They vary as much as the shares in samples of the same number of images.
+    They vary as much as the shares in samples of the same size.
     """
     shares = normalised(counts + PSEUDO_COUNT / len(counts))
     return np.asarray(rng.dirichlet(shares * max(counts.sum() - 1, 1), size=draws))
 
 
 def least_squares_shares(shares: Floats, rates: Floats) -> Floats:
-    """Compute the true shares of `ReadingErrors.shares` for many draws at once.
+    """Compute the same shares as `ReadingErrors.shares`, for many draws at once.
 
-    Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes
-    |M s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
-    result. Otherwise, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over u >= 0,
-    and scales the minimum to sum 1. This gives the same s. For any s with sum 1, the best multiple of s
-    leaves |B s|**2 / (1 + |B s|**2), which increases with |B s|, and B s = M s - t.
+    Let t be the shares of answers in a draw, and M the transposed rates. The result s minimizes |M
+    s - t|**2 over s >= 0 with sum 1. If the solution of M s = t has no negative share, it is the
+    result. Otherwise, let B = M - t 1'. The function minimizes |B u|**2 + (sum(u) - 1)**2 over u >=
+    0, and scales the minimum to sum 1. This gives the same s. The reason: for any s with sum 1, the
+    minimum over the multiples of s is |B s|**2 / (1 + |B s|**2). This minimum increases with |B s|,
+    and B s = M s - t.
 
     Parameters
     ----------

@@ -69,14 +69,14 @@ class PermutationTest:
         return (1 + self.exceedances) / (1 + self.draws)
 
     def extended(self, statistics: Floats, reached: float) -> "PermutationTest":
-        """Return the test extended by the statistics (draws,) of more permuted tables."""
+        """Return the test after adding the statistics of more permuted tables."""
         return PermutationTest(
             exceedances=self.exceedances + int(np.count_nonzero(statistics >= reached)),
             draws=self.draws + len(statistics),
         )
 
     def is_decided(self, threshold: float) -> bool:
-        """Check whether the Clopper-Pearson interval of p is on one side of a threshold."""
+        """Check whether the Clopper-Pearson interval for p excludes a threshold."""
         reached = self.exceedances
         others = self.draws - reached
         outer = (1 - CERTAINTY) / 2
@@ -95,7 +95,7 @@ def chi_square(
 ) -> ChiSquare | Missing:
     """Test whether the rows and columns of a table are independent (BiasConnect, section 3.3).
 
-    The test is asymptotic if all expected counts are at least 5. Otherwise it is a permutation test,
+    The test is asymptotic if all expected counts are at least 5. If not, it is a permutation test,
     which compares the table with random tables that have the same row and column sums.
 
     Parameters
@@ -106,7 +106,7 @@ def chi_square(
     rng
         Random generator for the permutations.
     threshold
-        p below which the caller calls rows and columns dependent.
+        Significance threshold of the caller, for p.
     first_draws
         Number of permutations in the first round. More permutations follow until a 99.9 %
         Clopper-Pearson interval for p no longer includes `threshold`.
@@ -213,7 +213,7 @@ def _used_counts(table: ArrayLike) -> Floats:
 def _permute(
     known: KnownTable, *, rng: Generator, threshold: float, draws: tuple[int, int]
 ) -> PermutationTest:
-    """Draw more and more permuted tables until p is clearly above or below the threshold."""
+    """Draw more permuted tables until p is clearly above or clearly below the threshold."""
     first_draws, max_draws = draws
     rows = known.counts.sum(axis=1)
     columns = known.counts.sum(axis=0)
@@ -239,14 +239,14 @@ def chi_squares(
 ) -> tuple[ChiSquare | Missing, ...]:
     """Test each table in order, as in `chi_square`.
 
-    The result for a table does not depend on the other tables.
+    The result for a table does not depend on which other tables are tested.
 
     Parameters
     ----------
     tables : sequence of array, (K, m)
         Tables of counts.
     rng
-        Random generator for the seed on which all permutations depend.
+        Random generator that draws the seed of all permutations.
     threshold, first_draws, max_draws
         As in `chi_square`.
     """
@@ -276,8 +276,8 @@ def chi_squares_together(
 ) -> tuple[ChiSquare | Missing, ...]:
     """Test each table as in `chi_squares`, but draw the permutations of all tables together.
 
-    This takes less time if there are many tables and few draws. The results have the same distribution
-    as the results of `chi_squares`, but the draws for a table depend on all other tables.
+    This takes less time if there are many tables and few draws. The results have the same
+    distribution as in `chi_squares`, but the draws for one table depend on all other tables.
 
     Parameters
     ----------
@@ -317,9 +317,10 @@ def chi_squares_together(
 
 
 def _permuted(tables: Sequence[KnownTable], size: int, rng: Generator) -> Floats:
-    """Return Pearson's statistics (tables, size) of `size` random permutations of each table.
+    """Return Pearson's statistic for `size` random permutations of each table.
 
-    Tables are padded with empty rows and columns to the same shape.
+    The result has the shape (tables, size). Empty rows and columns pad all tables to the same
+    shape.
     """
     shape = np.max([table.counts.shape for table in tables], axis=0)
     rows = np.zeros((len(tables), 1, shape[0]))
@@ -339,10 +340,10 @@ def association_change_p(
 ) -> float:
     """Test whether the association between two axes differs between two models.
 
-    The statistic is the difference between the two models' Cramér's V. Its null distribution comes from
-    random swaps of images between the models. Images are only swapped within a row, which contains the
-    images of one counterfactual prompt. V is larger with few images, but the test allows for different
-    numbers of images.
+    The statistic is the difference between the two models' Cramér's V. Its null distribution comes
+    from random swaps of images between the models. Images are swapped only within a row, which
+    contains the images of one counterfactual prompt. V is larger with few images, but the test
+    allows for different numbers of images.
 
     Parameters
     ----------
@@ -351,15 +352,15 @@ def association_change_p(
     rng
         Random generator for the swaps.
     threshold
-        p below which the caller calls the models different. More swaps are drawn until p is far from
-        the threshold, or known to within about a tenth of the threshold.
+        Significance threshold of the caller, for p. More swaps are drawn until p is far from the
+        threshold, or known to within about a tenth of the threshold.
 
     Returns
     -------
     float
-        Two-sided mid-p, in (0, 1]. The test is valid for the null that both models have the same shares
-        in each row. Models with equal association but different shares are called different about as
-        often as models with equal shares.
+        Two-sided mid-p, in (0, 1]. The test is valid for the null that both models have the same
+        shares in each row. If the models have equal association but different shares, the test
+        rejects about as often as for equal shares.
 
     Raises
     ------
@@ -393,7 +394,7 @@ def association_change_p(
 def _exchanged(
     total: NDArray[np.int64], sizes: NDArray[np.int64], draws: int, rng: Generator
 ) -> NDArray[np.int64]:
-    """Draw tables (draws, K, m) from the images of both models, with `sizes` images per row."""
+    """Draw tables of `sizes` images per row from the images of both models."""
     rows = [
         rng.multivariate_hypergeometric(row, size, size=draws, method="marginals")
         for row, size in zip(total, sizes.tolist(), strict=True)
@@ -412,7 +413,7 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
     Returns
     -------
     array, (...)
-        V of each table; 0 if only one row or one column of the table has counts.
+        V of each table; 0 if only one row or only one column has counts.
     """
     counts = np.asarray(tables, dtype=float)
     n = counts.sum(axis=(-2, -1))
@@ -429,8 +430,8 @@ def cramers_v(tables: NDArray[np.int64] | Floats) -> Floats:
 def raked(table: ArrayLike, like: ArrayLike) -> Floats:
     """Scale a table so that it has the row and column shares of another table.
 
-    Rows and columns are scaled alternately (Deming and Stephan 1940). This keeps all odds ratios, so
-    the association between the two axes remains as in `table`.
+    Rows and columns are scaled alternately (Deming and Stephan 1940). This preserves all odds
+    ratios, and thus the association between the two axes in `table`.
 
     Parameters
     ----------
@@ -452,7 +453,7 @@ def raked(table: ArrayLike, like: ArrayLike) -> Floats:
 
 
 def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) -> Floats:
-    """Return Pearson's chi-squared statistic of tables of n images.
+    """Return Pearson's chi-squared statistic of each table of n images.
 
     The weight of each cell is 1 / its expected count.
     """
@@ -461,10 +462,11 @@ def _pearson(counts: Floats | NDArray[np.int64], weights: Floats, n: ArrayLike) 
 
 
 def _with_margins(rows: Floats, columns: Floats, size: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw random tables (..., size, K, m) with given row and column sums, as permutations would.
+    """Draw random tables with the given row and column sums, as permuting images would.
 
-    For one table, `rows` has the shape (K,) and `columns` has the shape (m,). For several tables, the
-    shapes are (tables, 1, K) and (tables, 1, m).
+    The result has the shape (..., size, K, m). For a single table, `rows` has the shape (K,) and
+    `columns` has the shape (m,). For several tables, the shapes are (tables, 1, K) and (tables, 1,
+    m).
     """
     sums = np.broadcast_to(rows, (*rows.shape[:-2], size, rows.shape[-1])).astype(np.int64)
     left = np.broadcast_to(columns, (*columns.shape[:-2], size, columns.shape[-1])).astype(np.int64)

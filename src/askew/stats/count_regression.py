@@ -1,11 +1,11 @@
-"""Multinomial logistic regression of counts, with a normal prior and Laplace's approximation.
+"""Multinomial logistic regression of label counts with a normal prior (Laplace approximation).
 
-Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are a base
-plus the effects of the item's features, such as its words. Logits are expressed in K - 1 orthonormal
-contrasts of the values, so that no value is special. Under the prior, all effects are normally
-distributed with mean 0 and the same standard deviation. askew chooses the standard deviation that has
-the greatest marginal likelihood. The posterior is approximated by a normal distribution around its mode
-(Laplace; MacKay 1992, Neural Computation 4, 720-736).
+Each image of an item, such as a prompt, has one of K labels. The logits of the label shares are a
+base plus the effects of the item's features, such as its words. askew expresses logits in K - 1
+orthonormal contrasts of the values, so that no value is special. Under the prior, all effects are
+normally distributed with mean 0 and the same standard deviation. askew chooses the standard
+deviation that has the greatest marginal likelihood. The posterior is approximated by a normal
+distribution around its mode (Laplace; MacKay 1992, Neural Computation 4, 720-736).
 """
 
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ SMALL_STEP = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CountData:
-    """Features of items, and counts of the labels of their images.
+    """Features of items, and the number of images with each label per item.
 
     Attributes
     ----------
     design : sparse array, (items, 1 + features)
         A column of ones, then the features of each item. Most features are 0.
     counts : array, (items, K)
-        Number of images of each item that have each label.
+        Number of images with each label, per item.
     contrasts : array, (K - 1, K)
         Orthonormal contrasts of the values.
     """
@@ -53,17 +53,17 @@ class CountData:
     contrasts: Floats
 
     def shares(self, effects: Floats) -> Floats:
-        """Return the shares (items, K) that effects (1 + features, K - 1) predict."""
+        """Predict the label shares of each item from the effects."""
         return shares_of_logits(self.design @ effects @ self.contrasts)
 
     def log_likelihood(self, effects: Floats) -> float:
-        """Return the log-likelihood of effects, without multinomial coefficients."""
+        """Return the log-likelihood of the effects, without multinomial coefficients."""
         logits = self.design @ effects @ self.contrasts
         totals = scipy.special.logsumexp(logits, axis=1)
         return float((self.counts * logits).sum() - (self.counts.sum(axis=1) * totals).sum())
 
     def gradient(self, effects: Floats) -> Floats:
-        """Return the gradient (1 + features, K - 1) of the log-likelihood."""
+        """Return the gradient of the log-likelihood with respect to the effects."""
         totals = self.counts.sum(axis=1, keepdims=True)
         residuals = self.counts - totals * self.shares(effects)
         return np.asarray(self.design.T @ residuals @ self.contrasts.T)
@@ -71,7 +71,7 @@ class CountData:
     def information(self, effects: Floats) -> Floats:
         """Return the negative second derivative of the log-likelihood, a square matrix.
 
-        Its rows and columns are the effects, ordered by contrast, then by feature.
+        Its rows and columns correspond to the effects, ordered by contrast, then by feature.
         """
         shares = self.shares(effects)
         totals = self.counts.sum(axis=1)
@@ -88,7 +88,7 @@ class CountData:
         return matrix.reshape(contrasts * size, contrasts * size)
 
     def _contrast_covariance(self, shares: Floats, first: int, second: int) -> Floats:
-        """Return the covariance (items,) between two contrasts for the label of a single image."""
+        """Return, per item, the covariance between two contrasts of the label of a single image."""
         a = self.contrasts[first]
         b = self.contrasts[second]
         return np.asarray(shares @ (a * b) - (shares @ a) * (shares @ b))
@@ -107,8 +107,8 @@ class CountModel:
     mode : array, (1 + features, K - 1)
         Effects with the greatest posterior density. The first row is the base.
     factor : array
-        Lower Cholesky factor of the posterior's precision matrix. Its rows and columns are the effects,
-        ordered by contrast, then by feature.
+        Lower Cholesky factor of the posterior's precision matrix. Its rows and columns correspond
+        to the effects, ordered by contrast, then by feature.
     evidence
         Log marginal likelihood of the data at this scale, up to a constant.
     """
@@ -126,7 +126,7 @@ class CountModel:
         return np.asarray(scipy.linalg.cho_solve((self.factor, True), identity))
 
     def draws(self, count: int, rng: Generator) -> Floats:
-        """Draw effects (count, 1 + features, K - 1) from the posterior."""
+        """Draw effects from the posterior, of shape (count, 1 + features, K - 1)."""
         normal = rng.standard_normal((len(self.factor), count))
         deviations = scipy.linalg.solve_triangular(self.factor, normal, lower=True, trans="T")
         size, contrasts = self.mode.shape
@@ -134,29 +134,29 @@ class CountModel:
         return np.asarray(self.mode + drawn)
 
     def unknown_draws(self, count: int, rng: Generator) -> Floats:
-        """Draw effects (count, K - 1) from the prior, for a feature that no item has."""
+        """Draw effects from the prior, for a feature that no item has."""
         return self.scale * rng.standard_normal((count, self.mode.shape[1]))
 
 
 def shares_of_logits(logits: Floats) -> Floats:
-    """Convert logits (..., K) to shares (..., K)."""
+    """Convert logits to shares, along the last axis."""
     return np.asarray(scipy.special.softmax(logits, axis=-1))
 
 
 def contrasts_of(values: int) -> Floats:
-    """Return K - 1 orthonormal contrasts of K values: (K - 1, K)."""
+    """Return K - 1 orthonormal contrasts of K values, of shape (K - 1, K)."""
     return np.asarray(scipy.linalg.helmert(values))
 
 
 def count_data(features: ArrayLike, counts: ArrayLike) -> CountData:
-    """Check features and counts, and combine them into `CountData`.
+    """Check features and label counts, and combine them into `CountData`.
 
     Parameters
     ----------
     features : array, (items, features)
         Features of each item. For example, a feature is 1 if a prompt contains a word and 0 if not.
     counts : array, (items, K)
-        Number of images of each item that have each label.
+        Number of images with each label, per item.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def fit_counts(
     features : array, (items, features)
         Features of each item.
     counts : array, (items, K)
-        Number of images of each item that have each label.
+        Number of images with each label, per item.
     scales
         Candidates for the standard deviation of an effect, in ascending order. The search for the
         greatest marginal likelihood starts at the middle candidate.
@@ -221,7 +221,7 @@ def fit_counts(
 
 
 def fit_at_scale(data: CountData, scale: float, start: Floats | None = None) -> CountModel:
-    """Fit effects by Newton's method, for a prior with this standard deviation.
+    """Fit the effects by Newton's method. `scale` is the standard deviation of the prior.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def fit_at_scale(data: CountData, scale: float, start: Floats | None = None) -> 
 
 
 def _factor(information: Floats, diagonal: Floats) -> Floats:
-    """Return the lower Cholesky factor of the information matrix plus the prior's precisions."""
+    """Return the lower Cholesky factor of the posterior's precision matrix."""
     precision = information.copy()
     precision[np.diag_indices_from(precision)] += diagonal
     return np.asarray(np.linalg.cholesky(precision))

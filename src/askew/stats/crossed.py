@@ -1,8 +1,8 @@
-"""Rates of judgments by several raters about several things, where raters and things are samples.
+"""Rates of judgments, when several raters judge several things.
 
-Judgments by the same rater are not independent of each other, and neither are judgments about the same
-thing. So the variance of a rate is clustered by raters and by things (Cameron, Gelbach and Miller
-2011).
+Both the raters and the things are samples. Judgments by the same rater are not independent, and
+neither are judgments about the same thing. So the variance of a rate is clustered by rater and by
+thing (Cameron, Gelbach and Miller 2011).
 """
 
 import math
@@ -21,24 +21,24 @@ ASSUMED_THING_CORRELATION = 0.1
 ASSUMED_RATER_CORRELATION = 0.05
 """Assumptions for planning a study.
 
-They are the rate, the correlation between judgments about the same thing, and the correlation between
-judgments by the same rater.
+The assumptions concern the rate, the correlation between judgments about the same thing, and the
+correlation between judgments by the same rater.
 """
 
 
 def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the share of judgments in which an event happened, in [0, 1].
 
-    The interval is Wilson's, for the effective number of judgments. This is the number of judgments
-    divided by the design effect, which is at least 1. With few raters or things, the effective number
-    is reduced further, because t replaces z (with Satterthwaite's degrees of freedom). If all judgments
-    are equal, each thing counts once.
+    The interval is a Wilson interval at the effective sample size, which is the number of judgments
+    divided by the design effect. The design effect is at least 1. With few raters or things, the
+    effective sample size is reduced further, because Student's t with Satterthwaite's degrees of
+    freedom replaces the normal quantile. If all judgments are equal, each thing counts once.
 
     Parameters
     ----------
     happened : array, (raters, things, members)
-        1 if the event happened, 0 if not, NaN without a judgment. A rater judges all members of a thing
-        at once.
+        1 if the event happened, 0 if not, NaN if there is no judgment. A rater judges all members
+        of a thing at once.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -65,7 +65,7 @@ def crossed_rate(happened: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 
 def _effective(x: Floats, share: float, level: float) -> float:
-    """Return how many independent judgments would give an interval of the same length."""
+    """Return the effective sample size: the equivalent number of independent judgments."""
     n = int((~np.isnan(x)).sum())
     judged = np.any(~np.isnan(x), axis=2)
     things = int(np.any(judged, axis=0).sum())
