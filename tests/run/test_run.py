@@ -142,7 +142,8 @@ def test_interrupt(run: LiveRun) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(
-        Interrupted, match=r"4 of 12 images are done.*Repeat the command to continue"
+        Interrupted,
+        match=r"while generating images \(.*\): 4 of 12 images are done.*Repeat the command",
     ):
         run.pictures(PatternModel(before=stop), TEXTS, 4, 0)
 

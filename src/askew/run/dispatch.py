@@ -19,7 +19,7 @@ from askew.engine.base import Engine, Failure
 from askew.errors import RESUME, AskewError, Interrupted
 from askew.models.base import progress_listener
 from askew.run.budget import Budget
-from askew.run.progress import Event, Stage, deliver
+from askew.run.progress import LABELS, Event, Stage, deliver
 from askew.store.locks import remedy
 from askew.store.store import Store
 
@@ -321,5 +321,7 @@ def wait_sentence(process: int | None, seconds: float) -> str:
 
 def interruption(stage: Stage) -> Interrupted:
     """Return the error that reports that a person or program stopped a stage."""
-    done = f"{stage.done} of {stage.total} images are done ({stage.stage}, {stage.name})"
-    return Interrupted(f"stopped: {done}. {RESUME}")
+    label = LABELS[stage.stage]
+    activity = f"{label[0].lower()}{label[1:]} ({stage.name})"
+    done = f"{stage.done} of {stage.total} images are done"
+    return Interrupted(f"stopped while {activity}: {done}. {RESUME}")
