@@ -100,7 +100,7 @@ def test_the_report_shows_faces_and_every_section(folder: Path) -> None:
         "Perceived gender",
         "Skin tone",
         "Other axes",
-        "Similarity of input image and edit",
+        "Similarity between input image and edit",
         "tables 1 to 3",
     ):
         assert part in page

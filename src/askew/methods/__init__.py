@@ -1,1 +1,1 @@
-"""Methods of askew, a package each."""
+"""Methods of askew, with one package per method."""

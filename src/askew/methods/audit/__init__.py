@@ -17,7 +17,7 @@ from askew.types import Estimate
 
 
 def _verdicts(findings: AuditFindings) -> Iterator[LocatedEstimate]:
-    """Yield deviations of image sets, and of all prompts together, with p and q of their verdicts."""
+    """Yield the deviations of all image sets and of all prompts together, with p and q."""
     yield from _verdicts_of("shares", findings.shares)
     yield from _verdicts_of("shares_over_prompts", findings.shares_over_prompts)
 

@@ -69,7 +69,7 @@ def audit(
         Model under audit: studio, studio/planted, diffusers/ID-OR-PATH, folder/PATH … [default:
         studio]
     plan
-        TOML plan to run, written by `askew plan --output FILE`.
+        TOML file of the plan to run, as written by `askew plan --output FILE`.
     images
         Images per prompt. [default: 48; 24 with studio]
     axes
@@ -77,26 +77,26 @@ def audit(
         the axes are gender, age and ethnicity.
     reference
         Reference shares: bls-2022 (U.S. occupations), a CSV file, the folder of a finished run, or
-        gender=male:0.4,female:0.6. May be repeated; later references have priority. [default:
-        uniform]
+        gender=male:0.4,female:0.6. May be repeated; later references override earlier ones.
+        [default: uniform]
     counterfactuals
-        Axes whose counterfactual images are generated, for TIBET's scores: all axes, axes with a
-        significant bias in the baseline images, or none. Verdicts need only the baseline images.
-        [default: all]
+        Axes for which counterfactual images are generated and TIBET's scores are computed: all
+        axes, significant (axes with a significant bias in the baseline images), or none. Verdicts
+        need only the baseline images. [default: all]
     axes_in_depth
-        Further axes whose counterfactual images are generated, separated by commas, with
+        Further axes for which counterfactual images are generated, separated by commas. Only for
         --counterfactuals significant or none.
     until
-        Add images until a verdict is reached: 8, 12, 16, 24, … per prompt, up to --max-images. No
-        counterfactual images are generated.
+        Generate more images until a verdict is reached: 8, then 12, 16, 24, … per prompt, up to
+        --max-images. No counterfactual images are generated.
     decide
-        Axes whose significant verdicts stop a prompt, separated by commas. By default any
-        significant axis stops it.
+        Axes, separated by commas. With --until decided, a prompt gets no more images once these
+        axes have significant verdicts. By default, one significant axis is enough.
     max_images
         Maximum number of images per prompt with --until decided. [default: 400]
     concepts
-        Concepts used for CAS and MAD: all answers (as in the paper), or only those about the axis.
-        [default: all]
+        Answers from which the concepts for CAS and MAD are taken: all answers (as in the paper), or
+        only the answers about the axis. [default: all]
     open_answers
         Ask TIBET's open questions. CAS and MAD compare the concepts in the answers. There are no
         shares and no verdicts on shares. Needs an instrument that answers freely, such as --vqa

@@ -1,10 +1,10 @@
 """Axes whose counterfactual images an audit generates.
 
-Verdicts need only the baseline images. Counterfactual images, which TIBET's scores need, are most of
-the images of an audit. With `--counterfactuals significant`, they are generated only for axes on
+Verdicts need only the baseline images. Most images of an audit are counterfactual images, which
+only TIBET's scores need. With `--counterfactuals significant`, they are generated only for axes on
 which the baseline images are biased. This choice depends on the labels of these baseline images. A
-test of the scores uses the same images, so it would be no further evidence of bias, and askew
-leaves it out (`without_tests`).
+test of the scores would use the same images and so add no evidence of bias. askew omits this test
+(`without_tests`).
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ E = Estimate | Missing
 
 
 def plan_in_depth(plan: AuditPlan, source: Source, reader: SurveyReader) -> AuditPlan:
-    """Return the plan with the counterfactual prompts whose images are generated.
+    """Return the plan, reduced to the counterfactual prompts whose images are generated.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _is_chosen(judged: JudgedShares, prompt: PromptPlan, axis: AxisPlan) -> bool
 
 
 def _most_work(plan: AuditPlan, baseline: AuditPlan, model: Model, reader: SurveyReader) -> Work:
-    """Return the work for the counterfactual images of all axes that `baseline` leaves out."""
+    """Return the work for the counterfactual images that the plan `baseline` leaves out."""
     known = set(baseline.texts())
     work = Work()
     for prompt in plan.prompts:
@@ -109,12 +109,12 @@ def cost_lines(plan: AuditPlan) -> list[str]:
 
 
 def chosen_by_shares(plan: AuditPlan, axis: str) -> bool:
-    """Check whether an axis has counterfactual images because its shares are biased."""
+    """Check whether an axis was given counterfactual images because its shares are biased."""
     return plan.counterfactuals == "significant" and axis not in plan.axes_in_depth
 
 
 def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
-    """Return a prompt's scores. Axes that were chosen because of their shares have no tests."""
+    """Return a prompt's scores. Axes that were chosen for their biased shares get no tests."""
     axes = {}
     for name, scores in entry.axes.items():
         axes[name] = _untested(scores) if chosen_by_shares(plan, name) else scores
@@ -122,7 +122,7 @@ def without_tests(entry: Tibet, plan: AuditPlan) -> Tibet:
 
 
 def _untested(scores: AxisScores) -> AxisScores:
-    """Return the scores of an axis without tests of its baseline images."""
+    """Return the scores of an axis, with the tests on its baseline images removed."""
     alternatives = Alternatives(
         wasserstein=_without_p(scores.alternatives.wasserstein),
         standard_deviation=_without_p(scores.alternatives.standard_deviation),

@@ -21,7 +21,7 @@ from askew.types import Estimate, Kind, Missing, record
 T = TypeVar("T")
 
 Frequencies = tuple[tuple[str, float], ...]
-"""Concepts with the shares of images that show them, the most frequent first."""
+"""Concepts, and the share of images that show each of them, in order of decreasing share."""
 
 
 @record
@@ -34,12 +34,12 @@ class Alternatives:
 
 @record
 class SecondTest:
-    """Pearson's chi-squared test of another axis against the counterfactual sets.
+    """Chi-squared test whether labels on another axis differ between counterfactual sets.
 
     Attributes
     ----------
     p, q : float
-        q is corrected over all such tests of a run.
+        p-value, and q-value corrected over all tests of this kind in a run.
     """
 
     p: float
@@ -48,7 +48,7 @@ class SecondTest:
 
 @record
 class AxisScores:
-    """TIBET's scores of an axis of a prompt.
+    """TIBET's scores for one axis of a prompt.
 
     Attributes
     ----------
@@ -59,7 +59,8 @@ class AxisScores:
     mad : Estimate or Missing
         Difference between the CAS values (Eq. 5-7).
     cas : mapping of value to Estimate or Missing
-        Similarity of the prompt's images to each counterfactual's, by concepts (Eq. 1-3).
+        Concept similarity between the prompt's images and the images of each counterfactual (Eq.
+        1-3).
     cas_contrast : mapping of value to Estimate or Missing
         CAS minus the mean CAS of the other values.
     alternatives : Alternatives
@@ -67,15 +68,15 @@ class AxisScores:
     mad_clip, cas_clip
         The same scores, computed from image embeddings (Eq. 4). None without an embedder.
     bipartite : mapping of value to float, or None
-        Baseline of table 3: concepts matched by meaning.
+        The paper's baseline score (table 3), which matches concepts by meaning.
     top_concepts : mapping of "initial" or value to Frequencies
-        Concepts of the answers about this axis.
+        Concepts in the answers about this axis, for each image set.
     second_axis : mapping of value and other axis to Frequencies
-        Concepts of the other axes in the counterfactual sets of this axis.
+        Concepts in the answers about other axes, for each counterfactual set of this axis.
     second_tests : mapping of other axis to SecondTest
-        Tests whether another axis changes with this axis.
+        Tests whether the labels on another axis change with the value of this axis.
     cas_apart : mapping of value to float
-        Error of the debiased CAS that all prompts share (`stats.means.mean_cas`).
+        Error in the debiased CAS that is common to all prompts (see `stats.means.mean_cas`).
     chosen_by_shares : bool
         True if the axis was scored because its shares are biased. Its scores then have no tests.
     """
@@ -107,7 +108,7 @@ class Tibet:
 
 @record
 class PromptDifference:
-    """CAS of a value minus CAS of another value in the images of a prompt."""
+    """Difference between the CAS of two values, for the images of one prompt."""
 
     prompt: str
     values: tuple[str, str]
@@ -127,11 +128,13 @@ class Domain:
     cas : mapping of value to Estimate or Missing
         Mean debiased CAS.
     against_rest : mapping of value to Estimate or Missing
-        Mean CAS minus the other values' mean. An axis with two values has a single entry.
+        Mean CAS of the value minus the mean CAS of the other values. An axis with two values has a
+        single entry.
     scaled : mapping of value to Estimate or Missing
-        Mean share of the sum of CAS, like .56 and .44 in the paper. Empty where all CAS are 0.
+        Mean share of each value in the sum of its axis's CAS, such as .56 and .44 in the paper.
+        Empty where all CAS are 0.
     differences : tuple of PromptDifference
-        Difference between two values in the images of each prompt.
+        Difference between the CAS of two values, for each prompt.
     """
 
     axis: str
@@ -152,9 +155,9 @@ class AuditFindings(Head):
     missing_pictures : tuple of MissingPictures
         Tests whether images are missing more often in some sets.
     shares, differences
-        Shares of all sets, and their differences.
+        Shares in all sets, and differences between the shares of two sets.
     confusion : tuple of Confusion
-        Labels from instruments, compared with labels from people.
+        Instrument labels compared with human labels.
     tibet : tuple of Tibet
         Concept association of each prompt.
     domain : tuple of Domain
@@ -163,14 +166,14 @@ class AuditFindings(Head):
         Shares of all prompts together, and their differences between conditions. Empty with one
         prompt.
     following : tuple of Following
-        Labels of the baseline images, compared with the values that mitigations requested.
+        Labels of the baseline images, compared with the values requested by mitigations.
     agreement : tuple of RaterAgreement
         Agreement of several raters. Empty if one person labeled the images.
     rewriting : tuple of Rewriting
-        Images whose prompts a server rewrote, compared with images of the given prompts.
+        Images from prompts that a server rewrote, compared with images from the original prompts.
     missing_labels : tuple of MissingLabels
-        Tests whether labels of an instrument are missing more often in some sets, prompts or
-        groups of people.
+        Tests whether an instrument leaves more images unlabeled in some sets, prompts or groups of
+        people than in others.
     """
 
     plan: AuditPlan
@@ -219,7 +222,7 @@ class AuditResult(Result[AuditPlan, AuditFindings]):
     def share(
         self, axis: str, value: str, prompt: str | None = None, set_name: str = "initial"
     ) -> Estimate | Missing:
-        """Return the perceived share of a value in an image set, by the first instrument.
+        """Return the share of a value in an image set, as labeled by the first instrument.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Data of `askew audit`: images, their labels, and vectors of images and concepts."""
+"""Collection of an audit's data: images, labels, and embeddings of images and concepts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class AuditGathered(SurveyData):
     vectors : mapping of prompt to Vectors, or None
         Vectors of images and concepts. None without an embedder.
     sent : mapping of prompt to sequence of str or None
-        Prompts that a server used in place of the given prompt, by image of the baseline set.
+        Prompt that a server used instead of the given prompt, for each image of the baseline set.
     """
 
     captioner: str | None
@@ -86,7 +86,7 @@ def _sent_prompts(plan: AuditPlan, run: Run, source: Source, observed: Observed)
 
 
 def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
-    """Open the embedder of a plan if there are counterfactual images, which need vectors."""
+    """Open the embedder of a plan if it has counterfactual images. Only these need vectors."""
     axes = {axis.name for prompt in plan.prompts for axis in prompt.axes}
     if isinstance(source, Model):
         has_counterfactuals = len(plan.texts()) > len(plan.prompts)
@@ -100,7 +100,7 @@ def _embedder(plan: AuditPlan, source: Source) -> Embedder | None:
 def _vectors(
     plan: AuditPlan, run: Run, observed: Observed, embedder: Embedder, scoring: Scoring
 ) -> Mapping[str, Vectors] | None:
-    """Return vectors of all images, and of the concepts of each prompt with counterfactuals."""
+    """Return the embeddings of images and concepts for each prompt that has counterfactuals."""
     all_sets = [image_set for of_prompt in observed.values() for image_set in of_prompt]
     pictures = unique(picture for image_set in all_sets for picture in image_set.pictures)
     rows = run.read(embedder, pictures)

@@ -38,10 +38,10 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL, is_significant
 from askew.types import Estimate, grouped
 
 IMAGES_AT_HEAD = 24
-"""Number of images at the head of the page."""
+"""Number of images shown at the top of the page."""
 
 ROWS = 24
-"""Maximum number of MAD scores with a row and a plot each. More scores share a table."""
+"""Maximum number of MAD scores that get their own row and plot. More scores share a table."""
 
 TOGETHER = "all prompts together"
 """Anchor of the details about all prompts together."""
@@ -49,7 +49,7 @@ TOGETHER = "all prompts together"
 MANY_SETS = "The run has too many image sets to show images of each. The store has all images."
 
 CONCEPTS = 14
-"""Number of concepts in the table of an axis."""
+"""Number of concepts listed in the table of an axis."""
 
 
 def page(findings: AuditFindings, media: Media) -> b.Page:
@@ -105,7 +105,7 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
 
 
 def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
-    """Yield the agreement of raters and of instruments with people's labels, if there are any."""
+    """Yield the agreement between raters, and between instruments and human labels, if measured."""
     if findings.agreement:
         yield b.Section("Raters", [agreement_table(findings.agreement)])
     if findings.confusion:
@@ -114,7 +114,7 @@ def _labelers(findings: AuditFindings) -> Iterator[b.Section]:
 
 
 def _scores_sections(view: "AuditView") -> Iterator[b.Section]:
-    """Yield the MAD if there is any, and the deviations of shares without MAD."""
+    """Yield the MAD scores, and the deviations of shares that have no MAD."""
     if view.tibet:
         yield b.Section("Association (MAD)", view.scores())
     else:
@@ -130,20 +130,21 @@ def _note_on_intervals(tested: int) -> tuple[str, ...]:
 
 
 class AuditView:
-    """Findings by prompt, axis and set.
+    """Findings of an audit, sorted for its page.
 
     Attributes
     ----------
     seen : list of SetShares
-        Shares of images of prompts and conditions. Where there are none, shares of all sets.
+        Shares in the image sets of prompts and conditions. If there are no such sets, shares in all
+        sets.
     leads : list of SetShares
-        Shares of the first instrument, biased sets first.
+        Shares from the first instrument's labels, biased sets first.
     tibet : list of Tibet
-        Scores by prompt, the most biased prompt first.
+        Scores for each prompt, most biased prompt first.
     details : list of str
-        Prompts with details, in the same order.
+        Prompts that have details, in the same order.
     others : list of SetShares
-        Shares of folders, and of axes without counterfactuals.
+        Shares in folders of images, and shares on axes without counterfactuals.
     tests : int
         Number of tests in the family of the first instrument's verdicts.
     """
@@ -164,14 +165,14 @@ class AuditView:
         self._most_initial, self._most_other = _allowances(findings.sets)
 
     def _has_scores(self, shares: SetShares) -> bool:
-        """Check whether the axis and prompt of shares have TIBET scores."""
+        """Check whether TIBET scores exist for the prompt and axis of these shares."""
         for entry in self.findings.tibet:
             if entry.prompt == shares.prompt:
                 return not shares.of_prompt or shares.axis in entry.axes
         return False
 
     def anchor(self, shares: SetShares) -> str:
-        """Return the anchor of the details about a set, which are about its axis or its prompt."""
+        """Return the anchor of the section that gives the details of a set."""
         for entry in self.findings.tibet:
             if entry.prompt == shares.prompt and shares.axis in entry.axes:
                 return f"{shares.prompt} {shares.axis}"
@@ -183,7 +184,7 @@ class AuditView:
         return len({(shares.prompt, shares.set) for shares in self.leads}) == 1
 
     def first_screen(self) -> b.FirstScreen | None:
-        """Return the chart of the answer: shares of one set, or a matrix of prompts and axes."""
+        """Return the first chart: the shares of a single set, or a matrix of prompts and axes."""
         if not self.leads:
             charts = tuple(self.scores())[:1]
             return b.FirstScreen(charts) if charts else None
@@ -203,7 +204,7 @@ class AuditView:
         return b.FirstScreen((chart,), tuple(images))
 
     def all_values(self) -> Iterator[b.Block]:
-        """Yield the shares of all values, by all instruments."""
+        """Yield the shares of all values, from the labels of all instruments."""
         yield from survey.together(self.findings.shares_over_prompts, TOGETHER)
         yield from survey.seen(self.seen, self.anchor)
         if not self.seen:
@@ -229,7 +230,7 @@ class AuditView:
         yield self._more_pictures(sets, most)
 
     def _more_pictures(self, sets: Sequence[PictureSet], most: int) -> b.Details:
-        """Return details with the images that are not at the head of the page."""
+        """Return a folded block with the images that are not shown at the top of the page."""
         rows = []
         for picture_set in sets:
             row = self._row(picture_set)
@@ -239,14 +240,14 @@ class AuditView:
         return b.Details(plural(count, "more image"), (b.PictureGrid("", tuple(rows)),))
 
     def _own_sets(self, prompt: str) -> list[PictureSet]:
-        """Return the baseline set and conditions of a prompt, or all of its sets."""
+        """Return the baseline set and conditions of a prompt, or all its sets if it has neither."""
         plan = next(plan for plan in self.findings.plan.prompts if plan.text == prompt)
         sets = [picture_set for picture_set in self.findings.sets if picture_set.prompt == prompt]
         own_sets = [picture_set for picture_set in sets if not plan.has(picture_set.axis)]
         return own_sets or sets
 
     def _row(self, picture_set: PictureSet, most: int | None = None) -> b.PictureRow:
-        """Return the first images of a set, by default few enough for a small page."""
+        """Return the first images of a set; by default, so few that the page stays small."""
         if most is None:
             initial = picture_set.axis is None or not self.findings.tibet
             most = self._most_initial if initial else self._most_other
@@ -254,7 +255,7 @@ class AuditView:
         return set_row(self.media, picture_set, most, None if given else self.findings.plan.seed)
 
     def scores(self) -> Iterator[b.Block]:
-        """Yield MAD of all axes, and deviations of shares without MAD."""
+        """Yield the MAD of all axes, and the deviations of shares that have no MAD."""
         if sum(len(entry.axes) for entry in self.tibet) > ROWS:
             yield self._mad_table()
         else:
@@ -262,7 +263,7 @@ class AuditView:
         yield b.Details("Deviations from the reference", self.deviations())
 
     def deviations(self) -> list[b.Block]:
-        """Return the deviations of shares without MAD, by axis."""
+        """Return one block per axis with the deviations of shares that have no MAD."""
         by_axis = grouped(self.others, lambda shares: shares.axis)
         return [survey.distances(of_axis) for of_axis in by_axis.values()]
 
@@ -273,7 +274,7 @@ class AuditView:
             scores = [entry.axes[name].mad if name in entry.axes else None for name in names]
             rows.append((entry.prompt, *scores))
         return b.Table(
-            "MAD of all prompts and axes, the most biased prompt first",
+            "MAD of all prompts and axes, most biased prompt first",
             columns=("Prompt", *(capital(axis_label(name)) for name in names)),
             rows=tuple(rows),
             shaded=True,
@@ -328,7 +329,7 @@ class AuditView:
         yield b.Details("All differences, by axis and value", lanes)
 
     def prompts_and_axes(self) -> Iterator[b.Block]:
-        """Yield the details of all axes, folded by prompt if there are several prompts."""
+        """Yield the details of all axes. Several prompts get a folded block each."""
         if self.findings.shares_over_prompts:
             yield b.Details("All prompts together", self._together(), anchor=TOGETHER)
         if len(self.details) == 1:
@@ -349,7 +350,7 @@ class AuditView:
             yield survey.numbers(shares)
 
     def _axes(self, prompt: str) -> Iterator[b.Block]:
-        """Yield the axes of a prompt with scores, then the axes with shares only."""
+        """Yield the details of a prompt's axes: first axes with TIBET scores, then axes without."""
         for entry in self.tibet:
             if entry.prompt == prompt:
                 for name, axis in texts.ranked(entry.axes.items()):
@@ -383,7 +384,10 @@ class AuditView:
     def _axis(
         self, prompt: str, name: str, axis: AxisScores, own_shares: Sequence[SetShares]
     ) -> Iterator[b.Block]:
-        """Yield the details of an axis. `own_shares` has an entry for each instrument."""
+        """Yield the details of an axis.
+
+        `own_shares` contains the shares on this axis, one entry per instrument.
+        """
         seen = f"{capital(sentence(own_shares[0]))}. " if own_shares else ""
         even = not own_shares or own_shares[0].even
         yield b.Paragraph(seen + texts.by_mad(axis, even))
@@ -417,7 +421,7 @@ class AuditView:
         return b.PictureGrid("", tuple(self._row(picture_set, most) for picture_set in sets))
 
     def _associations(self, prompt: str, name: str, axis: AxisScores) -> b.IntervalChart:
-        """Return CAS of all counterfactuals, with other scores."""
+        """Return a table of the CAS of all counterfactuals, along with alternative scores."""
         known = [score.value for score in axis.cas.values() if isinstance(score, Estimate)]
         marks: tuple[b.ReferenceMark, ...] = ()
         if len(known) > 1:
@@ -459,7 +463,7 @@ class AuditView:
         }
 
     def domain(self) -> Iterator[b.Details]:
-        """Yield comparisons of prompts by the similarity to counterfactuals."""
+        """Yield comparisons of prompts: how similar their images are to each counterfactual."""
         for entry in self.findings.domain:
             first, *others = entry.cas
             rest = shorten(others[0], 40) if len(others) == 1 else "the others"
@@ -472,12 +476,12 @@ class AuditView:
 
 
 def _place(prompt: str, order: Sequence[str]) -> int:
-    """Return the position of a prompt in an order; prompts that are not in it come first."""
+    """Return the position of a prompt in a list, or 0 if the list does not contain it."""
     return order.index(prompt) if prompt in order else 0
 
 
 def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
-    """Return the numbers of images to show of each baseline set and of each other set."""
+    """Return how many images to show from each baseline set, and how many from each other set."""
     initial = sum(picture_set.axis is None for picture_set in sets)
     if initial == 0:
         return allowance(len(sets), 0)
@@ -485,7 +489,7 @@ def _allowances(sets: Sequence[PictureSet]) -> tuple[int, int]:
 
 
 def _concepts(axis: AxisScores) -> Iterator[b.Table]:
-    """Yield the frequency of the most frequent and the most different concepts in each set."""
+    """Yield a table of the most frequent and the most different concepts in each set."""
     tops = {name: dict(frequencies) for name, frequencies in axis.top_concepts.items()}
     initial = tops.get("initial", {})
     if not initial or len(tops) < 2:
@@ -493,7 +497,7 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
     concepts = dict.fromkeys(concept for top in tops.values() for concept in top)
 
     def largest_difference(concept: str) -> float:
-        """Return the largest difference of a frequency from the baseline set."""
+        """Return the largest difference in a concept's frequency from the baseline set."""
         here = initial.get(concept, 0.0)
         return max(here, *(abs(top.get(concept, 0.0) - here) for top in tops.values()))
 
@@ -514,7 +518,7 @@ def _concepts(axis: AxisScores) -> Iterator[b.Table]:
 
 
 def _second_axes(axis: AxisScores) -> Iterator[b.Block]:
-    """Yield the other axes that change with the counterfactuals, and their concepts."""
+    """Yield tables of other axes that change with the counterfactuals, and their concepts."""
     significant = {
         other: test.q for other, test in axis.second_tests.items() if test.q < SIGNIFICANCE_LEVEL
     }
@@ -533,7 +537,7 @@ def _second_axes(axis: AxisScores) -> Iterator[b.Block]:
         cells = [_frequencies(by_axis.get(other, ())[:5]) for by_axis in axis.second_axis.values()]
         rows.append((capital(axis_label(other)), *(cell or None for cell in cells)))
     yield b.Table(
-        "Their most frequent concepts in each counterfactual set, in % of its images",
+        "Most frequent concepts on these axes in each counterfactual set, in % of its images",
         columns=("Axis", *(shorten(value, 40) for value in axis.second_axis)),
         rows=tuple(rows),
     )
@@ -544,7 +548,10 @@ def _other_axes(count: int) -> str:
 
 
 def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
-    """Yield the mean CAS of all values. An axis with two values also has a difference for each prompt."""
+    """Yield the mean CAS of all values.
+
+    An axis with two values also has a difference for each prompt.
+    """
     rows = [
         b.IntervalRow(
             shorten(value, 40),
@@ -554,7 +561,7 @@ def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
         for value, score in entry.cas.items()
     ]
     yield b.IntervalChart(
-        "Mean bias-corrected CAS over the prompts",
+        "Bias-corrected CAS, averaged over the prompts",
         heading=capital(axis_label(entry.axis)),
         rows=tuple(rows),
         name="CAS",
@@ -566,7 +573,7 @@ def _domain(entry: Domain) -> Iterator[b.IntervalChart]:
 
 
 def _differences_of_prompts(entry: Domain) -> b.IntervalChart:
-    """Return the difference of CAS between two values by prompt, the largest first."""
+    """Return a table of the difference in CAS between two values for each prompt, largest first."""
     first, second = entry.differences[0].values
     ordered = sorted(
         entry.differences, key=lambda difference: words.largest_first(difference.estimate)

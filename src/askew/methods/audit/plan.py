@@ -9,22 +9,24 @@ from askew.plan import AxisPlan, Plan, PromptPlan
 
 
 class AuditPlan(Plan):
-    """A plan to label images of prompts and counterfactuals, or of a collection (TIBET).
+    """A plan to label images generated from prompts and counterfactuals, or a collection (TIBET).
 
     Attributes
     ----------
     concepts : "all" or "axis"
-        Concepts of CAS and MAD: from all answers (the paper's), or from the answers about the axis.
+        Answers from which the concepts for CAS and MAD are taken: all answers (as in the paper), or
+        only the answers about the axis.
     counterfactuals : "all", "significant" or "none"
-        Axes whose counterfactual images are generated: all axes (the paper's), axes on which the
-        baseline images are significantly biased, or none.
+        Axes for which counterfactual images are generated: all axes (as in the paper), axes on
+        which the baseline images are significantly biased, or none.
     axes_in_depth : tuple of str
-        Axes whose counterfactual images are generated in any case.
+        Axes for which counterfactual images are always generated.
     until : "decided" or None
-        Add images until a verdict is reached; `images` is then the largest number of images per
+        Add images until a verdict is reached; `images` is then the maximum number of images per
         prompt.
     decide : tuple of str
-        Axes whose significant verdicts stop a prompt. If empty, any significant axis stops it.
+        Axes that must have significant verdicts before a prompt gets no more images. If empty, one
+        significant axis is enough.
     """
 
     method: str = "audit"
@@ -65,7 +67,7 @@ class AuditPlan(Plan):
             )
 
     def _check_references(self) -> None:
-        """Raise ValueError if a reference was counted in images; looks need exact shares."""
+        """Raise ValueError if a reference is a count of images, since looks need exact shares."""
         for prompt in self.prompts:
             for axis in prompt.axes:
                 if axis.reference_images is not None:
@@ -76,7 +78,10 @@ class AuditPlan(Plan):
                     )
 
     def deciding(self) -> dict[str, object]:
-        """Return the fields that determine the results, without fields that are not used."""
+        """Return the fields that determine the results.
+
+        Fields that the plan does not use are omitted.
+        """
         fields = super().deciding()
         if self.counterfactuals == "all":
             del fields["counterfactuals"]
@@ -86,7 +91,7 @@ class AuditPlan(Plan):
         return fields
 
     def with_counterfactuals(self, wanted: Callable[[PromptPlan, AxisPlan], bool]) -> Self:
-        """Return the plan with counterfactual prompts only of the wanted axes."""
+        """Return the plan with the counterfactual prompts of the given axes only."""
         prompts = []
         for prompt in self.prompts:
             axes = []

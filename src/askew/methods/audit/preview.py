@@ -1,4 +1,4 @@
-"""Command `plan`: the axes, counterfactual prompts and questions of an audit, before it runs."""
+"""The command `plan`. It shows the axes, counterfactual prompts and questions of a future audit."""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def plan(
     report: bool = False,
     **options: Unpack[PreviewOptions],
 ) -> Group | Table | str:
-    """Show the axes, counterfactual prompts and questions of an audit, or write them to a plan file.
+    """Show the axes, counterfactual prompts and questions of an audit, or write a plan file.
 
     Examples
     --------
@@ -58,13 +58,14 @@ def plan(
     prompts
         Prompts of the audit.
     model
-        Model of the plan. [default: studio]
+        Model that the plan audits. [default: studio]
     axes
         Bias axes, separated by commas. By default the prompt generator chooses them.
     output
-        TOML file to write the plan to. Rejected answers of a language model are comments in it.
+        TOML file to write the plan to. Answers of a language model that askew rejected are added as
+        comments.
     report
-        Show how many answers of a language model were usable, by step.
+        Show how many answers of a language model were usable in each step.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def _write(audit_plan: AuditPlan, draft: PlanDraft, path: Path) -> str:
 
 
 def _rejected(draft: PlanDraft) -> Iterator[str]:
-    """Yield comments about answers of a language model that askew rejected."""
+    """Yield a comment line for each answer of a language model that askew rejected."""
     from askew.prompts.llm_writer import LLMWriter
 
     if not isinstance(draft.writer, LLMWriter):
@@ -120,7 +121,7 @@ def _rejected(draft: PlanDraft) -> Iterator[str]:
 
 
 def _usable_answers(tally: object) -> Table:
-    """Return the usable answers of each step, and the reasons why others were rejected."""
+    """Return the number of usable answers in each step, and why other answers were rejected."""
     if not isinstance(tally, AnswerTally):
         raise UsageError(
             "--report describes the answers of a language model. Name one with --llm openai/MODEL"

@@ -1,4 +1,4 @@
-"""Findings of an audit from its data: shares, differences, labeling errors and TIBET's scores."""
+"""Computation of an audit's findings: shares, differences, labeling errors and TIBET's scores."""
 
 from askew.findings import Head
 from askew.methods.audit.depth import without_tests
@@ -25,7 +25,7 @@ from askew.plan import PromptPlan
 def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings:
     """Return the findings of an audit.
 
-    A baseline set or a condition has shares on all axes; a counterfactual set only on its axis.
+    Baseline sets and conditions get shares on all axes, and counterfactual sets only on their axis.
     Differences compare baseline sets and conditions.
 
     Parameters
@@ -67,7 +67,10 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
 
 
 def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibet | None:
-    """Score a prompt with counterfactuals by TIBET, if an instrument describes images."""
+    """Compute TIBET's scores of a prompt with counterfactuals.
+
+    They need an instrument that describes images.
+    """
     sets = paired(prompt, gathered.observed[prompt.text])
     if not gathered.captioner or not sets:
         return None
@@ -84,7 +87,7 @@ def _tibet(plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan) -> Tibe
 def _differences(
     plan: AuditPlan, gathered: AuditGathered, prompt: PromptPlan
 ) -> list[SharesDifference]:
-    """Return the differences between a prompt's baseline set and conditions."""
+    """Return the differences in shares between a prompt's baseline set and its conditions."""
     conditions = [
         observed
         for observed in gathered.observed[prompt.text]

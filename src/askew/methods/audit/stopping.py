@@ -1,9 +1,9 @@
-"""Addition of images to a prompt until its verdicts are reached (`--until decided`).
+"""Rules for adding images to a prompt until its verdicts are reached (`--until decided`).
 
-askew looks for verdicts after 8, 12, 16, 24, 32, … images. A prompt gets no more images when its
-named axes, or any axis, are significant. Its p is then the sequential p (`stats.looks`), which
-allows for all looks, and its intervals are wide enough for all looks. Every axis of every prompt
-belongs to the family of q from the first look on, so that a later look never takes a verdict back.
+askew looks for verdicts after 8, 12, 16, 24, 32, … images. A prompt gets no more images once the
+axes named by --decide are significant, or any axis if none is named. The reported p is the
+sequential p (`stats.looks`). Both p and the intervals allow for all looks. From the first look on,
+q is corrected over all axes of all prompts, so a later look never revokes a verdict.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from askew.types import Prompt
 def observed_until_decided(
     plan: AuditPlan, model: Model, reader: SurveyReader
 ) -> dict[str, list[ObservedSet]]:
-    """Return the labeled baseline images of each prompt, as many as its verdicts need."""
+    """Return the labeled baseline images of each prompt: as many as its verdicts need."""
     sizes = looks(plan.images)
     errors = calibrations(plan.prompts, reader.instruments)
     outcomes: dict[str, list[Outcome]] = {prompt.text: [] for prompt in plan.prompts}
@@ -61,7 +61,7 @@ def _add_images(
     outcomes: Mapping[str, list[Outcome]],
     size: int,
 ) -> None:
-    """Add images to the outcomes of each prompt, up to the size of a look."""
+    """Add images to the outcomes of each prompt until they reach the number of images of a look."""
     wanted = []
     for text, present in outcomes.items():
         wanted += wanted_pictures(model, [text], size, plan.seed)[len(present) :]
@@ -71,7 +71,7 @@ def _add_images(
 
 
 def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[str]:
-    """Return the prompts whose named axes, or any axis, are significant by the first instrument."""
+    """Return the prompts that have the verdicts they need, from the first instrument's labels."""
     instrument = plan.vqa[0]
     p_values: dict[tuple[str, str], float] = {}
     for prompt in plan.prompts:
@@ -87,16 +87,16 @@ def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[
 def is_decided(
     plan: AuditPlan, prompt: PromptPlan, significant: AbstractSet[tuple[str, str]]
 ) -> bool:
-    """Check whether the named axes of a prompt, or any of its axes, are significant.
+    """Check whether all axes that the plan names, or any axis, are significant for a prompt.
 
     Parameters
     ----------
     plan
-        The plan, which may name axes.
+        The plan, whose field `decide` may name axes.
     prompt
         The prompt.
     significant
-        Prompts and axes with a significant verdict.
+        Pairs of a prompt and an axis that have a significant verdict.
     """
     results = {axis.name: (prompt.text, axis.name) in significant for axis in prompt.closed}
     named = [results[name] for name in plan.decide if name in results]
@@ -104,10 +104,10 @@ def is_decided(
 
 
 def sequential_shares(plan: AuditPlan, observed: Observed, errors: Errors) -> JudgedShares:
-    """Return the shares of the baseline images, with sequential verdicts and intervals.
+    """Return the shares in the baseline images, with sequential verdicts and intervals.
 
-    There are no rows for all prompts together, because the number of images of each prompt depends
-    on its labels.
+    There are no rows for all prompts together, because each prompt's number of images depends on
+    its labels.
     """
     entries = []
     for prompt in plan.prompts:

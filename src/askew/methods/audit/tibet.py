@@ -36,7 +36,7 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Axis, Estimate, Missing, Picture
 
 TOP_K = 10
-"""Number of reported concepts of a set."""
+"""Number of concepts reported for each set."""
 
 E = Estimate | Missing
 PictureVectors = Mapping[str, NDArray[np.float32]]
@@ -49,7 +49,7 @@ class Concepts:
     Attributes
     ----------
     counts : ConceptCounts
-        A row for each image with answers to all questions.
+        Concept counts, with one row for each image that has answers to all questions.
     complete : array of bool, (pictures,)
         True for images with answers to all questions.
     """
@@ -59,20 +59,21 @@ class Concepts:
 
     @property
     def missing(self) -> int:
-        """Number of images left out because an answer is missing."""
+        """Number of images that are left out because an answer is missing."""
         return int((~self.complete).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class SetTexts:
-    """Answers and captions about the images of a set from which its concepts come.
+    """Answers and captions for the images of a set, from which its concepts are taken.
 
     Attributes
     ----------
     columns : sequence of int
-        Columns of `rows`: numbers of the axes, and the number of axes for the caption.
+        What each column of `rows` contains: the index of an axis, or the number of axes for the
+        caption.
     rows : sequence of sequence of str
-        Texts about each image that has answers to all questions.
+        Texts about each image that has answers to all questions, one row per image.
     complete : array of bool, (pictures,)
         True for images with answers to all questions.
     """
@@ -100,7 +101,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class AxisSets:
-    """Image sets of an axis: the baseline set and its counterfactual sets."""
+    """Image sets of an axis: the baseline set and the counterfactual sets."""
 
     axis: Axis
     initial: ObservedSet
@@ -113,17 +114,17 @@ class AxisSets:
 
     @property
     def values(self) -> list[str]:
-        """The value of each counterfactual set."""
+        """The axis value that each counterfactual set shows."""
         return [str(observed.prompt.value) for observed in self.counterfactuals]
 
     @property
     def by_value(self) -> dict[str, ObservedSet]:
-        """The counterfactual sets by their value."""
+        """The counterfactual sets, keyed by their axis value."""
         return dict(zip(self.values, self.counterfactuals, strict=True))
 
 
 def paired(prompt: PromptPlan, sets: Sequence[ObservedSet]) -> list[ObservedSet]:
-    """Return the baseline set and the counterfactual sets of a prompt; empty without either."""
+    """Return a prompt's baseline set and counterfactual sets, or nothing if either is missing."""
     initial = [observed for observed in sets if observed.prompt.axis is None]
     counterfactuals = [observed for observed in sets if prompt.has(observed.prompt.axis)]
     if not initial or not counterfactuals:
@@ -146,7 +147,7 @@ def tibet(
     initial
         Images of the prompt.
     counterfactuals
-        Images of its counterfactual prompts.
+        Images generated from its counterfactual prompts.
     axes
         The axes to score. An axis without a counterfactual set is left out.
     scoring
@@ -157,7 +158,7 @@ def tibet(
     own_concepts
         True if the concepts of an axis come only from the answers about this axis. By default they
         come from all answers and captions, as in the paper. The score of an axis then depends on
-        which other axes are asked about.
+        what questions are asked about other axes.
     """
     sets = [initial, *counterfactuals]
     names = [observed.name for observed in sets]
@@ -183,7 +184,7 @@ def _axis_scores(
     vectors: Vectors | None,
     own_concepts: bool,
 ) -> AxisScores:
-    """Compute all scores of an axis; `concepts` has an entry for each image set."""
+    """Compute all scores of an axis from the concepts of its image sets."""
     if own_concepts:
         counted = concepts_of_axis(sets.all_sets, sets.axis, scoring)
     else:
@@ -217,7 +218,7 @@ def _axis_scores(
 def _associations_by_concepts(
     sets: AxisSets, counted: Sequence[Concepts], scoring: Scoring
 ) -> Associations | Missing:
-    """CAS and MAD of an axis (Eq. 1-3, 5-7), or the reason why there are none."""
+    """CAS and MAD of an axis (Eq. 1-3, 5-7), or the reason why they are missing."""
     initial, *counterfactuals = [in_order(concepts.counts.counts) for concepts in counted]
     rng = scoring.rng(sets.initial.prompt.text, sets.axis.name, "concepts")
     try:
@@ -236,7 +237,7 @@ def _associations_by_concepts(
 def _associations_by_vectors(
     sets: AxisSets, scoring: Scoring, vectors: PictureVectors
 ) -> Associations | Missing:
-    """CAS^CLIP and its MAD (Eq. 4), or the reason why there are none."""
+    """CAS^CLIP and its MAD (Eq. 4), or the reason why they are missing."""
     pictures = [_present_pictures(observed) for observed in sets.all_sets]
     if not all(pictures):
         return Missing("not_asked", "a set has no picture")
@@ -261,14 +262,14 @@ def _present_pictures(observed: ObservedSet) -> list[Picture]:
 
 
 def _stacked(pictures: Sequence[Picture], vectors: PictureVectors) -> NDArray[np.float32]:
-    """Return the vectors (images, dimensions), sorted so that order does not matter."""
+    """Return the images' vectors in sorted order, so that the order of the images has no effect."""
     return in_order(np.stack([vectors[picture.id] for picture in pictures]))
 
 
 def _bipartite(
     tables: Sequence[ConceptCounts], values: Sequence[str], meanings: NDArray[np.float32]
 ) -> dict[str, float] | None:
-    """Match concepts by the cosine of their text embeddings: the baseline of table 3."""
+    """Match concepts by the cosine of their text embeddings (the baseline score in table 3)."""
     if not all(table.counts.size for table in tables):
         return None
     vectors = meanings.astype(np.float64)
@@ -313,7 +314,7 @@ def _apart_by_value(scores: Associations | Missing, values: Sequence[str]) -> di
 def _concepts_of_second_axes(
     sets: AxisSets, others: Sequence[Axis], scoring: Scoring
 ) -> dict[str, dict[str, Frequencies]]:
-    """Return the top concepts of all other axes for each counterfactual set."""
+    """Return the most frequent concepts on all other axes, for each counterfactual set."""
     concepts: dict[str, dict[str, Frequencies]] = {}
     for value, observed in sets.by_value.items():
         concepts[value] = {other.name: axis_concepts(observed, other, scoring) for other in others}
@@ -323,9 +324,9 @@ def _concepts_of_second_axes(
 def _tests_of_second_axes(
     sets: AxisSets, others: Sequence[Axis], scoring: Scoring
 ) -> dict[str, SecondTest]:
-    """Test whether the values of other axes depend on the counterfactual set.
+    """Test whether the labels on other axes differ between the counterfactual sets.
 
-    q equals p until all tests of a run are known (`with_q`).
+    q equals p until `with_q` corrects it over all tests of the run.
     """
     closed = [other for other in others if other.values]
     tables = []
@@ -346,7 +347,7 @@ def extract_concepts(
 ) -> list[Concepts]:
     """Turn the answers and captions of several sets into concepts (appendix 9.3).
 
-    Synonyms are merged over all sets. `texts_of_sets` selects the images.
+    Synonyms are merged across all sets. `texts_of_sets` selects the images.
     """
     phrases = phrases_of(axes, scoring)
     texts_by_set = texts_of_sets(sets, axes, scoring)
@@ -361,10 +362,10 @@ def extract_concepts(
 def texts_of_sets(
     sets: Sequence[ObservedSet], axes: Sequence[Axis], scoring: Scoring
 ) -> list[SetTexts]:
-    """Return the answers and captions of several sets, with the same columns.
+    """Return the answers and captions of several sets, all with the same columns.
 
     An image counts only if it has answers to all questions, so that a missing answer cannot look
-    like a difference. A question without any answer is left out for all sets.
+    like a difference. A question that has no answer for any image is left out of all sets.
     """
     rows_of_sets = [_texts_of_pictures(observed, axes, scoring.instrument) for observed in sets]
     answered = _answered_columns(rows_of_sets)
@@ -427,7 +428,7 @@ def without_captions(sets: Sequence[ObservedSet]) -> list[ObservedSet]:
 
 
 def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Frequencies:
-    """Return the top concepts of the answers about one axis (axis-aligned concepts, section 3.4)."""
+    """Return the top concepts in the answers about one axis ("axis-aligned", section 3.4)."""
     answers = observed.values[scoring.instrument][axis.name]
     known = [[answer] for answer in answers if not isinstance(answer, Missing)]
     if not known:
@@ -437,7 +438,7 @@ def axis_concepts(observed: ObservedSet, axis: Axis, scoring: Scoring) -> Freque
 
 
 def _top_concepts_of_sets(sets: AxisSets, scoring: Scoring) -> dict[str, Frequencies]:
-    """Axis-aligned top concepts of the initial set ("initial") and of each counterfactual set."""
+    """Axis-aligned top concepts of each counterfactual set and of the baseline set ("initial")."""
     concepts = {"initial": axis_concepts(sets.initial, sets.axis, scoring)}
     for value, observed in sets.by_value.items():
         concepts[value] = axis_concepts(observed, sets.axis, scoring)
@@ -455,10 +456,10 @@ def phrases_of(axes: Sequence[Axis], scoring: Scoring) -> list[str]:
 
 
 def domain(entries: Sequence[Tibet], level: float) -> tuple[Domain, ...]:
-    """Compare prompts on each axis that at least two prompts have with the same values (section 5.2).
+    """Compare prompts on each axis that at least two prompts share with equal values (section 5.2).
 
-    Means are of debiased scores over prompts, with Student's interval at `level`. For an axis with
-    two values, the difference between them is also given for each prompt.
+    Scores are debiased and averaged over prompts. Their intervals are Student's, at `level`. For an
+    axis with two values, the difference between them is also given for each prompt.
     """
     shared: dict[tuple[str, tuple[str, ...]], dict[str, AxisScores]] = {}
     for entry in entries:
@@ -508,9 +509,10 @@ def _mean_cas(value: str, scores: Sequence[AxisScores], level: float) -> Estimat
 
 
 def _without_bias(mean: Estimate, estimates: Sequence[Estimate]) -> Estimate:
-    """Return a mean over prompts without its interval if a prompt has too few images.
+    """Return a mean over prompts; if a prompt has too few images, without its interval.
 
-    Then the scores cannot be corrected for the bias of few images, and neither can their mean.
+    With too few images, neither the scores nor their mean can be corrected for the bias of small
+    samples.
     """
     if all(estimate.interval is not None for estimate in estimates):
         return mean
@@ -528,7 +530,7 @@ def _mean_contrast(value: str, scores: Sequence[AxisScores], level: float) -> Es
 def _scaled_cas(
     values: Sequence[str], scores: Sequence[AxisScores], level: float
 ) -> dict[str, Estimate]:
-    """Mean share of each value in the sum of CAS, as scaled in the paper; empty if a sum is 0."""
+    """Mean share of each value in the sum of CAS (the paper's scaling); empty if a sum is 0."""
     rows = []
     estimates = []
     for axis in scores:
@@ -553,7 +555,7 @@ def _estimate(score: E) -> Estimate:
 
 
 def with_q(entries: Sequence[Tibet]) -> tuple[Tibet, ...]:
-    """Add q-values: all MADs are a family, and all tests of second axes."""
+    """Add q-values. All MADs are one family, and all tests of second axes are another."""
     axes_of_prompts = [scores for entry in entries for scores in entry.axes.values()]
     of_mads = [scores.mad.p for scores in axes_of_prompts if isinstance(scores.mad, Estimate)]
     mad_q_values = iter(benjamini_hochberg([p for p in of_mads if p is not None]).tolist())

@@ -34,16 +34,16 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 CHOSEN_BY_SHARES = (
-    "The axis is scored because the shares of the same images are biased. So the score has no test: "
-    "it describes the bias, and is no further evidence for it."
+    "The axis is scored because the shares of the same images are biased. The score therefore has "
+    "no test. It describes the bias, but is not further evidence of it."
 )
 
 MOST_NAMED = 3
-"""Number of axes that the headline names before it counts the others."""
+"""Maximum number of axes that the headline names; it only counts further axes."""
 
 
 def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
-    """Return the headline, and if all prompts together are biased, a sentence on the sets.
+    """Return the headline. If all prompts together are biased, add a sentence about the sets.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ def answer(findings: AuditFindings, leads: Sequence[SetShares]) -> list[str]:
 
 
 def _bias_of_sets(leads: Sequence[SetShares], biased: Sequence[SetShares]) -> str:
-    """Return the bias of the only image set, or of the axis with most biased sets."""
+    """Return a sentence on the bias of the only set, or of the axis with the most biased sets."""
     if len({(entry.prompt, entry.set) for entry in leads}) == 1:
         return counted_headline(biased[0])
     return _bias_of_prompts(leads, biased)
 
 
 def _bias_over_prompts(together: Sequence[SetShares]) -> str:
-    """Return the shares of all prompts together on axes with bias, in all conditions."""
+    """Return a sentence with the leading values on all biased axes, for all prompts together."""
     axes = list(dict.fromkeys(entry.axis for entry in together if is_biased(entry)))
     if len({entry.set for entry in together}) == 1:
         return _shares_over_prompts([entry for entry in together if is_biased(entry)])
@@ -89,7 +89,7 @@ def _bias_over_prompts(together: Sequence[SetShares]) -> str:
 
 
 def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
-    """Return the leading values of all prompts together on axes with bias, in one condition."""
+    """Return the leading values on biased axes, for all prompts together in one condition."""
     shares = [most_seen(entry) for entry in biased[:MOST_NAMED]]
     if len(biased) > MOST_NAMED:
         axes = plural(len(biased) - MOST_NAMED, "more axis", "more axes")
@@ -98,7 +98,7 @@ def _shares_over_prompts(biased: Sequence[SetShares]) -> str:
 
 
 def _shares_of_axis(entries: Sequence[SetShares], axis: str) -> str:
-    """Return the leading value on an axis in each condition: "perceived gender: 88 % …"."""
+    """Return the leading value on an axis in each condition, such as "perceived gender: 88 % …"."""
     of_axis = [entry for entry in entries if entry.axis == axis]
     shares = [most_seen(entry) for entry in of_axis]
     if len(of_axis) > 1:
@@ -118,7 +118,7 @@ def _nothing_measured(findings: AuditFindings) -> str:
 def _no_bias(
     findings: AuditFindings, leads: Sequence[SetShares], entries: Sequence[SetShares]
 ) -> str:
-    """Return the sentence that no bias is significant, with the range of the numbers of images."""
+    """Return the sentence that no bias is significant; it states how many images each set has."""
     axes = list(dict.fromkeys(entry.axis for entry in entries))
     counts = sorted(sum(entry.counts.values()) for entry in entries)
     fewest = counts[0]
@@ -171,7 +171,7 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
 
 
 def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
-    """Return the most biased entry, and the next one with another leading value."""
+    """Return the most biased entry, and the next entry whose leading value differs."""
     first, *others = entries
     for entry in others:
         if entry.leading != first.leading:
@@ -180,7 +180,7 @@ def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def detail(findings: AuditFindings, leads: Sequence[SetShares]) -> str:
-    """Return the number of significant verdicts, and the power of the others."""
+    """Return the number of significant verdicts, and the power of the non-significant tests."""
     tested = [entry for entry in leads if is_biased(entry) is not None]
     if not tested:
         return "No share could be tested." if leads else ""
@@ -210,7 +210,7 @@ def _others(tested: Sequence[SetShares]) -> str:
 
 
 def _without_power(findings: AuditFindings) -> str:
-    """Return that no bias can be detected. The power of tests at several looks is not computed."""
+    """Return the sentence that no bias can be detected; "" if images are added in several looks."""
     return "" if findings.plan.until else format_phrase("no_power")
 
 
@@ -225,7 +225,7 @@ def _worst_case(tested: Sequence[SetShares]) -> str:
 
 
 def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> str:
-    """Return the numbers of significant verdicts on sets and on all prompts together, or ""."""
+    """Return the number of significant verdicts on sets, and on all prompts together; or ""."""
     places = []
     of_sets = sum(is_biased(entry) is True for entry in tested)
     if of_sets:
@@ -237,7 +237,7 @@ def _all_places(tested: Sequence[SetShares], together: Sequence[SetShares]) -> s
 
 
 def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> str:
-    """Return the axes, or the number of conditions and axes, with bias in all prompts together."""
+    """Return where all prompts together are biased: the axis, or a count of axes or conditions."""
     if len(together) == 1:
         return f"on {perceived(together[0].axis)}"
     count = f"{biased_count} of {len(together):,}"
@@ -249,7 +249,7 @@ def _places_over_prompts(together: Sequence[SetShares], biased_count: int) -> st
 
 
 def _power_over_prompts(together: Sequence[SetShares]) -> str:
-    """Return the power of the tests of all prompts together."""
+    """Return a sentence on the power of the tests on all prompts together."""
     power = _power(together)
     return f"For all prompts together, {power[:1].lower()}{power[1:]}" if power else ""
 
@@ -267,7 +267,7 @@ def _power(tested: Sequence[SetShares]) -> str:
 
 
 def _places(tested: Sequence[SetShares], biased_count: int) -> str:
-    """Return the axes and the number of image sets with significant verdicts."""
+    """Return which axes and how many image sets have significant verdicts."""
     count = f"{biased_count} of {len(tested):,}"
     if len(tested) == 1:
         return f"on {perceived(tested[0].axis)}"
@@ -279,7 +279,7 @@ def _places(tested: Sequence[SetShares], biased_count: int) -> str:
 
 
 def stop_sentence(findings: AuditFindings) -> str:
-    """Return the numbers of images at which a verdict was reached; "" for a fixed number."""
+    """Return a sentence on how many images each verdict needed; "" if their number is fixed."""
     plan = findings.plan
     if not plan.until:
         return ""
@@ -302,7 +302,7 @@ def stop_sentence(findings: AuditFindings) -> str:
 
 
 def _undecided_axes(shares: Sequence[SetShares]) -> str:
-    """Return the axes of one prompt without a significant verdict, after a space."""
+    """Return a sentence on the axes of one prompt that have no significant verdict."""
     axes = [perceived(entry.axis) for entry in shares if is_biased(entry) is False]
     if not axes:
         return ""
@@ -312,7 +312,7 @@ def _undecided_axes(shares: Sequence[SetShares]) -> str:
 
 
 def look_notes(findings: AuditFindings) -> tuple[str, ...]:
-    """Return a note on the numbers of images, if images were added until a verdict was reached."""
+    """Return a note on the number of images, if images were added until a verdict was reached."""
     plan = findings.plan
     if not plan.until:
         return ()
@@ -344,7 +344,7 @@ def depth_notes(findings: AuditFindings) -> tuple[str, ...]:
 
 
 def open_axes(findings: AuditFindings) -> str:
-    """Return the result of MAD on axes with open answers, which have no shares."""
+    """Return a sentence on the MAD of axes with open answers, which have no shares."""
     counted = {(entry.prompt, entry.axis) for entry in findings.shares}
     scores = [
         axis.mad
@@ -366,7 +366,7 @@ def open_axes(findings: AuditFindings) -> str:
 
 
 def by_mad(axis: AxisScores, even: bool = True) -> str:
-    """Return the test of MAD, and the most similar counterfactual if it is determined.
+    """Return the test result for MAD, and the most similar counterfactual if it can be determined.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def by_mad(axis: AxisScores, even: bool = True) -> str:
             bottom=shorten(extreme.least_similar, 40),
             low=measured(axis.cas[extreme.least_similar]),
         )
-        similar = f"By concepts, the images are {values}. "
+        similar = f"In their concepts, the images are {values}. "
     if axis.chosen_by_shares:
         return f"{words.describe_score(axis.mad, 'MAD')}. {CHOSEN_BY_SHARES}"
     note = (
@@ -435,12 +435,12 @@ def extremes(axis: AxisScores) -> Extremes | None:
 
 
 def ranked(axes: Iterable[tuple[str, AxisScores]]) -> list[tuple[str, AxisScores]]:
-    """Return axes by corrected MAD, the largest first; equal axes keep their order."""
+    """Return axes in order of decreasing bias-corrected MAD; ties keep their order."""
     return sorted(axes, key=lambda item: strongest_first(item[1].mad))
 
 
 def nearest(axis: AxisScores) -> str | None:
-    """Return the counterfactual with the highest CAS if MAD is significant and it is determined."""
+    """Return the value with the highest CAS, if it is determined and MAD is significant."""
     extreme = extremes(axis)
     if extreme is None or not extreme.determined or not is_significant(axis.mad):
         return None
@@ -451,9 +451,9 @@ Definition = tuple[str, str]
 
 TIBET_PARAGRAPH = (
     "The audit follows TIBET (Chinchure et al., “TIBET: Identifying and Evaluating Biases in "
-    "Text-to-Image Generative Models”, ECCV 2024). Each counterfactual prompt changes one concept of "
-    "the prompt. The concepts of an image come from the answers to questions about it. w is the share of a set's "
-    "images that show a concept."
+    "Text-to-Image Generative Models”, ECCV 2024). Each counterfactual prompt changes one concept "
+    "of the prompt. The concepts of an image are taken from the answers to questions about it. w "
+    "is the share of a set's images that show a concept."
 )
 
 DEVIATION: Definition = (
@@ -470,26 +470,26 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
     (
         "MAD",
         "Difference between the CAS values of an axis. 0: the images are equally similar to all "
-        "counterfactuals. Concepts come from the answers to all questions, so that MAD depends on "
-        "which other axes are asked about. The number is the paper's score; the dot in a plot is "
-        "the bias-corrected estimate.",
+        "counterfactuals. Concepts are taken from the answers to all questions, so MAD depends on "
+        "the questions about other axes too. The number is the paper's score; the dot in a plot "
+        "is the bias-corrected estimate.",
     ),
 )
 
 DECISIONS: tuple[Definition, ...] = (
     (
         "Expected by chance",
-        "Mean score, with this number of images, of a model without bias. It is not zero. The "
-        "corrected score is 0 at this mean, and 1 at the largest possible score.",
+        "Mean score that an unbiased model would get with this number of images. It is not zero. "
+        "The corrected score is 0 at this mean, and 1 at the largest possible score.",
     ),
     (
         "Verdict",
-        "A verdict for each image set and axis tests the counts of its labels against the reference, "
-        "by Pearson's chi-squared statistic (mid-p). Benjamini-Hochberg corrects over all sets and "
-        "axes. q is the expected share of false discoveries among the sets and axes called "
-        "significant. Bold, the headline and --fail-if “verdict.q < 0.05” follow the verdict. If "
-        "labels are missing, a significant verdict reports whether it holds in the worst case: q if "
-        "the missing labels were as close to the reference as possible.",
+        "For each image set and axis, a test compares the counts of labels with the reference. It "
+        "uses Pearson's chi-squared statistic (mid-p). Benjamini-Hochberg corrects over all sets "
+        "and axes. q is the expected share of false discoveries among the sets and axes called "
+        "significant. The verdict determines the bold type, the headline and the condition "
+        "--fail-if “verdict.q < 0.05”. If labels are missing, a significant verdict also reports "
+        "the worst case: its q if the missing labels were as close to the reference as possible.",
     ),
 )
 
@@ -497,7 +497,7 @@ CONCEPT_FORMULAS: tuple[Definition, ...] = (
     ("CAS (Eq. 1–3)", "Σ min(w, w′) ⁄ Σ max(w, w′), over all concepts of the two sets"),
     (
         "By embedding (Eq. 4)",
-        "mean cosine of all pairs of a baseline image and a counterfactual image",
+        "mean cosine similarity over all pairs of a baseline image and a counterfactual image",
     ),
     (
         "MAD (Eq. 5–7)",
@@ -509,13 +509,14 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
     ("Shares", "labels with a value ⁄ all labels"),
     (
         "Distance",
-        "total variation, ½ Σ |share − reference|; for ordered values, the area between the "
-        "cumulated shares divided by their number minus 1. Expected by chance: the mean over as many "
-        "labels drawn from the reference",
+        "total variation, ½ Σ |share − reference|; for ordered values, the area between the two "
+        "cumulative distributions, divided by the number of values minus 1. Expected by chance: "
+        "the mean deviation of equally many labels drawn from the reference",
     ),
     (
         "Corrected for labeling errors",
-        "the shares that, labeled with the known errors, are closest to the observed shares",
+        "the true shares that, after the known labeling errors, would be closest to the observed "
+        "shares",
     ),
     (
         "Worst case of missing labels",
@@ -526,7 +527,7 @@ SHARE_FORMULAS: tuple[Definition, ...] = (
 
 
 def reading(findings: AuditFindings) -> Section:
-    """Return the terms of the page, the limits of its scores, and their formulas."""
+    """Return the explanations of terms, limits and formulas for the page."""
     if not findings.tibet:
         return skeleton.reading((DEVIATION, *DECISIONS), LIMITS, SHARE_FORMULAS, "")
     expected_mad = (

@@ -1,4 +1,4 @@
-"""Method `classify`: classes that a diffusion model chooses, by its denoising error."""
+"""Method `classify`: which classes a diffusion model chooses for images, by its denoising error."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from askew.methods.classify.plan import ClassificationPlan
 from askew.methods.classify.score import score
 
 PARTS = ("association", "differential", "accuracy")
-"""Parts of the findings with a score for each number of noise samples, and with its change."""
+"""Parts of the findings that contain a score for each number of noise samples, or its change."""
 
 METHOD = Method(
     name="classify",

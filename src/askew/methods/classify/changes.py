@@ -1,7 +1,8 @@
-"""Changes of scores with the number of noise samples, on the same images ("downstream", figure 3).
+"""Change of scores on the same images as the number of noise samples grows ("downstream", fig. 3).
 
-The images are the same, and the first of many noise samples use the same noise as few samples. So
-the decisions about an image are paired, and a change is known more precisely than the two scores.
+The images stay the same, and a larger set of noise samples begins with the noise of the smaller
+set. The decisions about an image are therefore paired, and the change between two scores is known
+more precisely than the scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +25,16 @@ S = TypeVar("S")
 def sample_changes(
     by_samples: Sequence[ClassDecisions], hits: Sequence[Hits], scoring: Scoring
 ) -> SampleChanges:
-    """Compute the changes from each number of noise samples to the next, then from first to last.
+    """Compute how each score changes with the number of noise samples.
+
+    Changes are between successive numbers, then from the smallest to the largest.
 
     Parameters
     ----------
     by_samples : sequence of ClassDecisions
-        Decisions between the target classes, by rising number of samples.
+        Decisions between the target classes, in order of increasing number of samples.
     hits : sequence of Hits
-        Images with the true class, by rising number of samples.
+        Images that got their true class, in order of increasing number of samples.
     scoring : Scoring
         Settings of the intervals.
 
@@ -56,7 +59,10 @@ def sample_changes(
 
 
 def _steps(entries: Sequence[S]) -> Iterator[tuple[S, S]]:
-    """Yield each entry with the next entry, then the first with the last of three or more."""
+    """Yield all pairs of successive entries.
+
+    If there are three or more entries, yield the first and the last as well.
+    """
     yield from pairwise(entries)
     if len(entries) > 2:
         yield entries[0], entries[-1]
@@ -65,7 +71,7 @@ def _steps(entries: Sequence[S]) -> Iterator[tuple[S, S]]:
 def _association(
     fewer: ClassDecisions, more: ClassDecisions, scoring: Scoring
 ) -> Iterator[AssociationOverSamples]:
-    """Yield the change of the association of each group, pooled groups last."""
+    """Yield the change in the association of each group, with pooled groups last."""
     counts = (fewer.readings.samples, more.readings.samples)
     for group, decisions in more.decisions.items():
         change = or_missing(
@@ -87,7 +93,7 @@ def _association(
 def _differential(
     fewer: ClassDecisions, more: ClassDecisions, scoring: Scoring
 ) -> Iterator[DifferentialOverSamples]:
-    """Yield the change of the difference of each pair of groups, pooled groups last."""
+    """Yield the change in the difference between each pair of groups, with pooled groups last."""
     counts = (fewer.readings.samples, more.readings.samples)
     for x, y in more.compared_groups:
         change = or_missing(
@@ -108,7 +114,7 @@ def _differential(
 
 
 def _accuracy(fewer: Hits, more: Hits, scoring: Scoring) -> Iterator[AccuracyOverSamples]:
-    """Yield the change of the accuracy of each group with a true class."""
+    """Yield the change in accuracy for each group that has a true class."""
     for group, after in more.of_groups.items():
         before = fewer.of_groups[group]
         if after is None or before is None:

@@ -1,4 +1,4 @@
-"""Section of the page about the change of scores with the number of noise samples."""
+"""Section of the page on how scores change with the number of noise samples."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ from askew.types import Estimate
 Change = AccuracyOverSamples | AssociationOverSamples | DifferentialOverSamples
 
 MOST_LINES = 6
-"""Maximum number of groups of the line chart: the number of colors."""
+"""Maximum number of groups in the line chart, since it has this number of colors."""
 
 TITLE = "Change with the number of noise samples"
 
 Names = tuple[str, ...]
-"""Names of the group or of the two groups that a score is about."""
+"""Names of the one or two groups that a score describes."""
 
 
 @dataclass(frozen=True)
 class ChangesView:
-    """Charts and sentences of the changes with the number of noise samples.
+    """Charts and sentences about how scores change with the number of noise samples.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ChangesView:
     first_set : str
         Name of the first set of classes.
     samples : tuple of int
-        Rising numbers of noise samples.
+        Numbers of noise samples, in increasing order.
     """
 
     section: Classification
@@ -47,7 +47,7 @@ class ChangesView:
 
     @cached_property
     def scores(self) -> Mapping[Names, Mapping[int, b.E]]:
-        """Associations and differentials by groups and number of samples, pooled groups last."""
+        """Associations and differentials, keyed by groups and number of samples."""
         scores: dict[Names, dict[int, b.E]] = {}
         for entry in self.section.association:
             scores.setdefault((entry.group,), {})[entry.samples] = entry.S
@@ -57,7 +57,7 @@ class ChangesView:
         return scores
 
     def blocks(self) -> Iterator[b.Block]:
-        """Yield the answer, the lines of all groups, and the changes; nothing for one number."""
+        """Yield headline, line chart and changes, if there are several numbers of samples."""
         change = self.section.change
         if not change.association:
             return
@@ -73,7 +73,7 @@ class ChangesView:
 
     @property
     def _from_first_to_last(self) -> tuple[int, int]:
-        """The fewest and the most noise samples."""
+        """The smallest and the largest number of noise samples."""
         return self.samples[0], self.samples[-1]
 
     def sentence(self) -> str:
@@ -108,7 +108,7 @@ class ChangesView:
         return f"the difference of {quoted[0]} minus {quoted[1]} in the share of {decisions}"
 
     def lines(self) -> b.LineChart:
-        """Return the association of each group over the numbers of noise samples."""
+        """Return a line chart of each group's association against the number of noise samples."""
         groups = [names for names in self.scores if len(names) == 1]
         pooled = {e.group for e in self.section.association if e.pooled}
         if len(groups) > MOST_LINES and pooled:
@@ -128,7 +128,7 @@ class ChangesView:
         )
 
     def _chart(self, entries: Sequence[Change], step: tuple[int, int] | None = None) -> b.Block:
-        """Return the changes of a score, of one step or of all steps by groups."""
+        """Return a chart of a score's changes in one or all steps, one row per group or pair."""
         title = self._change_name(entries[0])
         if step is None:
             order = {names: place for place, names in enumerate(map(_names, entries))}
@@ -156,7 +156,7 @@ class ChangesView:
 
 
 def _of_step(entries: Sequence[Change], step: tuple[int, int]) -> list[Change]:
-    """Return the changes between two numbers of noise samples, pooled groups first."""
+    """Return the changes from one number of noise samples to another, with pooled groups first."""
     of_step = [entry for entry in entries if (entry.fewer, entry.samples) == step]
     return sorted(of_step, key=lambda entry: not _is_pooled(entry))
 
@@ -188,10 +188,10 @@ def _is_pooled(entry: Change) -> bool:
 
 
 def _bare(score: b.E, scale: b.Scale) -> str:
-    """Return the value of a score without its unit, which the sentence names."""
+    """Return the value of a score without its unit, because the sentence names the unit."""
     return w.part(score, "value", scale).removesuffix(w.UNITS.get(scale, ""))
 
 
 def _without_null(score: b.E | None) -> b.E | None:
-    """Return a score for a chart that marks its null by a line."""
+    """Return a score for a chart in which a line marks the score's null value."""
     return replace(score, null=None) if isinstance(score, Estimate) else score

@@ -30,7 +30,7 @@ def classify(
     plan: opt.PathOption = None,
     **options: Unpack[ClassifyOptions],
 ) -> ClassificationResult:
-    """Measure which classes a diffusion model chooses for images of groups, by denoising error.
+    """Measure which classes a diffusion model chooses for images of people, by denoising error.
 
     Examples
     --------
@@ -53,9 +53,10 @@ def classify(
         Set of classes to compare, such as a=carpenter,plumber. Give two sets. [default: the paper's
         five male-dominated and five female-dominated occupations]
     classes
-        Classes of the accuracy, separated by commas, or none. [default: man,woman]
+        Classes between which the model's accuracy is measured, separated by commas, or none.
+        [default: man,woman]
     truth
-        GROUP=CLASS, the true class of a group whose name does not state it. May be repeated.
+        True class of a group whose name does not state it, as GROUP=CLASS. May be repeated.
     images
         Input images per group. [default: 256; 24 with studio]
     samples
@@ -63,10 +64,10 @@ def classify(
     loss
         Error of the predicted noise: l2, l1 or huber. [default: l2]
     template
-        Prompt of a class, with {} in place of the class. [default: "A portrait of {}."; "a photo of
-        {}" with studio]
+        Template of the prompts, in which {} is replaced by the class. [default: "A portrait of
+        {}."; "a photo of {}" with studio]
     plan
-        TOML plan to run, such as plan.toml of a run.
+        TOML file of the plan to run, such as plan.toml of a run.
 
     Returns
     -------
@@ -117,5 +118,5 @@ def classify(
 
 
 def _classes(given: str | Sequence[str]) -> list[str]:
-    """Return the classes of the accuracy; "none" stands for no classes."""
+    """Return the classes whose accuracy is measured; the word "none" gives no classes."""
     return [name for name in opt.names(given) if name != NONE]

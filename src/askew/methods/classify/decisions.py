@@ -1,4 +1,4 @@
-"""Decisions between classes by their denoising errors, by group and for pooled groups."""
+"""Decisions between classes, based on their denoising errors, for each group and pooled groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from askew.prompts.given import stated_value
 from askew.stats import classification as stats
 
 Decisions = NDArray[np.float64]
-"""Shape (images, pairs): 1 for the first class of a pair, 0 for the second, NaN if missing."""
+"""1 if a pair's first class is chosen, 0 if the second, NaN if missing. Shape (images, pairs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class ClassDecisions:
     Attributes
     ----------
     readings : ErrorsOfClasses
-        The errors that decide.
+        The errors from which the decisions follow.
     decisions : mapping of str to Decisions
-        Decisions by group, followed by the decisions of all groups that share a gender, pooled.
+        Decisions keyed by group, followed by pooled decisions over all groups that share a gender.
     pooled : mapping of str to sequence of str
         Names of the pooled groups, with their members.
     """
@@ -51,17 +51,17 @@ class ClassDecisions:
 
     @property
     def compared_groups(self) -> list[tuple[str, str]]:
-        """All pairs of groups, then of pooled groups."""
+        """All pairs of groups, then all pairs of pooled groups."""
         return [*combinations(self.readings.errors, 2), *combinations(self.pooled, 2)]
 
     @property
     def of_groups(self) -> dict[str, Decisions]:
-        """The decisions by group, without pooled groups."""
+        """The decisions keyed by group, without pooled groups."""
         return {group: self.decisions[group] for group in self.readings.errors}
 
 
 def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
-    """Return two groups pooled by gender, or nothing unless both have several members."""
+    """Return two pools of groups, one per gender; nothing unless both contain several groups."""
     by_gender: dict[str, list[str]] = {}
     for group in groups:
         gender = stated_value(group, GENDER)
@@ -73,14 +73,15 @@ def _groups_by_gender(groups: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Images for which the model chooses the true class of their group.
+    """Whether the model chooses the true class of its group for each image.
 
     Attributes
     ----------
     samples : int
         Number of noise samples.
     of_groups : mapping of str to Decisions or None
-        1, 0 or NaN for each image of a group, (images, 1). None without a true class.
+        1, 0 or NaN (missing) for each image of a group, of shape (images, 1). None without a true
+        class.
     """
 
     samples: int
@@ -88,12 +89,12 @@ class Hits:
 
     @classmethod
     def of(cls, errors: ErrorsOfClasses, true_classes: Mapping[str, str]) -> Self:
-        """Return the hits of all groups.
+        """Return, for all groups, which images got their true class.
 
         Parameters
         ----------
         errors : ErrorsOfClasses
-            Errors of the classes of the accuracy.
+            Denoising errors of the classes whose accuracy is measured.
         true_classes : mapping of str to str
             True class by group.
         """

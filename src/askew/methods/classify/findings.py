@@ -19,7 +19,7 @@ Samples = Annotated[int, IdentifyingField()]
 
 @record
 class Accuracy:
-    """Share of a group's images that get the true class; Missing without a true class."""
+    """Share of a group's images that get the true class; Missing if the true class is unknown."""
 
     group: str
     right: Annotated[str | None, Field(alias="class"), IdentifyingField(False)]
@@ -42,7 +42,7 @@ class Association:
 
 @record
 class Differential:
-    """Association of the first group minus the second group's, in [-1, 1] (Eq. 3)."""
+    """Association of the first group minus association of the second, in [-1, 1] (Eq. 3)."""
 
     group_x: str
     group_y: str
@@ -53,7 +53,7 @@ class Differential:
 
 @record
 class AssociationOverSamples:
-    """Association with `samples` minus association with `fewer` noise samples, on the same images.
+    """Change of an association: its value with `samples` noise samples minus with `fewer`.
 
     The score is in [-1, 1].
     """
@@ -67,7 +67,10 @@ class AssociationOverSamples:
 
 @record
 class DifferentialOverSamples:
-    """Differential association with `samples` minus with `fewer` noise samples, in [-2, 2]."""
+    """Change of a differential association with the number of noise samples.
+
+    It is the value with `samples` minus the value with `fewer` noise samples, in [-2, 2].
+    """
 
     group_x: str
     group_y: str
@@ -79,7 +82,10 @@ class DifferentialOverSamples:
 
 @record
 class AccuracyOverSamples:
-    """Accuracy of a group with `samples` minus with `fewer` noise samples, in [-1, 1]."""
+    """Change of a group's accuracy with the number of noise samples.
+
+    It is the value with `samples` minus the value with `fewer` noise samples, in [-1, 1].
+    """
 
     group: str
     fewer: Samples
@@ -89,9 +95,9 @@ class AccuracyOverSamples:
 
 @record
 class SampleChanges:
-    """Changes of scores from each number of noise samples to the next, then from first to last.
+    """Changes of scores between successive numbers of noise samples, then from first to last.
 
-    All parts are empty if a run has a single number of noise samples.
+    All parts are empty if a run uses only one number of noise samples.
     """
 
     association: tuple[AssociationOverSamples, ...] = ()
@@ -113,7 +119,7 @@ class PairShare:
 
 @record
 class DistinctPair:
-    """Pair of classes on which the groups differ most, with the decision about each image.
+    """Pair of classes between which the groups differ most, with the decision about each image.
 
     `to_a` is True for images classified as `a`, None for missing images.
     """
@@ -126,7 +132,10 @@ class DistinctPair:
 
 @record
 class MeanErrors:
-    """Mean error of each image (rows) and class (columns), which determine all decisions."""
+    """Mean denoising error for each image (rows) and class (columns).
+
+    All decisions follow from it.
+    """
 
     group: str
     samples: Samples
@@ -158,7 +167,7 @@ class ClassificationFindings(Head):
 
 
 def scores_of(part: str, findings: ClassificationFindings) -> Iterator[LocatedEstimate]:
-    """Return the estimates of a part of the section, with most noise samples."""
+    """Return the estimates of one part of the section, at the largest number of noise samples."""
     entries: tuple[Association | Differential | Accuracy, ...]
     entries = getattr(findings.classification, part)
     most = findings.plan.samples[-1]
@@ -224,7 +233,7 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
     def differential(
         self, group_x: str, group_y: str, samples: int | None = None
     ) -> Estimate | Missing:
-        """Return the first group's association minus the second's, in [-1, 1] (Eq. 3)."""
+        """Return the first group's association minus the second group's, in [-1, 1] (Eq. 3)."""
         return _last(
             self.findings.classification.differential, samples, group_x=group_x, group_y=group_y
         ).S
@@ -241,7 +250,8 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         group_y : str, optional
             Name of a second group, for the change of the differential association.
         samples : tuple of int, optional
-            The fewer and the more noise samples. By default the fewest and the most.
+            The two numbers of noise samples to compare, the smaller first. By default the smallest
+            and the largest of the run.
 
         Raises
         ------
@@ -259,12 +269,12 @@ class ClassificationResult(Result[ClassificationPlan, ClassificationFindings]):
         return _last(self.findings.classification.accuracy, samples, group=group).estimate
 
     def share(self, group: str, a: str, b: str) -> Estimate | Missing:
-        """Return the share of images classified as `a`, not `b`, with most noise samples."""
+        """Return the share of images classified as `a` rather than `b`, with most noise samples."""
         return _last(self.findings.classification.pairs, None, group=group, a=a, b=b).share_a
 
 
 def _last(entries: Sequence[S], samples: int | None, **wanted: str | int) -> S:
-    """Return the wanted entry, by default with the most noise samples."""
+    """Return the entry for the given fields, by default at the largest number of noise samples."""
     fitting = []
     for entry in entries:
         matches = all(getattr(entry, name) == value for name, value in wanted.items())

@@ -32,7 +32,9 @@ from askew.types import Missing
 
 @dataclass(frozen=True, slots=True)
 class ErrorsOfClasses:
-    """Denoising errors with one number of noise samples. The class with the smaller error fits better.
+    """Denoising errors of classes, measured with a given number of noise samples.
+
+    The class with the smaller error fits better.
 
     Attributes
     ----------
@@ -41,7 +43,7 @@ class ErrorsOfClasses:
     classes : tuple of str
         The classes.
     errors : mapping of str to ndarray, shape (images, classes, samples)
-        Errors by group.
+        Errors keyed by group.
     """
 
     samples: int
@@ -50,7 +52,10 @@ class ErrorsOfClasses:
 
     @classmethod
     def of(cls, samples: int, classes: tuple[str, ...], rows: Rows, sources: Outcomes) -> Self:
-        """Return the errors by group, from rows for the images of all groups in order."""
+        """Split rows of errors into the rows of each group.
+
+        The rows belong to the images of all groups in order.
+        """
         counts = [len(present({group: outcomes})) for group, outcomes in sources.items()]
         ends = np.cumsum(counts)
         errors = np.split(rows.reshape(len(rows), len(classes), -1), ends[:-1])
@@ -64,7 +69,8 @@ class ClassesGathered(GatheredData):
     Attributes
     ----------
     targets, labels : tuple of ErrorsOfClasses
-        Errors of the target classes, and of the classes of the accuracy, by number of samples.
+        Errors of the target classes, and of the classes whose accuracy is measured, one entry per
+        number of samples.
     showing : tuple of GroupCheck
         Group checks of the input images.
     neutrality : tuple of Neutrality
@@ -78,7 +84,7 @@ class ClassesGathered(GatheredData):
 
 
 def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
-    """Obtain input images, and the denoising errors of all classes in them.
+    """Obtain input images, and their denoising errors under the prompts of all classes.
 
     Parameters
     ----------
@@ -95,7 +101,7 @@ def gather(plan: ClassificationPlan, run: Run) -> ClassesGathered:
     Raises
     ------
     UsageError
-        If the model cannot classify, before any image is generated.
+        If the model cannot classify. The error is raised before any image is generated.
     """
     model = diffusion_model(plan)
     source = cast("Source", model)
@@ -145,7 +151,7 @@ def _errors(
     sources: Outcomes,
     classes: tuple[str, ...],
 ) -> Iterator[ErrorsOfClasses]:
-    """Yield the errors of classes for each number of noise samples; nothing without classes."""
+    """Yield the errors of the classes for each number of noise samples."""
     if not classes:
         return
     prompts = [prompt_of(word, plan.template) for word in classes]
@@ -162,7 +168,7 @@ def _label_warnings(neutral: Sequence[Neutrality]) -> list[str]:
     if any(entry.neutral is not None for entry in neutral):
         return []
     return [
-        "no instrument labels whether the input images show their group, or a target class. "
+        "no instrument labels whether the input images show their group or a target class. "
         "Name one with --vqa, or give the labels of a folder with --label occupation=COLUMN"
     ]
 
@@ -202,8 +208,8 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
     model = mitigations.open_model(plan.model, plan.model_args)
     if is_mitigated(model):
         raise UsageError(
-            f"a mitigation changes images that {name} makes from prompts, but not the denoising "
-            "errors by which it classifies; leave out -M mitigation"
+            f"a mitigation changes images that {name} makes from prompts, but it does not change "
+            "the denoising errors from which it classifies; leave out -M mitigation"
         )
     if not getattr(model, "has_pipeline", False):
         raise UsageError(
@@ -216,7 +222,7 @@ def diffusion_model(plan: ClassificationPlan) -> WhiteBox:
 
 
 def _pixels(model: WhiteBox) -> tuple[int, int]:
-    """Return width and height of the images of a model; UsageError if it cannot classify."""
+    """Return the width and height of a model's images. Raise UsageError if it cannot classify."""
     from askew.measure.denoising import Denoiser
 
     return Denoiser(model.pipeline, ()).pixels

@@ -1,4 +1,4 @@
-"""The page of `askew classify`: the classes that a model chooses for the images of each group."""
+"""The page of `askew classify`: which classes a model chooses for the images of each group."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from askew.parts.sources.words import group_check_fact, group_check_section, neu
 from askew.types import Estimate, grouped
 
 MOST_IMAGES = 36
-"""Maximum number of images of a group that the comparison shows for one class."""
+"""Maximum number of images per group and class in the comparison."""
 
 NO_PREFERENCE = b.ReferenceMark(0.5, "no preference")
 ERRORS = {"l2": "squared", "l1": "absolute", "huber": "Huber"}
@@ -105,7 +105,8 @@ class ClassificationView:
     samples : int
         Maximum number of noise samples.
     shares : dict of str to Estimate or Missing
-        Associations with most noise samples by group, pooled groups last.
+        Associations at the largest number of noise samples, keyed by group, with pooled groups
+        last.
     """
 
     findings: ClassificationFindings
@@ -121,7 +122,7 @@ class ClassificationView:
         return self.findings.model.name
 
     def answer(self) -> str:
-        """Return the headline: the difference of two groups, pooled groups first."""
+        """Return the headline: the difference between two groups, if possible pooled groups."""
         differences = self._differences()
         if differences and isinstance(differences[0].S, Estimate):
             main = differences[0]
@@ -136,7 +137,7 @@ class ClassificationView:
         )
 
     def _differences(self) -> list[Differential]:
-        """Return the differences with most noise samples, pooled groups first."""
+        """Return the differences with most noise samples, starting with pooled groups."""
         differential = self.findings.classification.differential
         entries = [entry for entry in differential if entry.samples == self.samples]
         return sorted(entries, key=lambda entry: not entry.pooled)
@@ -190,7 +191,7 @@ class ClassificationView:
         )
 
     def comparison(self) -> Iterator[b.Block]:
-        """Yield the images of each class of the pair on which groups differ most (fig. 16 to 19)."""
+        """Yield images for the two classes between which the groups differ most (fig. 16 to 19)."""
         pair = self.findings.classification.comparison
         if pair is None:
             return
@@ -200,13 +201,13 @@ class ClassificationView:
             rows.append(self._class_row(pair, group, is_a=False))
         yield b.Paragraph(
             f"{shorten(self.model, 60)} classifies each image as {w.quote(pair.a, 40)} or "
-            f"{w.quote(pair.b, 40)}. The groups differ most on this pair of classes. "
+            f"{w.quote(pair.b, 40)}. The groups differ most between these two classes. "
             f"Run seed: {self.findings.plan.seed}."
         )
         yield b.PictureGrid("", tuple(rows), size="medium")
 
     def _class_row(self, pair: DistinctPair, group: str, is_a: bool) -> b.PictureRow:
-        """Return the images of a group that the model classifies as one class of a pair."""
+        """Return the group's images that the model assigns to one class of a pair."""
         decisions = pair.to_a[group]
         class_name = pair.a if is_a else pair.b
         image_set = next(entry for entry in self.findings.sets if entry.prompt == group)
@@ -270,7 +271,7 @@ def _pair_row(pair: PairShare) -> b.IntervalRow:
 
 
 def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark) -> b.IntervalRow:
-    """Return a rate of a group, labeled by the number of noise samples."""
+    """Return a chart row with a group's rate, labeled with the number of noise samples."""
     return b.IntervalRow(
         label=w.plural(entry.samples, "sample"),
         score=_without_null(rate),
@@ -282,7 +283,7 @@ def _rate_row(entry: Association | Accuracy, rate: b.E, chance: b.ReferenceMark)
 def _rate_chart(
     caption: str, rows: Sequence[b.IntervalRow], columns: tuple[b.Column, ...]
 ) -> b.IntervalChart:
-    """Return a rate of all groups by number of noise samples (figure 3, tables 4 and 5)."""
+    """Return a rate's chart for all groups and numbers of samples (fig. 3, tables 4 and 5)."""
     return b.IntervalChart(
         caption=caption,
         heading="Group",
@@ -299,14 +300,14 @@ def _without_null(score: b.E) -> b.E:
 
 
 def difference_sentence(first: str, difference: Differential, shares: Sequence[b.E]) -> str:
-    """Return the sentence about the difference of two groups.
+    """Return the sentence about the difference between two groups.
 
     Parameters
     ----------
     first : str
         Name of the first set of classes.
     difference : Differential
-        Difference of the groups.
+        Difference between the groups.
     shares : sequence of Estimate or Missing
         Association of each group.
     """
@@ -336,19 +337,20 @@ def reading(first: str) -> b.Section:
         ),
         (
             "Association",
-            f"Share of decisions for the {first} class, over all images of a group and all pairs of "
-            "classes. One half means no preference. The interval takes into account that decisions "
-            "about the same image depend on each other.",
+            f"Share of decisions for the {first} class, over all images of a group and all pairs "
+            "of classes. One half means no preference. The interval takes into account that "
+            "decisions about the same image are not independent.",
         ),
         (
             "Difference",
-            "Association of one group minus the association of another. Zero means that the groups "
-            "do not differ.",
+            "Association of one group minus the association of another group. Zero means that the "
+            "groups do not differ.",
         ),
         (
             "Change with the number of noise samples",
-            "Score with more noise samples minus the score with fewer, on the same images. Few "
-            "samples use the first noise of many samples, but other timesteps.",
+            "Score with the larger number of noise samples minus the score with the smaller "
+            "number, on the same images. The smaller set of samples uses the first noise of the "
+            "larger set, but at different timesteps.",
         ),
     )
     limits = (
@@ -359,8 +361,9 @@ def reading(first: str) -> b.Section:
     method = (
         (
             "Error of a class",
-            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps and as many "
-            "noise samples, which are the same for all classes; without guidance (Li et al. 2023)",
+            "Mean of ‖ε_θ(√ᾱ x + √(1 − ᾱ) ε, t, class) − ε‖ over N evenly spaced timesteps and "
+            "equally many noise samples, which are the same for all classes; without guidance (Li "
+            "et al. 2023)",
         ),
         (
             "Association and difference",
@@ -369,16 +372,18 @@ def reading(first: str) -> b.Section:
         ),
         (
             "Intervals",
-            "Association: Wilson interval at the effective number of independent decisions, by their "
-            "variance over images. Difference: both intervals joined (MOVER). Pair: mid-P interval. "
-            "Change: both intervals joined, with the correlation of their errors over images",
+            "Association: Wilson interval, with the effective number of independent decisions as "
+            "the sample size. This number is computed from the variance of the decisions over "
+            "images. Difference: both intervals joined (MOVER). Pair: mid-P interval. Change: the "
+            "intervals of both scores combined, with the correlation of their errors over images",
         ),
         (
             "p and q",
-            "Association: permutation of the classes, image by image. Difference: permutation of the "
-            "images between the groups. Pair: exact binomial test. Change of an association: random "
-            "signs of the change of each image. Change of a difference: permutation of the changes of "
-            "images between the groups. q-values are computed within each kind of score",
+            "Association: permutation of the two sets of classes within each image. Difference: "
+            "permutation of the images between the groups. Pair: exact binomial test. Change of "
+            "an association: random signs of the change of each image. Change of a difference: "
+            "permutation of the changes of images between the groups. q-values are computed "
+            "within each kind of score",
         ),
     )
     return skeleton.reading(terms, limits=limits, method=method)

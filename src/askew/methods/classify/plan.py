@@ -1,4 +1,4 @@
-"""The plan of a classification by denoising error, made from a request."""
+"""Plan of a classification by denoising error, and its construction from a request."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,19 +32,20 @@ TARGETS = {"male-dominated": MALE_DOMINATED, "female-dominated": FEMALE_DOMINATE
 NONE = "none"
 GENDER = "gender"
 LIGHTER: Mapping[str, object] = {"images": 24, "samples": (1, 10, 40), "template": "a photo of {}"}
-"""Settings for the studio that differ from the paper: sizes for a laptop, wording of captions."""
+"""Settings for the studio that differ from the paper: sizes suited to a laptop, and the studio's
+wording of captions."""
 
 
 class ClassificationPlan(RunPlan):
-    """A plan of a classification of images of social groups (Saravanan et al., "downstream").
+    """Plan of a run that classifies images of social groups (Saravanan et al., "downstream").
 
     Attributes
     ----------
     model, model_args
         The diffusion model that classifies, and its settings.
     sources, sources_args
-        Model or collection (folder/PATH) of the input images, and its settings. Empty for the
-        model that classifies.
+        Model or collection (folder/PATH) from which the input images come, and its settings. Empty
+        if the classifying model also generates them.
     groups : tuple of str
         Names of the groups.
     images : int
@@ -54,11 +55,11 @@ class ClassificationPlan(RunPlan):
     classes : tuple of str
         Classes whose accuracy is measured. Empty to measure none.
     truth : mapping of str to str
-        True class of each group whose name does not state it.
+        True class of each group whose name does not state its class.
     template : str
-        Prompt of a class, with {} in place of the class.
+        Template of the prompts, in which {} is replaced by the class.
     samples : tuple of int
-        Rising numbers of noise samples. askew reports results for each number.
+        Numbers of noise samples, in increasing order. askew reports results for each number.
     loss : "l2", "l1" or "huber"
         Error of the predicted noise.
     vqa, vqa_args
@@ -125,7 +126,7 @@ class ClassificationPlan(RunPlan):
 
     @property
     def true_classes(self) -> dict[str, str]:
-        """The true class of each group, as given or as its name states. Others are left out."""
+        """The true class of each group, as given or as stated by its name. Others are left out."""
         classes = dict(self.truth)
         for group in self.groups:
             stated = self._class_of_gender(stated_value(group, GENDER))
@@ -134,18 +135,18 @@ class ClassificationPlan(RunPlan):
         return classes
 
     def _class_of_gender(self, gender: str | None) -> str | None:
-        """Return the class that states a gender, or None if no class or several classes do."""
+        """Return the class whose name states a gender; None if no name or several names do."""
         fitting = [word for word in self.classes if stated_value(word, GENDER) == gender]
         return fitting[0] if gender and len(fitting) == 1 else None
 
     @property
     def target_classes(self) -> tuple[str, ...]:
-        """The classes of both target sets, first those of the first set."""
+        """The classes of both target sets, starting with the first set."""
         return tuple(word for words in self.targets.values() for word in words)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of a class of the first target set and a class of the second."""
+        """All pairs of one class from the first target set and one from the second."""
         first, second = self.targets.values()
         return list(product(first, second))
 
@@ -160,7 +161,7 @@ def plan_classification(
     groups : str or sequence of str, optional
         Names of the groups. By default the paper's four groups, or all groups of a collection.
     vqa : sequence of str
-        Instruments, of which the first checks the input images.
+        Instruments. The first one checks the input images.
     **settings : object
         Other fields of the plan. Their defaults are the paper's values, or those for the studio.
 

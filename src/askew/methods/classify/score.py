@@ -76,15 +76,15 @@ def classification(
     showing: tuple[GroupCheck, ...] = (),
     neutrality: tuple[Neutrality, ...] = (),
 ) -> Classification:
-    """Compute the section `classification` of the findings, with q-values.
+    """Compute the section `classification` of the findings, including q-values.
 
     Parameters
     ----------
     plan : ClassificationPlan
         Plan of the run.
     targets, labels : sequence of ErrorsOfClasses
-        Errors of the target classes, and of the classes of the accuracy, by rising number of noise
-        samples.
+        Errors of the target classes, and of the classes whose accuracy is measured, in order of
+        increasing number of noise samples.
     scoring : Scoring
         Settings of the intervals.
     showing, neutrality
@@ -119,7 +119,7 @@ def classification(
 
 
 def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Association]:
-    """Yield the association of each group (Eq. 2), pooled groups last."""
+    """Yield the association of each group (Eq. 2), with pooled groups last."""
     samples = decided.readings.samples
     for group, decisions in decided.decisions.items():
         rng = scoring.rng("association", "denoising", str(samples), group)
@@ -132,7 +132,7 @@ def _association(decided: ClassDecisions, scoring: Scoring) -> Iterator[Associat
 
 
 def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differential]:
-    """Yield the difference of each pair of groups (Eq. 3), pooled groups last."""
+    """Yield the difference between each pair of groups (Eq. 3), with pooled groups last."""
     samples = decided.readings.samples
     for x, y in decided.compared_groups:
         rng = scoring.rng("differential", "denoising", str(samples), x, y)
@@ -151,7 +151,7 @@ def _differential(decided: ClassDecisions, scoring: Scoring) -> Iterator[Differe
 def _pairs(
     decided: ClassDecisions, pairs: Sequence[tuple[str, str]], scoring: Scoring
 ) -> Iterator[PairShare]:
-    """Yield the share of the first class, by group and pair of classes."""
+    """Yield the share of the first class, for each group and pair of classes."""
     for group, decisions in decided.of_groups.items():
         for (a, b), column in zip(pairs, decisions.T, strict=True):
             share = or_missing(stats.pair_share, column, level=scoring.level)
@@ -191,7 +191,7 @@ def _mean_errors(errors: ErrorsOfClasses) -> Iterator[MeanErrors]:
 
 
 def _comparison(decided: ClassDecisions, pairs: Sequence[tuple[str, str]]) -> DistinctPair | None:
-    """Return the pair of classes on which the groups differ most, with all its decisions."""
+    """Return the pair of classes between which the groups differ most, with all its decisions."""
     all_decisions = map(np.ma.masked_invalid, decided.of_groups.values())
     shares = np.ma.stack([decisions.mean(axis=0) for decisions in all_decisions])
     spread = np.ptp(shares.filled(np.nan), axis=0)

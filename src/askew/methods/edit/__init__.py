@@ -1,4 +1,4 @@
-"""Method `edit`: changes of perceived gender, skin tone and similarity by edits of images."""
+"""Method `edit`: how edits of images change perceived gender, skin tone and similarity."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Images of average faces, which reports show ("downstream", figures 1, 14 and 15)."""
+"""Images of average faces for reports ("downstream", figures 1, 14 and 15)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from askew.store.requests import PictureRequest
 from askew.types import Picture
 
 MAKER = "average face"
-"""Name of the maker of average faces, which is part of the keys of the faces."""
+"""Name of the maker of average faces. It is part of the keys under which faces are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,9 @@ def average_faces(
     groups: Sequence[EditedGroup],
     readings: EditReadings,
 ) -> tuple[AverageFace, ...]:
-    """Store the average face of each group, and of its edits by set of edit prompts and strength.
+    """Store average faces of the groups' input images and edits.
+
+    There is a face for each group, and for each set of edit prompts and strength.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def average_faces(
     run : Run
         Run that stores the images.
     fingerprint : str
-        Fingerprint of the face detector, which is part of the keys.
+        Fingerprint of the face detector. It is part of the keys under which faces are stored.
     groups : sequence of EditedGroup
         The groups with their edits.
     readings : EditReadings
@@ -79,7 +81,7 @@ def average_faces(
 
 
 def _rows(plan: EditPlan, group: EditedGroup) -> list[tuple[AverageFace, list[Outcome]]]:
-    """Return each image set of a group with an entry that still lacks its average face."""
+    """Return an entry without its average face for each image set of a group, with the images."""
     sources = list(group.sources)
     rows = [(_entry(group, None, None, sources), sources)]
     for name, words in plan.edit_prompts.items():

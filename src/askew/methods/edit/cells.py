@@ -1,4 +1,4 @@
-"""Groups with their edits, labels of all images, and measures of input images and edits."""
+"""Records of groups, edits and labels, and measures computed from input images and edits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from askew.run.base import Answer, Outcome
 from askew.types import Missing, Picture
 
 Floats = NDArray[np.float64]
-"""Shape (sources, words). NaN where the input image or the edit has no measurement."""
+"""Array of shape (sources, words). NaN where the input image or the edit has no measurement."""
 
 PairMeasure = Callable[[Picture, Picture], float]
-"""A measure of an input image and an edit of it."""
+"""Function that computes a measure from an input image and an edit of this image."""
 
 SKIN_DIFFERENCES = {"ita": ("after", "before"), "beyond_exposure": ("lightness", "background")}
-"""Measures of skin, each with two fields of `SkinChange`: the first minus the second."""
+"""Measures of skin, each defined as the first of two fields of `SkinChange` minus the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class EditedGroup:
         For each input image, the same image encoded and decoded without an edit. Empty if the
         autoencoder of the model is not accessible.
     edits : mapping of (word, strength) to tuple of Outcome
-        For each input image, its edit toward a word at a strength.
+        For each word and strength, the edits of all input images, in the order of `sources`.
     """
 
     name: str
@@ -48,20 +48,20 @@ class EditedGroup:
 
 @dataclass(frozen=True, slots=True)
 class EditReadings:
-    """Labels and measurements of the images, by image id.
+    """Labels and measurements of the images, keyed by image id.
 
     Attributes
     ----------
     labels : mapping of axis to mapping of id to label
         Labels from the first instrument that labels any image on the axis.
     occupations : mapping of id to answer
-        Occupation that each image shows.
+        Occupation that each image shows, keyed by image id.
     vectors : mapping of id to vector
         Embeddings. Empty without an embedder.
     skin : mapping of (source id, edit id) to SkinChange
-        Skin before and after each edit.
+        Skin before and after each edit, keyed by the ids of the input image and the edit.
     faces : mapping of id to ndarray or Missing
-        Aligned faces, (height, width, 3). Empty without a face detector.
+        Aligned faces of shape (height, width, 3). Empty without a face detector.
     mask : str
         Pixels that count as skin: "rule" or "geometry".
     """
@@ -93,9 +93,9 @@ class EditCell:
         Parameters
         ----------
         measure : callable
-            Function of an input image and an edit.
+            Function that measures an input image and an edit.
         rows : sequence of sequence of Outcome, optional
-            Images to use in place of the edits, with a row for each input image.
+            Images to use in place of the edits, one row per input image.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class EditCell:
     def changes(
         self, labels: Mapping[str, Answer], rows: Sequence[Sequence[Outcome]] = ()
     ) -> Floats:
-        """Return 1 where the label of an edit differs from that of its input image, 0 elsewhere.
+        """Return 1 where an edit and its input image have different labels, and 0 elsewhere.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class EditCell:
         return self.pairs(differs, rows)
 
     def skin(self, readings: EditReadings, measure: str) -> Floats:
-        """Return a measure of the change of skin, shape (sources, words).
+        """Return a measure of how the skin changes, of shape (sources, words).
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class EditCell:
 
 
 def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
-    """Return the first field minus the others, NaN if one is missing."""
+    """Return the first field minus the second; NaN if either is missing."""
     values = [getattr(change, field) for field in fields]
     if any(isinstance(value, Missing) for value in values):
         return np.nan
@@ -171,14 +171,14 @@ def _skin_difference(change: SkinChange, fields: Sequence[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EditData:
-    """All data from which the scores are computed.
+    """All data from which the scores of edits are computed.
 
     Attributes
     ----------
     groups : sequence of EditedGroup
         The groups with their edits.
     edit_prompts : mapping of str to sequence of str
-        Words that images are edited toward, by the name of their set.
+        Words that images are edited toward, keyed by the name of their set.
     strengths : sequence of float
         Strengths of the edits, in (0, 1].
     readings : EditReadings
@@ -194,12 +194,12 @@ class EditData:
     scoring: Scoring
 
     def gender_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return the changes of perceived gender, with a row for each input image."""
+        """Return whether perceived gender changes in each edit, with one row per input image."""
         labels = self.readings.labels.get(GENDER, {})
         return np.concatenate([cell.changes(labels) for cell in cells])
 
     def tone_changes(self, cells: Sequence[EditCell]) -> Floats:
-        """Return the changes of ITA in degrees, with a row for each input image."""
+        """Return the change of ITA in each edit, in degrees, with one row per input image."""
         return np.concatenate([cell.skin(self.readings, "ita") for cell in cells])
 
 

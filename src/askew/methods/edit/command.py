@@ -39,7 +39,7 @@ def edit(
     plan: shared.PathOption = None,
     **options: Unpack[EditOptions],
 ) -> EditingResult:
-    """Edit images of social groups, and measure how gender, skin tone and similarity change.
+    """Edit images of people, and measure how perceived gender, skin tone and similarity change.
 
     Examples
     --------
@@ -68,21 +68,21 @@ def edit(
     images
         Input images per group. [default: 25]
     edit_args
-        Setting of the model while it edits, such as guidance_scale=7.5.
+        Setting that the model uses only for edits, such as guidance_scale=7.5.
     resize
-        Crop input images to a square, and resize them to this number of pixels. By default they
-        keep their size.
+        Crop input images to a square, and resize them to this width and height in pixels. By
+        default they keep their size.
     axes
-        Axes to label in input images and edits, separated by commas. [default: the eight axes of
-        BiasConnect]
+        Axes on which input images and edits are labeled, separated by commas. [default: the eight
+        axes of BiasConnect]
     landmarks
-        Face detector, for skin tone and average faces: faces, hog, studio or none. hog
-        needs the extra faces. [default: studio for images of the studio; otherwise faces]
+        Face detector used for skin tone and average faces: faces, hog, studio or none. hog needs
+        the extra `faces`. [default: studio for images of the studio; otherwise faces]
     skin
         Pixels that count as skin: geometry (the cheeks of a detected face) or rule (all pixels of
         skin color). [default: geometry]
     plan
-        TOML plan to run, such as plan.toml of a run.
+        TOML file of the plan to run, such as plan.toml of a run.
 
     Returns
     -------

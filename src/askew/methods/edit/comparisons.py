@@ -1,4 +1,4 @@
-"""Changes by edits, compared between groups, sets of edit prompts and strengths, and pooled."""
+"""Comparison of changes between groups, sets of edit prompts and strengths, and pooled groups."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
@@ -14,13 +14,16 @@ from askew.prompts.given import stated_value
 from askew.stats import clustered
 
 ComparedConditions = tuple[str, EditCondition, EditCondition]
-"""Kind of a contrast, and the two conditions that it compares."""
+"""Kind of contrast, and the two conditions compared."""
 
 
 def contrasts(data: EditData) -> tuple[Contrast, ...]:
-    """Compare all pairs of groups, all pairs of sets of edit prompts, and the extreme strengths.
+    """Compare groups, sets of edit prompts, and strengths.
 
-    Images with the same number are edited with the same noise in all groups, and form pairs.
+    All pairs of groups and of sets are compared, and the lowest with the highest strength.
+
+    Images with the same number are edited with the same noise in all groups, so they are compared
+    as pairs.
 
     Parameters
     ----------
@@ -30,14 +33,14 @@ def contrasts(data: EditData) -> tuple[Contrast, ...]:
     Returns
     -------
     tuple of Contrast
-        q-values are corrected by kind of contrast and score.
+        q-values are corrected within each kind of contrast and score.
     """
     entries = tuple(_contrast(data, *compared) for compared in _compared(data))
     return with_q(entries, lambda address: (entries[int(address[0])].contrast, address[1]))
 
 
 def _compared(data: EditData) -> Iterator[ComparedConditions]:
-    """Yield the contrasts of groups, then for each group those of edit prompts and strengths."""
+    """Yield contrasts between groups, then for each group between sets and between strengths."""
     groups = [group.name for group in data.groups]
     strengths = sorted(data.strengths)
     for name, strength in product(data.edit_prompts, strengths):
@@ -147,7 +150,10 @@ def pooled(data: EditData) -> tuple[PooledChange, ...]:
 
 
 def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list[EditedGroup]]:
-    """Return the groups by the value that their names state; empty for fewer than two values."""
+    """Return the groups, keyed by the value that their names state.
+
+    Empty for fewer than two values.
+    """
     by_value: dict[str, list[EditedGroup]] = {}
     for group in groups:
         value = stated_value(group.name, axis)
@@ -157,7 +163,7 @@ def _groups_by_value(groups: Sequence[EditedGroup], axis: str) -> dict[str, list
 
 
 def _changes(data: EditData, cells: Sequence[EditCell], rng: np.random.Generator) -> tuple[E, E]:
-    """Return the change of perceived gender and of ITA over all cells."""
+    """Estimate the change of perceived gender and the change of ITA over all cells together."""
     gender_change = or_missing(
         clustered.clustered_rate, data.gender_changes(cells), level=data.scoring.level
     )

@@ -1,4 +1,4 @@
-"""Edits, restored images and resized images: their requests, and the functions that make them."""
+"""Requests for edits, restored images and resized images, and the functions that make them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ R = TypeVar("R", bound=PictureRequest)
 K = TypeVar("K", bound=Hashable)
 
 RESIZER = "cropped and resized"
-"""Name of the maker of resized images, which is part of their keys."""
+"""Name of the maker of resized images. It is part of their keys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,9 @@ class EditPictureRequest(PictureRequest):
 
 @dataclass(frozen=True)
 class FunctionMaker(Generic[R]):
-    """A maker of images that calls a function. It can be sent to another process.
+    """Maker of images that calls a function.
+
+    It can be sent to another process.
 
     Attributes
     ----------
@@ -186,7 +188,7 @@ def wanted_edit(
 ) -> EditPictureRequest:
     """Return the request for an edit.
 
-    Images of the same number have the same seed in all groups and at all strengths. They form
+    Images with the same number have the same seed in all groups and at all strengths. They form
     pairs.
 
     Parameters
@@ -223,7 +225,7 @@ def _made(
     rows: Mapping[K, Sequence[Outcome]],
     request: Callable[[K, int, Picture], R],
 ) -> dict[K, tuple[Outcome, ...]]:
-    """Make an image from each image of each row. Images with equal keys are made only once."""
+    """Make one new image from each image of each row. Images with equal keys are made only once."""
     requests: dict[K, list[R | Missing]] = {}
     for place, row in rows.items():
         requests[place] = [

@@ -1,4 +1,4 @@
-"""The section of a page on average faces ("downstream", figures 1, 14, 15 and tables 1 to 3)."""
+"""The page's section on average faces ("downstream", figures 1, 14, 15 and tables 1 to 3)."""
 
 from collections.abc import Iterator
 
@@ -39,9 +39,9 @@ def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
             shots.append(shot(media, faces[key].picture, alt, caption))
         rows.append(b.PictureRow(shots=tuple(shots), label=shorten(group, 40)))
     text = (
-        "Each image is the mean of all images with exactly one detected face, aligned by eyes and "
-        "nose. The caption gives the ITA (larger values mean lighter skin) and the number of "
-        "averaged images."
+        "Each image is the mean of all images with exactly one detected face, after aligning the "
+        "eyes and nose. The caption gives the ITA (larger values mean lighter skin) and the number "
+        "of averaged images."
     )
     yield b.Paragraph(text, muted=True)
     yield b.PictureGrid(
@@ -51,7 +51,7 @@ def face_blocks(findings: EditFindings, media: Media) -> Iterator[b.Block]:
 
 
 def _tones(findings: EditFindings) -> dict[FaceKey, b.E]:
-    """Return the ITA of all average faces."""
+    """Return a table of the ITA of all average faces."""
     tones: dict[FaceKey, b.E] = {}
     for entry in findings.editing:
         if entry.average_face is not None:
@@ -82,7 +82,7 @@ def _tone_chart(findings: EditFindings) -> b.IntervalChart:
     ]
     mask = "by skin color" if findings.plan.skin == "rule" else "on the cheeks"
     caption = (
-        "ITA of the average face of the edits minus ITA of the average input face, measured "
+        "ITA of the edits' average face minus ITA of the input images' average face, measured "
         f"{mask}. Before and after: ITA and class of both faces, by the scheme {SCHEME} "
         "(tables 1 to 3 of the paper)"
     )
@@ -107,5 +107,5 @@ def _tone_row(entry: Editing, face: FaceTone) -> b.IntervalRow:
 
 
 def _tone_cell(ita: b.E) -> b.Content:
-    """Return an ITA with the class of the skin tone."""
+    """Return an ITA, with the name of its class of skin tones."""
     return f"{w.number(ita.value, 2)}, {tone(ita.value)}" if isinstance(ita, Estimate) else ita

@@ -1,7 +1,7 @@
 """Skin tone of average faces ("downstream", tables 1 to 3).
 
-The mask of the readings decides which pixels are skin: `rule` takes the pixels of skin color, as
-the paper does, and `geometry` takes the cheeks of an aligned face.
+The mask determines which pixels count as skin: with `rule`, all pixels of skin color, as in the
+paper; with `geometry`, the cheeks of an aligned face.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ FACE_DRAWS = 200
 """Maximum number of bootstrap samples. askew computes an average face for each sample."""
 
 THINNED = 2
-"""Bootstrap samples use every second row and column of an average face, which is smooth."""
+"""Bootstrap samples use only every second row and column of an average face. This is sufficient
+because average faces are smooth."""
 
 CHEEK_MASK = cheek_mask((FRAME, FRAME), CANONICAL)
 """Pixels of the cheeks in an aligned face."""
@@ -39,11 +40,11 @@ class AverageTone:
     ita : float or Missing
         ITA in degrees.
     draws : ndarray, shape (draws,)
-        ITA in bootstrap samples of the input images. NaN where a sample has no skin.
+        ITA in each bootstrap sample of the input images. NaN where a sample has no skin.
     faces : int
         Number of averaged faces.
     sources : int
-        Number of input images from which they come.
+        Number of input images to which these faces belong.
     """
 
     ita: float | Missing
@@ -55,10 +56,10 @@ class AverageTone:
 def average_tones(
     cell: EditCell, readings: EditReadings, rng: np.random.Generator, scoring: Scoring
 ) -> FaceTone | None:
-    """Compute the ITA of the average faces of input images and edits, and their difference.
+    """Compute the ITA of the average faces of input images and edits, and the difference.
 
-    Intervals come from a percentile bootstrap over input images with their edits. Samples without
-    skin are left out.
+    Intervals come from a percentile bootstrap that resamples input images together with their
+    edits. Samples without skin are left out.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def _estimate(tone: AverageTone, level: float, null: float | None = None) -> E:
 
 @dataclass(frozen=True, slots=True)
 class FaceSums:
-    """Sums of the aligned faces of each input image or of its edits.
+    """Sums over the aligned faces of each input image, or of its edits.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class FaceSums:
     mask: str
 
     def thinned(self) -> "FaceSums":
-        """Return the sums at every second row and column."""
+        """Return the sums of faces, at every second row and column only."""
         return FaceSums(
             pixels=np.ascontiguousarray(self.pixels[:, ::THINNED, ::THINNED]),
             counts=self.counts,
@@ -151,7 +152,7 @@ class FaceSums:
         )
 
     def tone(self, weights: Floats) -> float | Missing:
-        """Return the ITA of the average face with weighted input images."""
+        """Return the ITA of the average face, computed with a weight for each input image."""
         total = float(weights @ self.counts)
         if not total:
             return Missing("no_face", "no image has exactly one detected face")
@@ -163,7 +164,7 @@ class FaceSums:
 def _average_tone(
     rows: Sequence[Sequence[Outcome]], readings: EditReadings, weights: Floats
 ) -> AverageTone:
-    """Return the ITA of the average face of rows of images, with a row for each input image."""
+    """Return the ITA of the average face over rows of images, one row per input image."""
     sums = _face_sums(rows, readings)
     thin = sums.thinned()
     draws = []

@@ -26,7 +26,9 @@ Strength = Annotated[float, IdentifyingField()]
 
 @record
 class EditSet(PictureSet):
-    """Input images of a group (no axis), restored images, or edits toward a word at a strength.
+    """An image set of one group: input images, restored images or edits.
+
+    Input images have no axis. Edits have a word toward which they were edited, and a strength.
 
     Attributes
     ----------
@@ -49,7 +51,7 @@ class MissingEdits(MissingPictures):
     targets : str or None
         Name of a set of edit prompts. None for input images.
     of : "pictures" or "faces"
-        Missing images, or input images without a detected face.
+        What is missing: images, or a detected face in input images.
     """
 
     targets: str | None
@@ -75,7 +77,7 @@ class Coverage:
 
 @record
 class FaceTone:
-    """ITA in degrees of two average faces: of the input images, and of all their edits."""
+    """ITA in degrees of two average faces: of all input images, and of all their edits."""
 
     ita_before: E
     ita_after: E
@@ -84,7 +86,7 @@ class FaceTone:
 
 @record
 class Editing:
-    """Changes by the edits of a group toward a set of edit prompts at a strength.
+    """Changes due to the edits of a group's images toward a set of edit prompts at one strength.
 
     Attributes
     ----------
@@ -106,29 +108,29 @@ class Editing:
     floor : Estimate or Missing
         The same share for images that were only encoded and decoded.
     gender_table : mapping of label to mapping of label to int
-        Number of edits, by the label of the input image and of the edit.
+        Number of edits, keyed by the label of the input image and then by the label of the edit.
     gender_before : mapping of label to int
-        Number of input images that have a labeled edit, by label of the input image. Each image
-        counts once.
+        Number of input images that have at least one labeled edit, keyed by the input image's
+        label. Each image counts once.
     target_seen : Estimate or Missing
         Share of edits that show the word that they were edited toward.
     ita_before, ita_after, ita_change : Estimate or Missing
         ITA of skin in degrees.
     lightness_change, background_change : Estimate or Missing
-        Change of L* of skin, and of all other pixels.
+        Change of the lightness L*, in skin and in all other pixels.
     beyond_exposure : Estimate or Missing
-        Change of L* of skin minus that of all other pixels.
+        Change of the skin's lightness L* minus the change of L* in all other pixels.
     coverage : Coverage
         Size of the mask of skin.
     average_face : FaceTone or None
         Skin tone of average faces. None without a face detector.
     other_axes, other_floors : mapping of axis to Estimate or Missing
-        `gender_change` and `floor` of the other axes.
+        The same scores as `gender_change` and `floor`, for the other axes.
     identity : Estimate or Missing
-        Cosine similarity of input images and their edits.
+        Cosine similarity between input images and their edits.
     ita_changes : tuple of float or None
-        Mean change of ITA by the edits of each input image, in the order of `sets[].pictures`. None
-        where it was not measured.
+        Mean change of ITA over the edits of each input image, in the order of `sets[].pictures`.
+        None where it was not measured.
     """
 
     group: str
@@ -171,7 +173,7 @@ class EditCondition:
 
 @record
 class Contrast:
-    """Difference between the changes under two conditions: the second minus the first.
+    """Difference between the changes under two conditions, computed as the second minus the first.
 
     Attributes
     ----------
@@ -256,7 +258,7 @@ class EditFindings(Head):
     sets : tuple of EditSet
         All images.
     sources : Identity
-        Model or collection of the input images. `model` is the model that edited them.
+        Model or collection from which the input images come. `model` is the model that edited them.
     landmarks : str or None
         Fingerprint of the face detector.
     missing_pictures : tuple of MissingEdits
@@ -268,11 +270,11 @@ class EditFindings(Head):
     average_faces : tuple of AverageFace
         Average faces.
     editing : tuple of Editing
-        Scores by group, set of edit prompts and strength.
+        Scores for each group, set of edit prompts and strength.
     editing_contrasts : tuple of Contrast
         Differences between the scores.
     editing_pooled : tuple of PooledChange
-        Scores of groups of the same gender or ethnicity.
+        Scores pooled over groups of the same gender or ethnicity.
     """
 
     plan: EditPlan
@@ -296,7 +298,7 @@ SCORES = (
     "identity",
     "target_seen",
 )
-"""Fields of `Editing` that --fail-if accepts as scores."""
+"""Fields of `Editing` that conditions of --fail-if can use as scores."""
 
 
 def scores_of(field: str, findings: EditFindings) -> Iterator[LocatedEstimate]:
@@ -309,7 +311,7 @@ class EditingResult(Result[EditPlan, EditFindings]):
     """A finished run of `askew edit`."""
 
     def cell(self, group: str, targets: str, strength: float) -> Editing:
-        """Return the scores of a group, a set of edit prompts and a strength.
+        """Return the scores for a group, a set of edit prompts and a strength.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ from askew.run.base import Outcome, Run
 from askew.types import Missing, Picture
 
 LISTED_SIZES = 3
-"""Number of image sizes that an error lists."""
+"""Maximum number of image sizes listed in an error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class EditsGathered(GatheredData):
     Attributes
     ----------
     sources : Identity
-        Model or collection of the input images.
+        Model or collection from which the input images come.
     landmarks : str or None
         Fingerprint of the face detector.
     groups : tuple of EditedGroup
@@ -86,7 +86,7 @@ class EditTools:
     editor : Editor
         The editor that belongs to the model.
     source : Model or Collection
-        Model or collection of the input images.
+        Model or collection from which the input images come.
     embedder : Embedder or None
         Embedder of the images.
     finder : LandmarkFinder or None
@@ -182,7 +182,7 @@ def _social_groups(plan: EditPlan) -> list[SocialGroup]:
 
 
 def _editable_sources(plan: EditPlan, run: Run, tools: EditTools, drawn: Outcomes) -> Outcomes:
-    """Return the input images, resized if the plan says so, after all checks."""
+    """Check the input images, and return them, resized if the plan requires it."""
     sources = resized_sources(run, drawn, plan.resize) if plan.resize else drawn
     check_filled(sources, f"{tools.source.name}, cropped and resized")
     _check_editable(plan, run, tools.editor, present(sources))

@@ -1,4 +1,4 @@
-"""The reading guide of a page about edits."""
+"""The guide that explains terms and scores on the page of `askew edit`."""
 
 from askew.measure.skin import SCHEME
 from askew.methods.edit.plan import EditPlan
@@ -15,22 +15,23 @@ TERMS = (
     (
         "Floor",
         "Share of images whose label changes after only encoding and decoding by the model. The "
-        "corrected score is 0 at this share, and 1 if all labels change. The q-value belongs to "
-        "a test for more changes than the floor.",
+        "corrected score is 0 at this share, and 1 if all labels change. The q-value tests "
+        "whether edits change more labels than this floor.",
     ),
     (
         "ITA",
-        "The individual typology angle: larger values mean lighter skin. The scheme "
-        f"{SCHEME} (Chardon et al. 1991, with Del Bino and Bernerd 2013) calls skin very light "
-        "above 55°, light from 41 to 55, intermediate from 28 to 41, tan from 10 to 28, brown from "
-        "−30 to 10, and dark below. The rule that finds skin by its color counts walls and clothes "
-        "as skin, and rejects very dark skin. The cheeks of detected faces avoid both errors.",
+        f"The individual typology angle: larger values mean lighter skin. The scheme {SCHEME} "
+        "(Chardon et al. 1991, with Del Bino and Bernerd 2013) calls skin very light above 55°, "
+        "light from 41 to 55, intermediate from 28 to 41, tan from 10 to 28, brown from −30 to "
+        "10, and dark below. The mask `rule`, which detects skin by its color, counts some walls "
+        "and clothes as skin and misses very dark skin. The cheeks of detected faces avoid both "
+        "errors.",
     ),
     (
         "Similarity",
-        "Cosine of the embeddings of an input image and its edit. The gray value is the similarity "
-        "of the edit and the other input images of its group. If an edit is as similar to the "
-        "other input images, it no longer shows the same person.",
+        "Cosine similarity between the embeddings of an input image and its edit. The gray value "
+        "is the mean similarity between an edit and the other input images of its group. If an "
+        "edit is equally similar to the other input images, it no longer shows the same person.",
     ),
 )
 
@@ -41,25 +42,25 @@ LIMITS = (
 
 SOURCE = (
     "Saravanan et al., “Exploring Social Bias in Downstream Applications of Text-to-Image "
-    "Foundation Models”, 2023. Images are edited image-to-image toward “A color photograph of a "
-    "…, headshot, high-quality.” Images with the same number are edited with the same noise in "
-    "all groups and at all strengths."
+    "Foundation Models”, 2023. Images are edited image-to-image toward “A color photograph of a …, "
+    "headshot, high-quality.” Images with the same number are edited with the same noise in all "
+    "groups and at all strengths."
 )
 
 METHOD = (
     (
         "Intervals of rates",
-        "Wilson's interval at the effective number of edits: their number divided by the design "
-        "effect of several edits of an image",
+        "Wilson interval, with the effective number of edits as the sample size: their number "
+        "divided by the design effect that arises because each image has several edits",
     ),
     (
         "Intervals of means",
-        "bootstrap over input images, with average faces for each sample",
+        "bootstrap over input images; average faces are computed anew for each sample",
     ),
     (
         "p",
-        "random flips of the signs of the input images' differences: (1 + draws at least as "
-        "extreme) / (1 + draws); q is corrected by score",
+        "the sign of each input image's difference is flipped at random: p = (1 + draws at least "
+        "as extreme) / (1 + draws); q is corrected over all tests of a score",
     ),
 )
 

@@ -10,7 +10,10 @@ from askew.types import Estimate
 
 
 def headline_strength(plan: EditPlan) -> float:
-    """Return the largest strength below 1, which keeps part of the input image, else 1."""
+    """Return the largest strength below 1, or 1 if there is none.
+
+    Below 1, edits keep part of the input image.
+    """
     return max((strength for strength in plan.strengths if strength < 1), default=1.0)
 
 
@@ -25,7 +28,7 @@ def answer(findings: EditFindings) -> str:
     Returns
     -------
     str
-        Sentences on perceived gender, then on skin tone, by set of edit prompts.
+        Sentences on perceived gender, then on skin tone, for each set of edit prompts.
     """
     strength = headline_strength(findings.plan)
     by_prompts = _entries_by_prompts(findings.editing, strength)
@@ -57,12 +60,12 @@ def _has_change(entries: Sequence[Editing]) -> bool:
 def gender_sentence(
     entries: Sequence[Editing], contrasts: Sequence[Contrast], unchanged: Sequence[str] = ()
 ) -> str:
-    """Return the groups whose perceived gender changes most and least.
+    """Return a sentence on the groups whose perceived gender changes most and least.
 
     Parameters
     ----------
     entries : sequence of Editing
-        Scores of all groups for one set of edit prompts and strength.
+        Scores of all groups, for one set of edit prompts and one strength.
     contrasts : sequence of Contrast
         Differences of the groups.
     unchanged : sequence of str
@@ -98,13 +101,13 @@ def gender_sentence(
 
 
 def _changes(entries: Sequence[Editing]) -> dict[str, Estimate]:
-    """Return the change of perceived gender of each group that has an estimate."""
+    """Return a phrase with the change of perceived gender in each group that has an estimate."""
     scores = {entry.group: entry.gender_change for entry in entries}
     return {group: score for group, score in scores.items() if isinstance(score, Estimate)}
 
 
 def _differ(contrast: Contrast, conditions: set[EditCondition]) -> bool:
-    """Check for a significant difference of perceived gender between two conditions."""
+    """Check whether the change of perceived gender differs significantly between two conditions."""
     compared = {contrast.first, contrast.second}
     return compared == conditions and w.has_significant_q(contrast.gender_change)
 
@@ -114,17 +117,17 @@ def _range(changes: Mapping[str, Estimate], most: str, least: str) -> str:
 
 
 def skin_sentence(entries: Sequence[Editing]) -> str:
-    """Return the groups whose skin becomes significantly lighter or darker.
+    """Return a sentence on the groups whose skin becomes significantly lighter or darker.
 
     Parameters
     ----------
     entries : sequence of Editing
-        Scores of all groups for one set of edit prompts and strength.
+        Scores of all groups, for one set of edit prompts and one strength.
 
     Returns
     -------
     str
-        Empty without a significant change, or if skin was not measured on faces.
+        Empty if no change is significant, or if skin was not measured on faces.
     """
     lighter = []
     darker = []

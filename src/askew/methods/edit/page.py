@@ -1,4 +1,4 @@
-"""The page of `askew edit`: how edits change images of each group."""
+"""The page of `askew edit`, which shows how edits change the images of each group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ OTHERS = ("others", "similarity between the edited image and the other input ima
 FIRST_GROUPS = 2
 FIRST_WORDS = 2
 FIRST_IMAGES = 6
-"""Numbers of groups, of words (one of each set) and of input images on the first screen."""
+"""Maximum numbers of groups, words (one from each set) and input images on the first screen."""
 
 
 def page(findings: EditFindings, media: Media) -> b.Page:
@@ -95,7 +95,7 @@ def _sections(view: "EditView") -> tuple[b.Section, ...]:
         b.Section("Images", view.pictures(), screen=False),
         b.Section("Skin tone", view.skin()),
         b.Section("Other axes", (view.axes(),), screen=False),
-        b.Section("Similarity of input image and edit", view.similarity(), screen=False),
+        b.Section("Similarity between input image and edit", view.similarity(), screen=False),
         b.Section("Differences", differences, screen=False),
         group_check_section(findings.showing),
         neutrality_section(findings.neutrality),
@@ -118,7 +118,7 @@ class EditView:
     media: Media
 
     def first_screen(self) -> b.FirstScreen:
-        """Return perceived gender before and after, with input images above their edits."""
+        """Return a chart of perceived gender, and input images above their edits."""
         groups = list(self.findings.plan.groups)[:FIRST_GROUPS]
         return b.FirstScreen(tuple(self.gender[:1]), tuple(map(self._first_edits, groups)))
 
@@ -137,7 +137,7 @@ class EditView:
 
     @cached_property
     def gender(self) -> list[b.Block]:
-        """Charts of perceived gender: shares before and after edits, then how often it changes."""
+        """Charts of perceived gender before and after edits, then of how often it changes."""
         return list(self._gender())
 
     def _gender(self) -> Iterator[b.Block]:
@@ -159,7 +159,7 @@ class EditView:
         yield self._pooled(GENDER, "gender_change", "share", caption)
 
     def _gender_bars(self, strength: float) -> Iterator[b.ValueGroup]:
-        """Yield a bar of input images for each group, then a bar for each set of edit prompts."""
+        """Yield bars for each group: one for input images, then one per set of edit prompts."""
         plan = self.findings.plan
         values = next(axis.values for axis in plan.axes if axis.name == GENDER)
         first = next(iter(plan.edit_prompts))
@@ -171,7 +171,7 @@ class EditView:
             yield _edit_bar(entry, values)
 
     def skin(self) -> Iterator[b.Block]:
-        """Yield the changes of skin tone."""
+        """Yield charts of the changes in skin tone."""
         chart = b.IntervalChart(
             caption="Skin tone of edits toward {} minus that of their input images "
             "(ITA in degrees; positive: lighter)",
@@ -187,7 +187,7 @@ class EditView:
         yield self._pooled("ethnicity", "ita_change", "degrees", caption)
 
     def axes(self) -> b.Table:
-        """Return how often the labels of the other axes change."""
+        """Return a table of how often the labels on the other axes change."""
         axes = [axis.name for axis in self.findings.plan.axes if axis.name != GENDER]
         by_strength = sorted(self.findings.editing, key=lambda entry: -entry.strength)
         return b.Table(
@@ -206,9 +206,9 @@ class EditView:
         )
 
     def similarity(self) -> Iterator[b.IntervalChart]:
-        """Return the similarity of input images and their edits."""
+        """Return charts of the similarity between input images and their edits."""
         chart = b.IntervalChart(
-            caption="Similarity of edits toward {} and their input images (cosine of embeddings)",
+            caption="Similarity between edits toward {} and input images (cosine of embeddings)",
             heading="Group",
             rows=(),
             name="similarity",
@@ -246,7 +246,7 @@ class EditView:
         return b.Details(f"{w.capital(name)}: {significant} of {len(rows)} significant", (chart,))
 
     def pictures(self) -> Iterator[b.Details]:
-        """Yield the first input images of each group with their edits toward each word."""
+        """Yield the first input images of each group, along with their edits toward each word."""
         plan = self.findings.plan
         rows_per_word = len(plan.strengths) + 1
         most = max(1, min(12, TOTAL // (len(plan.groups) * len(plan.words) * rows_per_word)))
@@ -273,7 +273,7 @@ class EditView:
     def _by_prompts(
         self, score: str, chart: b.IntervalChart, more: Sequence[str] = ()
     ) -> Iterator[b.IntervalChart]:
-        """Yield a chart for each set of edit prompts, whose name replaces {} in the caption."""
+        """Yield a chart for each set of edit prompts. The set's name replaces {} in the caption."""
         for name, words in self.findings.plan.edit_prompts.items():
             rows = [
                 b.IntervalRow(
@@ -289,7 +289,7 @@ class EditView:
             yield replace(chart, caption=chart.caption.format(prompts), rows=tuple(rows))
 
     def _pooled(self, axis: str, score: str, scale: b.Scale, caption: str) -> b.Details:
-        """Return a score of groups pooled by the value of an axis, as in figure 3 of the paper."""
+        """Return a score's chart, pooled over groups that share an axis value (paper's fig. 3)."""
         rows = [
             b.IntervalRow(
                 label=f"{entry.targets}, strength {entry.strength:g}",
@@ -358,13 +358,13 @@ def _axis_cell(rate: b.E | None, floor: b.E | None) -> b.TableCell:
 
 
 def _significant_first(row: b.IntervalRow) -> tuple[bool, float]:
-    """Return a sort key: significant differences first, then large ones."""
+    """Return a key that sorts significant differences first, then larger differences first."""
     size = abs(row.score.value) if isinstance(row.score, Estimate) else 0.0
     return not w.has_significant_q(row.score), -size
 
 
 def _difference(contrast: Contrast, score: b.E) -> b.IntervalRow:
-    """Return a row such as "caucasian man − african-american woman", with its other conditions."""
+    """Return a chart row for a difference such as "caucasian man − african-american woman"."""
     first = _condition_parts(contrast.first)
     second = _condition_parts(contrast.second)
     kind = contrast.contrast

@@ -1,4 +1,4 @@
-"""The plan of edits of images of people, made from a request."""
+"""Plan of a run that edits images of people, and its construction from a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self, cast
@@ -17,20 +17,20 @@ GENDER = "gender"
 NONE = "none"
 
 PAPER_EDITS: Mapping[str, Setting] = {"num_inference_steps": 50, "guidance_scale": 7.5}
-"""The paper's settings of the model that edits (section 3)."""
+"""The paper's settings for the editing model (section 3)."""
 
 EDIT_PROMPTS: Mapping[str, tuple[str, ...]] = {"high-paid": HIGH_PAID, "low-paid": LOW_PAID}
-"""The paper's edit prompts: professions, by the name of their set."""
+"""The paper's edit prompts: professions, keyed by the name of their set."""
 
 Finder = Literal["faces", "hog", "studio", "none"]
 Skin = Literal["rule", "geometry"]
 
 
 class EditPlan(Plan):
-    """A plan of edits of images of social groups (Saravanan et al., "downstream").
+    """Plan of a run that edits images of social groups (Saravanan et al., "downstream").
 
-    The plan has a prompt for each group. All prompts have the same axes, which are labeled in input
-    images and edits.
+    The plan has a prompt for each group. All prompts have the same axes, on which input images and
+    edits are labeled.
 
     Attributes
     ----------
@@ -39,23 +39,25 @@ class EditPlan(Plan):
     groups : tuple of str
         Names of the groups.
     sources : str
-        Model or collection (folder/PATH) of the input images. Empty for the model that edits.
+        Model or collection (folder/PATH) from which the input images come. Empty if the editing
+        model also generates them.
     sources_args : mapping
         Settings of `sources`.
     edit_prompts : mapping of str to tuple of str
-        Words to edit toward, by the name of their set.
+        Words to edit toward, keyed by the name of their set.
     strengths : tuple of float
         Strengths of the edits, in (0, 1]. Strength 1 keeps nothing of the input image.
     edit_args : mapping
-        Settings of the model while it edits, in addition to the settings with which it generates
+        Settings that the model uses only for edits, in addition to its settings for generating
         images.
     resize : int
-        Width and height in pixels to which input images are cropped and resized. 0 keeps them.
+        Width and height in pixels to which input images are cropped and resized. If 0, they keep
+        their size.
     landmarks : "faces", "hog", "studio" or "none"
         Face detector: MTCNN (faces), dlib (hog), or the known position in drawings (studio).
     skin : "rule" or "geometry"
         Pixels that count as skin: the cheeks of a detected face (geometry), or all pixels of skin
-        color in the image (rule), which may belong to walls and clothes.
+        color in the image (rule), which may include walls and clothes.
     """
 
     method: str = "edit"
@@ -118,7 +120,7 @@ def plan_editing(
     groups : str or sequence of str, optional
         Names of the groups. By default the paper's four groups, or all groups of a collection.
     edit_prompts : mapping of str to sequence of str, optional
-        Words to edit toward, by the name of their set. By default the paper's professions.
+        Words to edit toward, keyed by the name of their set. By default the paper's professions.
     axes : sequence of str, optional
         Axes to label. By default the eight axes of BiasConnect. Gender is always labeled.
     landmarks : str, optional
@@ -163,7 +165,7 @@ def plan_editing(
 
 
 def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
-    """Return the axes to label, with gender first if it is not among them."""
+    """Return the axes to label. If gender is not among them, it is added in first place."""
     axes = [find_axis(name) for name in (BIASCONNECT if names is None else names)]
     if all(axis.name != GENDER for axis in axes):
         axes.insert(0, find_axis(GENDER))
@@ -171,5 +173,5 @@ def _labeled_axes(names: Sequence[str] | None) -> tuple[AxisPlan, ...]:
 
 
 def _usual_finder(maker: str) -> Finder:
-    """Return the face detector for images of a model or collection."""
+    """Return the name of the face detector for images from a model or collection."""
     return "studio" if is_studio(maker) else "faces"

@@ -15,7 +15,7 @@ from askew.run.base import Outcome, Run
 from askew.types import Missing, Picture
 
 LocatedFace = tuple[Picture, Landmarks | Missing]
-"""An image with the landmarks of its face."""
+"""An image, with the landmarks of its face."""
 
 
 def read(
@@ -43,7 +43,8 @@ def read(
     Returns
     -------
     EditReadings
-        Skin and faces are measured in input images and edits, not in restored images.
+        Labels of all images. Skin and faces are measured only in input images and edits, not in
+        restored images.
     """
     rows = [row for group in groups for row in (group.sources, *group.edits.values())]
     sources_and_edits = _distinct(rows)
@@ -98,7 +99,7 @@ def _skin(
     groups: Sequence[EditedGroup],
     faces: Mapping[str, Face | Missing],
 ) -> dict[tuple[str, str], SkinChange]:
-    """Compare the skin of each input image with that of its edits."""
+    """Compare the skin in each input image with the skin in its edits."""
     compared = [images for group in groups for images in _images_by_source(group, faces)]
     skin: dict[tuple[str, str], SkinChange] = {}
     all_changes = run.look(partial(skin_changes, plan.skin), compared)

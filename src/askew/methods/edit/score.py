@@ -25,10 +25,11 @@ from askew.stats.intervals import BOUNDED_FORM
 from askew.types import Missing, Picture
 
 TESTED = ("gender_change", "ita_change", "lightness_change", "beyond_exposure", "other_axes")
-"""Scores with a test. The tests of each score are corrected together, and the tests of other axes form a family."""
+"""Scores with a test. The tests of each score form one family for correction, and the tests of all
+other axes form another."""
 
 NOT_RESTORED = Missing("not_asked", "the autoencoder of the model is not accessible")
-"""Floor of an editor behind a server."""
+"""Floor of an editor that runs behind a server: its autoencoder is not accessible."""
 
 GENDER_UNLABELED = Missing("not_asked", "no instrument labeled perceived gender")
 
@@ -123,7 +124,7 @@ def _missing_edits_toward(words: Sequence[str], group: EditedGroup) -> MissingCo
 
 
 def editing(data: EditData) -> tuple[Editing, ...]:
-    """Score the edits of each group by set of edit prompts and strength.
+    """Score the edits of each group, for each set of edit prompts and strength.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def editing(data: EditData) -> tuple[Editing, ...]:
     Returns
     -------
     tuple of Editing
-        q-values are corrected by score.
+        q-values are corrected over all tests of the same score.
     """
     entries = []
     for group in data.groups:
@@ -187,7 +188,7 @@ def _entry(name: str, cell: EditCell, data: EditData) -> Editing:
 
 @dataclass(frozen=True, slots=True)
 class RateAndFloor:
-    """Rate of changed labels after editing, and after only encoding and decoding."""
+    """Share of images whose label changes after editing, and after only encoding and decoding."""
 
     rate: E
     floor: E
@@ -215,7 +216,7 @@ class CellScorer:
     rng: np.random.Generator
 
     def rate(self, labels: Mapping[str, Answer]) -> RateAndFloor:
-        """Estimate how often labels change by an edit, and by encoding and decoding only."""
+        """Estimate how often labels change after an edit, and after only encoding and decoding."""
         if not self.cell.group.restored:
             changes = self.cell.changes(labels)
             rate_only = or_missing(clustered.clustered_rate, changes, level=self.scoring.level)
@@ -243,7 +244,7 @@ class CellScorer:
         )
 
     def _shows(self, word: str, edit: Outcome) -> float:
-        """Return 1 if an edit shows the word, 0 if not, NaN without a label."""
+        """Return 1 if an edit shows the word, 0 if it does not, and NaN if it has no label."""
         answer = self.readings.occupations.get(edit.id) if isinstance(edit, Picture) else None
         return float(names_target(answer, word)) if isinstance(answer, str) else np.nan
 
@@ -262,9 +263,9 @@ class CellScorer:
         )
 
     def identity(self) -> E:
-        """Estimate the cosine similarity of input images and their edits.
+        """Estimate the cosine similarity between input images and their edits.
 
-        `null` is the mean similarity of edits and the other input images of the group.
+        `null` is the mean similarity between an edit and the group's other input images.
         """
         if not self.readings.vectors:
             return Missing("not_asked", "no embedder is set")
@@ -294,7 +295,7 @@ class CellScorer:
         return float(vectors[source.id].astype(np.float64) @ vectors[edit.id])
 
     def _similarity_to_others(self) -> Floats:
-        """Return the mean cosine of each edit and the other input images."""
+        """Return the mean cosine similarity between each edit and the other input images."""
         vectors = self.readings.vectors
         sources = {
             source.id: vectors[source.id]
@@ -329,7 +330,7 @@ def _coverage(cell: EditCell, readings: EditReadings) -> Coverage:
 
 
 def _label_table(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, dict[str, int]]:
-    """Count the edits by the label of their input image, then by their label."""
+    """Count the edits for each pair of an input image's label and an edit's label."""
     counts: dict[str, Counter[str]] = {}
     for row in cell.rows:
         for source, edit in zip(cell.group.sources, row, strict=True):
@@ -341,7 +342,7 @@ def _label_table(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, dict
 
 
 def _labels_before(cell: EditCell, labels: Mapping[str, Answer]) -> dict[str, int]:
-    """Count the input images with a labeled edit by their label."""
+    """Count, for each label, the input images that have at least one labeled edit."""
     counts: Counter[str] = Counter()
     for source, *edits in zip(cell.group.sources, *cell.rows, strict=True):
         before = _label(source, labels)

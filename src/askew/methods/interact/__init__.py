@@ -1,4 +1,4 @@
-"""Interactions of biases: how axes would change if another axis were uniform (BiasConnect)."""
+"""Interactions between biases: how axes would change if another axis were uniform (BiasConnect)."""
 
 from functools import partial
 

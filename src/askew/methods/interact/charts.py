@@ -23,23 +23,24 @@ from askew.stats.significance import SIGNIFICANCE_LEVEL
 from askew.types import Estimate, Missing
 
 TONES = {"better": -1.0, "worse": 1.0, "changed": 0.0}
-"""Sign of the shading of an edge, by effect: blue is closer to the reference, orange is further."""
+"""Sign of an edge's shading for each effect. Blue: closer to the reference. Orange: further
+away."""
 
 
 def axes_of(graphs: Iterable[Graph]) -> list[str]:
-    """Return all axes in order of first appearance: the layout that graphs share."""
+    """Return all axes in order of first appearance. All graphs share this layout."""
     return list(dict.fromkeys(axis.name for graph in graphs for axis in graph.axes))
 
 
 def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
-    """Return the diagram of a graph, with the effect of each axis on itself.
+    """Return the diagram of a graph. Each node also shows the effect of its axis on itself.
 
     Parameters
     ----------
     graph
         The graph.
     axes
-        Axes in the order of the layout.
+        Axes, in the order in which they are laid out.
     caption
         Caption of the diagram.
     """
@@ -56,7 +57,10 @@ def network(graph: Graph, axes: Sequence[str], caption: str) -> b.GraphDiagram:
 
 
 def associated_chart(graph: Graph) -> b.IntervalChart:
-    """Return the sensitivities of pairs that are associated or have a determined direction."""
+    """Return a chart of sensitivities.
+
+    It shows pairs that are associated or have a determined direction.
+    """
     pairs = {(edge.source, edge.target): edge for edge in (*graph.determined, *graph.drawn)}
     rows = [
         b.IntervalRow(
@@ -119,7 +123,7 @@ def _amplification(score: E) -> str:
 
 
 def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
-    """Return the table of sensitivities: equalized axes by rows, affected axes by columns."""
+    """Return a table of sensitivities, with a row per equalized and a column per affected axis."""
     sources = {edge.source for edge in graph.edges}
     rows = []
     for source in axes:
@@ -128,9 +132,9 @@ def matrix(graph: Graph, axes: Sequence[str]) -> b.Table:
             rows.append((capital(axis_label(source)), *cells))
     return b.Table(
         "Row: equalized axis. Column: affected axis. Number: Intersectional Sensitivity (IS), "
-        "positive if the deviation of the column's axis decreases. The intervals are simultaneous "
-        "for all pairs. Bold: determined direction. Shaded: also an edge of the graph. Framed: an axis with "
-        "itself.",
+        "positive if the deviation of the column's axis decreases. The intervals hold "
+        "simultaneously for all pairs. Bold: determined direction. Shaded: also an edge of the "
+        "graph. Framed: an axis with itself.",
         ("Equalized axis", *(capital(axis_label(axis)) for axis in axes)),
         tuple(rows),
         scale="signed",
@@ -150,7 +154,7 @@ def _cell(edge: Edge | None) -> b.TableCell | None:
 
 
 def _untested_note(graph: Graph) -> str:
-    """Return which pairs were not tested, and why."""
+    """Return a note on which pairs were not tested, and why."""
     pairs_by_reason: dict[str, list[str]] = {}
     for edge in graph.edges:
         if edge.untested and not edge.direct:
@@ -163,23 +167,23 @@ def _untested_note(graph: Graph) -> str:
 
 
 def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) -> b.IntervalChart:
-    """Return the chart of pairs that are associated in some prompt.
+    """Return a chart of all pairs that are associated in at least one prompt.
 
     Parameters
     ----------
     entries
-        All pairs over the prompts.
+        All pairs, summarized over the prompts.
     graphs
-        Graphs of the single prompts, whose sensitivities are shown behind the mean.
+        Graphs of the single prompts. Their sensitivities are shown behind the mean.
     """
     rows = []
     for entry in associated_pairs(entries):
         rows.append(_row_over_prompts(entry, graphs, pairs=len(entries)))
     return b.IntervalChart(
-        "Pairs of axes that are associated in some prompt (q < 0.05 by Fisher's sum over the "
-        "prompts). Edges: prompts in which the pair is an edge. Larger, smaller: prompts in which "
-        "equalizing the first axis significantly increases or decreases the deviation of the "
-        "second. Bold: effects differ significantly between prompts",
+        "Pairs of axes that are associated in at least one prompt (q < 0.05 by Fisher's sum over "
+        "the prompts). Edges: prompts in which the pair is an edge. Larger, smaller: prompts in "
+        "which equalizing the first axis significantly increases or decreases the deviation of "
+        "the second. Bold: effects differ significantly between prompts",
         "Pair",
         tuple(rows),
         "mean IS",
@@ -187,7 +191,7 @@ def over_prompts(entries: Sequence[EdgeOverPrompts], graphs: Sequence[Graph]) ->
         b.PLAIN,
         ("edges", "larger", "smaller", "q (Fisher)", "difference (q)"),
         points="one prompt",
-        interval="simultaneous interval of the mean over these prompts, for all pairs",
+        interval="interval for the mean over these prompts, simultaneous across all pairs",
     )
 
 
@@ -210,7 +214,7 @@ def _row_over_prompts(entry: EdgeOverPrompts, graphs: Sequence[Graph], pairs: in
 
 
 def with_simultaneous_interval(score: E, scores: int) -> E:
-    """Return a score with an interval that holds simultaneously with the intervals of other scores."""
+    """Return a score with its simultaneous interval."""
     if isinstance(score, Missing):
         return score
     low, high = simultaneous(score, scores)
@@ -218,7 +222,7 @@ def with_simultaneous_interval(score: E, scores: int) -> E:
 
 
 def validation_charts(findings: InteractionFindings, validation: Validation) -> Iterator[b.Block]:
-    """Yield, for each prompt, the correlation of its edges and their measurements."""
+    """Yield, for each prompt, the correlation between the estimated and measured effects."""
     worse = validation.made_worse
     pairs = 1
     if isinstance(worse, Estimate) and worse.n:
@@ -232,7 +236,8 @@ def validation_charts(findings: InteractionFindings, validation: Validation) -> 
             f"Correlation over the edges: {correlation}", lead=words.quote(prompt.prompt, 120)
         )
         yield b.IntervalChart(
-            "IS measured under a real mitigation, with the estimate from counterfactual prompts",
+            "IS measured under a real mitigation, compared with the estimate from counterfactual "
+            "prompts",
             "Edge",
             tuple(_validated_row(edge, graph, pairs) for edge in prompt.edges),
             "measured",

@@ -62,35 +62,37 @@ def interact(
     occupations
         Add the 26 occupations of BiasConnect.
     plan
-        Run this TOML plan, such as the plan.toml of a run.
+        TOML file of the plan to run, such as the plan.toml of a run.
     images
         Images per prompt. [default: 48; 24 with studio]
     axes
-        Names of axes, separated by commas. By default the prompt generator chooses.
+        Names of axes, separated by commas. By default, the prompt generator chooses them.
     reference
         Reference shares: uniform, bls-2022, a CSV file, a run folder, or AXIS=VALUE:SHARE,…
-        May be repeated; later ones take precedence. [default: uniform]
+        May be repeated; later references override earlier ones. [default: uniform]
     distance
-        Distance from the reference: ordinal, nominal, values, or auto (by the scale of the axis).
-        [default: auto]
+        Kind of distance from the reference: ordinal, nominal, values, or auto (depends on the scale
+        of the axis). [default: auto]
     edge_rule
-        Rule that makes a pair of axes an edge: q (q < 0.05, corrected for the pairs of a graph),
+        Rule for when a pair of axes is an edge: q (q < 0.05, corrected over all pairs of a graph),
         or paper (p below the paper's thresholds). [default: q]
     alpha
         A pair of axes is an edge in the graph of a prompt if p is below this value. This and the
         next three options imply --edge-rule paper. [default: 0.0001]
     open_threshold
-        The same as --alpha, for --open-answers. [default: 0.05]
+        Same as --alpha, but used with --open-answers. [default: 0.05]
     global_threshold
-        The same as --alpha, for the graph of all prompts together. [default: 0.00005]
+        Same as --alpha, but used for the graph of all prompts together. [default: 0.00005]
     least_sensitivity
-        |IS| that an edge must exceed in the graph of all prompts together. [default: 0.03]
+        Value that |IS| must exceed for an edge in the graph of all prompts together. [default:
+        0.03]
     open_answers
         Ask open questions, and count the concepts in the answers.
     no_error_correction
         Do not correct for known labeling errors of the instrument.
     mitigated
-        Model or finished run to compare with: AXIS=NAME, or a name with {axis} for every axis.
+        Model or finished run in which an axis is really mitigated, to compare with the estimates:
+        AXIS=NAME, or a name with {axis} for all axes.
     mitigated_args
         Setting of the mitigated model, such as equal={axis}.
 

@@ -1,4 +1,4 @@
-"""Counts of the answers in a prompt's image sets, from which BiasConnect computes a graph.
+"""Counts of the VQA answers over a prompt's image sets, from which BiasConnect builds its graph.
 
 `count_answers` counts the sets of one prompt. `pooled` adds up the counts of several prompts.
 """
@@ -20,7 +20,7 @@ from askew.stats.sensitivity import AxisPairSample
 from askew.types import Missing
 
 LEAST_FREQUENCY = 0.01
-"""Minimum number of occurrences, in all image sets, of a concept that is counted."""
+"""Minimum number of times that a concept must occur in all image sets together to be counted."""
 
 Counts = NDArray[np.int64]
 
@@ -34,12 +34,13 @@ class GraphCounts:
     axes : tuple of GraphAxis
         The counted axes.
     initial : mapping of str to array, (prompts, m)
-        By target axis, the answers in the baseline images by value.
+        For each target axis, the counts of answers in the baseline images, per value. Arrays of
+        shape (prompts, m).
     after : mapping of (str, str) to array, (prompts, K, m)
-        By source and target axis, the answers about the target in each counterfactual set of the
-        source.
+        For each pair of a source and a target axis, the counts of answers about the target in each
+        counterfactual set of the source. Arrays of shape (prompts, K, m).
     missing : mapping of str to int
-        By axis, the number of images without an answer, in all sets.
+        For each axis, the number of images without an answer, over all sets.
     """
 
     axes: tuple[GraphAxis, ...]
@@ -48,18 +49,18 @@ class GraphCounts:
     missing: Mapping[str, int]
 
     def pairs(self) -> list[AxisPair]:
-        """List all counted pairs of a source and a target, an axis with itself included."""
+        """List all counted pairs of a source and a target, including an axis with itself."""
         names = [axis.name for axis in self.axes]
         return [(x, y) for x in names for y in names if (x, y) in self.after]
 
     def contingency(self, source: str, target: str) -> Counts:
-        """Return the counts (K, m) over all prompts: source values by rows, answers by columns."""
+        """Return the counts over all prompts, with source values as rows and answers as columns."""
         return np.asarray(self.after[source, target].sum(axis=0))
 
     def pair(self, source: str, target: str) -> AxisPairSample:
         """Return the sample of a pair of axes for `askew.stats.sensitivity`.
 
-        With several prompts, only prompts with answers in all sets are used.
+        With several prompts, only prompts that have answers in all sets are used.
         """
         axis = next(axis for axis in self.axes if axis.name == target)
         initial = self.initial[target]
@@ -85,26 +86,27 @@ def count_answers(
     known_errors: Mapping[str, Counts] | None = None,
     distance: str = "auto",
 ) -> GraphCounts:
-    """Count the answers of one prompt.
+    """Count the answers about the images of one prompt.
 
     Parameters
     ----------
     sets
-        The baseline set of the prompt and its counterfactual sets.
+        The prompt's baseline set and counterfactual sets.
     axes
         Axes to count. The values of an axis with open answers are the concepts in its answers, and
         its reference is uniform over them.
     instrument
         VQA model whose answers are counted.
     known_errors
-        By axis, counts (m, m) of the instrument's answers (columns) for known true values (rows).
+        For each axis, counts of the instrument's answers (columns) for known true values (rows), of
+        shape (m, m).
     distance
         Distance between shares and the reference; "auto" chooses by the scale of the axis.
 
     Returns
     -------
     GraphCounts
-        Counts whose first dimension (prompts) has length 1.
+        Counts of a single prompt: the first dimension of all arrays has length 1.
     """
     errors = known_errors or {}
     graph_axes: list[GraphAxis] = []
@@ -125,7 +127,10 @@ def count_answers(
 def _baseline_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[str, Counts]:
-    """Return the counts (1, m) of the baseline set by axis; empty without a baseline set."""
+    """Return the counts of each axis in the baseline set, of shape (1, m).
+
+    Empty without a baseline set.
+    """
     places = [k for k, observed in enumerate(sets) if observed.prompt.axis is None]
     if not places:
         return {}
@@ -135,7 +140,10 @@ def _baseline_counts(
 def _counterfactual_counts(
     sets: Sequence[ObservedSet], counts: Mapping[str, Counts]
 ) -> dict[AxisPair, Counts]:
-    """Return the counts (1, K, m) by source and target, for sources with two or more sets."""
+    """Return the counts for each source and target, of shape (1, K, m).
+
+    Sources with fewer than two sets are left out.
+    """
     after: dict[AxisPair, Counts] = {}
     for source in counts:
         places = [k for k, observed in enumerate(sets) if observed.prompt.axis == source]
@@ -146,7 +154,7 @@ def _counterfactual_counts(
 
 
 def _missing_answers(sets: Sequence[ObservedSet], axis: AxisPlan, instrument: str) -> int:
-    """Count the images of all sets without an answer about an axis."""
+    """Count the images without an answer about an axis, over all sets."""
     asked = axis.axis()
     return sum(sum(observed.missing(instrument, asked).values()) for observed in sets)
 
@@ -158,7 +166,7 @@ def _counted_axis(
     errors: Counts | None,
     distance: str,
 ) -> tuple[GraphAxis, Counts]:
-    """Return an axis of the graph and the counts (sets, m) of the answers about it."""
+    """Return an axis of the graph, and the counts of answers about it, of shape (sets, m)."""
     known_errors = None
     if axis.values:
         values = axis.values
@@ -195,7 +203,7 @@ def _counted_axis(
 def _counted_concepts(
     axis: str, sets: Sequence[ObservedSet], instrument: str
 ) -> tuple[tuple[str, ...], Counts]:
-    """Return the concepts in open answers about an axis, and their counts (sets, concepts)."""
+    """Return the concepts in open answers, and their counts, of shape (sets, concepts)."""
     answers = [_known_answers(observed, axis, instrument) for observed in sets]
     merged = merge_synonyms([_concepts_of(texts) for texts in answers])
     counts = np.array([(table.counts > 0).sum(axis=0) for table in merged], dtype=np.int64)
@@ -225,10 +233,11 @@ def count_rows(table: Counts) -> tuple[CountRow, ...]:
 
 
 def pooled(parts: Sequence[GraphCounts]) -> GraphCounts:
-    """Put the counts of several prompts together (appendix A.8).
+    """Combine the counts of several prompts (appendix A.8).
 
-    An axis is pooled over all prompts in which it has the same values as in the first. Its
-    reference is the mean of the prompts' references. Concepts of open answers are joined.
+    An axis is pooled over all prompts in which it has the same values as in the first prompt. The
+    reference of a pooled axis is the mean of the prompts' references. Concepts of open answers are
+    joined.
     """
     axes = _pooled_axes(parts)
     initial = defaultdict[str, list[Counts]](list)
@@ -252,7 +261,10 @@ def _total_missing(parts: Sequence[GraphCounts], axis: str) -> int:
 
 
 def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCounts:
-    """Return a prompt's counts, with a column for each value of any prompt, for axes that fit."""
+    """Return a prompt's counts for axes that can be pooled.
+
+    There is a column for each value that occurs in any prompt.
+    """
     fitting = {axis.name: axis for axis in part.axes if axis.fits(axes[axis.name])}
     initial = {}
     for target, counts in part.initial.items():
@@ -267,7 +279,7 @@ def _spread_counts(part: GraphCounts, axes: Mapping[str, GraphAxis]) -> GraphCou
 
 
 def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
-    """Return each axis, pooled over the prompts in which its values fit the first prompt's."""
+    """Return each axis, pooled over the prompts whose values fit those of the first prompt."""
     fitting: dict[str, list[GraphAxis]] = {}
     for part in parts:
         for axis in part.axes:
@@ -278,7 +290,7 @@ def _pooled_axes(parts: Sequence[GraphCounts]) -> dict[str, GraphAxis]:
 
 
 def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
-    """Merge axes that fit each other into one axis."""
+    """Merge versions of an axis from several prompts into one axis."""
     first = same[0]
     if first.open:
         joined = {value for axis in same for value in axis.values}
@@ -294,7 +306,10 @@ def _pooled_axis(same: Sequence[GraphAxis]) -> GraphAxis:
 
 
 def _spread(counts: Counts, values: Sequence[str], joint: Sequence[str]) -> Counts:
-    """Convert counts (..., values) to counts (..., joint values); missing values count 0."""
+    """Expand the last dimension of counts from `values` to `joint` values.
+
+    Missing values count 0.
+    """
     spread = np.zeros((*counts.shape[:-1], len(joint)), dtype=np.int64)
     places = [joint.index(value) for value in values]
     spread[..., places] = counts

@@ -15,7 +15,8 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate, Missing, Scale, record
 
 Effect = Literal["better", "worse", "changed"]
-"""Significantly closer to the reference, significantly further from it, or neither."""
+"""Effect on a target axis: significantly closer to the reference, significantly further away, or
+neither."""
 
 CountRow = tuple[int, ...]
 
@@ -29,7 +30,7 @@ class GraphAxis:
     name : str
         Name of the axis.
     values : tuple of str
-        Values that images are labeled with.
+        Values with which images are labeled.
     counterfactuals : tuple of str
         Values of the axis' counterfactual prompts.
     scale : Scale
@@ -57,34 +58,36 @@ class GraphAxis:
     reference_images: int | None = None
 
     def fits(self, other: Self) -> bool:
-        """Check whether the counts of both axes can be added up."""
+        """Check whether the counts of this axis and another axis can be added up."""
         same_values = (self.open and other.open) or self.values == other.values
         return same_values and self.counterfactuals == other.counterfactuals
 
 
 @record
 class Edge:
-    """A pair of axes: whether `target` depends on `source`, and in which direction it changes.
+    """Pair of axes: whether `target` depends on `source`, and in which direction `target` changes.
 
     Attributes
     ----------
     source, target : str
-        Axis that the prompts change, and axis of the answers.
+        Axis that the counterfactual prompts change, and axis that the answers describe.
     chi2, dof, p, draws, cramers_v : float or int or None
-        Pearson's chi-squared test (section 3.3). None if there was no test.
+        Pearson's chi-squared test (section 3.3). None if the pair was not tested.
     untested : Missing or None
-        Reason why there was no test.
+        Reason why the pair was not tested.
     q : float or None
-        q-value of the test over all pairs of different axes.
+        q-value of the test, corrected over all pairs of different axes.
     sensitivity : E
         Bias-corrected Intersectional Sensitivity (IS, Eq. 4): the decrease of the target's
         deviation from its reference, in [-1, 1].
     simultaneous : tuple of (float, float) or None
-        Interval of IS that holds at once for all pairs of different axes of all graphs of the run.
+        Interval of IS that holds simultaneously for all pairs of different axes in all graphs of
+        the run.
     plug_in : float or None
         IS computed by Eq. 4 from the labeled shares, without bias correction.
     as_read : float or None
-        Bias-corrected IS without correction for labeling errors, if these were corrected.
+        Bias-corrected IS before the correction for labeling errors; None if these were not
+        corrected.
     significant : bool
         Whether the pair is an edge of the graph.
     """
@@ -121,7 +124,7 @@ class Edge:
 
     @property
     def effect(self) -> Effect:
-        """Direction of the effect by the simultaneous interval."""
+        """Direction of the effect, as determined by the simultaneous interval."""
         low, high = self.simultaneous or (0.0, 0.0)
         if low > 0:
             return "better"
@@ -140,16 +143,17 @@ class Edge:
 
 @record
 class RecordedCounts:
-    """Counts behind a graph, added up over its prompts.
+    """Counts from which a graph was computed, added up over its prompts.
 
     Attributes
     ----------
     initial : mapping of str to CountRow
-        By target, the answers in the baseline images, by value.
+        For each target, the counts of answers in the baseline images, per value.
     after : mapping of str to mapping of str to tuple of CountRow
-        By source and target, a row of answers for each counterfactual prompt of the source.
+        For each source and target, one row of counts of answers per counterfactual prompt of the
+        source.
     missing : mapping of str to int
-        By target, the number of images without an answer, in all sets.
+        For each target, the number of images without an answer, over all sets.
     """
 
     initial: Mapping[str, CountRow]
@@ -159,12 +163,12 @@ class RecordedCounts:
 
 @record
 class Graph:
-    """Effects of axes on each other in the images of a prompt, or of all prompts together.
+    """Effects of axes on each other, in the images of one prompt or of all prompts together.
 
     Attributes
     ----------
     scope : "prompt" or "global"
-        Whether the graph is of one prompt or of all prompts together.
+        Whether the graph describes one prompt or all prompts together.
     prompt : str or None
         The prompt. None for all prompts together.
     instrument : str
@@ -174,11 +178,11 @@ class Graph:
     alpha : float
         A pair is an edge if its q or p is below this level, in (0, 1).
     least_sensitivity : float
-        |IS| that an edge must exceed; 0 for no minimum.
+        Value that |IS| must exceed for an edge; 0 for no minimum.
     axes : tuple of GraphAxis
         Axes of the graph.
     edges : tuple of Edge
-        All pairs of axes, whether they are edges or not.
+        All pairs of axes, including pairs that are not edges of the graph.
     most_influenced : str or None
         Axis that depends on the largest number of other axes (MaxInf).
     most_influential : str or None
@@ -207,7 +211,7 @@ class Graph:
 
     @property
     def drawn(self) -> list[Edge]:
-        """Edges to draw, the strongest first."""
+        """Edges to draw, strongest first."""
         return _strongest_first(edge for edge in self.edges if edge.drawn)
 
     @property
@@ -222,13 +226,13 @@ class Graph:
 
     @property
     def determined(self) -> list[Edge]:
-        """Pairs of different axes with a determined direction, the strongest first."""
+        """Pairs of different axes whose direction is determined, strongest first."""
         return _strongest_first(
             edge for edge in self.edges if not edge.direct and edge.effect != "changed"
         )
 
     def edge(self, source: str, target: str) -> Edge | None:
-        """Return the pair of two axes."""
+        """Return the pair with this source and target."""
         for edge in self.edges:
             if (edge.source, edge.target) == (source, target):
                 return edge
@@ -245,26 +249,27 @@ def _strongest_first(edges: Iterable[Edge]) -> list[Edge]:
 
 @record
 class EdgeOverPrompts:
-    """A pair of different axes over the graphs of all prompts.
+    """A pair of different axes, summarized over the graphs of all prompts.
 
     Attributes
     ----------
     source, target : str
-        The pair.
+        The axes of the pair.
     prompts : int
         Number of prompts in which the pair could be tested.
     edges : int
-        Number of prompts in which it is an edge.
+        Number of prompts in which the pair is an edge.
     better, worse : int
         Number of prompts in which `target` comes significantly closer to its reference, or moves
         significantly further from it, if `source` is uniform.
     mean : E
         Mean IS over the prompts.
     p, q : float or None
-        Test that `target` depends on `source` in no prompt, by Fisher's sum of log p. All pairs
-        form the family of q.
+        Test of the null hypothesis that `target` depends on `source` in no prompt, by Fisher's sum
+        of log p. q is corrected over all pairs.
     differ_p, differ_q : float or None
-        Test that IS is the same in all prompts, by Cochran's Q. All pairs form the family of q.
+        Test of the null hypothesis that IS is the same in all prompts, by Cochran's Q. q is
+        corrected over all pairs.
     """
 
     source: str
@@ -282,12 +287,12 @@ class EdgeOverPrompts:
 
 @record
 class ValidatedEdge:
-    """IS of a pair, estimated from counterfactual prompts and measured under a real mitigation.
+    """IS of a pair of axes, as estimated from counterfactual prompts and as measured.
 
     Attributes
     ----------
     source, target : str
-        The pair.
+        The axes of the pair.
     estimated, measured : E
         IS from counterfactual prompts (Eq. 4), and from images in which `source` is mitigated (Eq.
         8).
@@ -301,7 +306,7 @@ class ValidatedEdge:
 
 @record
 class ValidatedPrompt:
-    """Edges of a prompt between different axes, with mitigated sources.
+    """Edges of a prompt between different axes whose source axis was really mitigated.
 
     Attributes
     ----------
@@ -310,7 +315,7 @@ class ValidatedPrompt:
     edges : tuple of ValidatedEdge
         The edges.
     correlation : E
-        Correlation of estimated and measured IS over these edges.
+        Correlation between estimated and measured IS over these edges.
     """
 
     prompt: str
@@ -327,17 +332,17 @@ class Validation:
     Attributes
     ----------
     prompts : tuple of ValidatedPrompt
-        Edges by prompt.
+        Edges of each prompt.
     mean_correlation : E
-        Mean of the prompts' correlations.
+        Mean of the correlations of all prompts.
     overall_correlation : E
         Correlation over the edges of all prompts.
     paper_correlation : E
         Correlation over the same edges as in the paper, where estimates and measurements share the
-        baseline images. `null` is its mean under a mitigation without effect.
+        baseline images. `null` is its mean if the mitigation had no effect.
     made_worse : E
-        Share of the pairs of different axes in which the mitigation of the source moved the target
-        further from its reference (appendix A.5).
+        Share of pairs of different axes in which mitigating the source moved the target further
+        from its reference (appendix A.5).
     """
 
     prompts: tuple[ValidatedPrompt, ...]
@@ -360,9 +365,9 @@ class InteractionFindings(Head):
     shares : tuple of SetShares
         Shares in the baseline images, and in the images of conditions.
     confusion : tuple of Confusion
-        Labels from instruments, compared with true values.
+        Instrument labels compared with true values.
     biasconnect : tuple of Graph
-        Graphs. With several prompts, the graph of all prompts together is the first.
+        Graphs. With several prompts, the graph of all prompts together comes first.
     over_prompts : tuple of EdgeOverPrompts
         Pairs of axes over all prompts; empty for a single prompt.
     validation : Validation or None
@@ -416,7 +421,8 @@ class InteractionResult(Result[InteractionPlan, InteractionFindings]):
         Parameters
         ----------
         source, target
-            Axis that is made uniform, and axis whose deviation from the reference decreases by IS.
+            `source` is made uniform. The deviation of `target` from its reference then decreases by
+            IS.
         prompt
             The prompt; by default all prompts together, or the only prompt.
 

@@ -1,4 +1,4 @@
-"""The first screen of `askew interact`: effects of axes on each other, with images."""
+"""First screen of the page of `askew interact`: how axes affect each other, with images."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,11 +14,11 @@ from askew.stats.intervals import ends
 from askew.types import Estimate
 
 SHOWN = 24
-"""Number of images of each column."""
+"""Number of images in each column."""
 
 SINGLE_PAIR = 0.1
 DETERMINED = 0.8
-"""Shading of effects that are significant as a single pair only, and for all pairs at once."""
+"""Strength of shading for effects significant only as a single pair, and for all pairs at once."""
 
 KEYS = (
     ("under-4 framed", "closer to the reference: direction determined for all pairs at once"),
@@ -30,7 +30,7 @@ KEYS = (
 
 
 def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
-    """Return the heat map of the first graph, with images before and after its strongest effect.
+    """Return a heat map of the first graph, and images that illustrate its strongest effect.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def first_screen(findings: InteractionFindings, media: Media) -> b.FirstScreen:
     Returns
     -------
     FirstScreen
-        For several prompts, the pairs of axes over the prompts.
+        With several prompts, the heat map summarizes the pairs of axes over the prompts.
     """
     graph, *single_prompts = findings.biasconnect
     heat_map = effects_matrix(graph)
@@ -63,7 +63,7 @@ def _as_generated(findings: InteractionFindings, media: Media) -> tuple[b.Sorted
 
 
 def effects_matrix(graph: Graph) -> b.ScoreMatrix:
-    """Return the sensitivities of a graph as a heat map: equalized axes by affected axes."""
+    """Return the sensitivities of a graph as a heat map of equalized axes and affected axes."""
     sources = list(dict.fromkeys(edge.source for edge in graph.edges))
     targets = list(dict.fromkeys(edge.target for edge in graph.edges))
     rows = []
@@ -117,7 +117,7 @@ def _cell(edge: Edge | None) -> b.MatrixCell | None:
 def _before_and_after(
     findings: InteractionFindings, media: Media, graph: Graph
 ) -> Iterator[b.SortedImages]:
-    """Yield the images of the strongest effect: as generated, and with one axis uniform."""
+    """Yield images for the strongest effect: as generated, and with one axis made uniform."""
     candidates = graph.determined or graph.drawn
     if not candidates:
         return
@@ -139,14 +139,14 @@ def _before_and_after(
     yield b.SortedImages(
         f"{capital(target)} labels, before and with {source} uniform",
         (before, after),
-        f"First {SHOWN} images each; counts are of all images.",
+        f"First {SHOWN} images each; counts include all images.",
     )
 
 
 def _uniform_column(
     sets: Sequence[PictureSet], media: Media, graph: Graph, edge: Edge
 ) -> b.ImageColumn:
-    """Return the images of all counterfactuals of an axis, sorted by their label on another axis."""
+    """Return the images of an axis's counterfactuals, sorted by their label on another axis."""
     values = graph.axis(edge.target).values
     of_source = [
         image_set

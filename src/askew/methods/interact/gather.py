@@ -33,7 +33,7 @@ class InteractionGathered(SurveyData):
     Attributes
     ----------
     mitigated : mapping of str to MitigatedCounts
-        By prompt, counts of the images in which an axis is mitigated.
+        For each prompt, counts of answers in the images in which an axis is mitigated.
     """
 
     mitigated: Mapping[str, MitigatedCounts]
@@ -66,7 +66,7 @@ def gather(plan: InteractionPlan, run: Run) -> InteractionGathered:
 def _mitigated(
     plan: InteractionPlan, source: Source, reader: SurveyReader
 ) -> dict[str, MitigatedCounts]:
-    """Return the counts of mitigated images, for prompts with mitigated images."""
+    """Return the counts for mitigated images, for each prompt that has such images."""
     runs = {
         name: recorded_shares(Path(name))
         for name in sorted(set(plan.mitigated.values()))
@@ -107,7 +107,7 @@ def _mitigated_of_prompt(
     runs: Mapping[str, tuple[SetShares, ...]],
     drawn: Mapping[str, Mapping[str, GraphCounts]],
 ) -> dict[str, GraphCounts]:
-    """Return the counts of a prompt's mitigated images by axis."""
+    """Return the counts for a prompt's mitigated images, keyed by mitigated axis."""
     counts: dict[str, GraphCounts] = {}
     for axis in prompt.axes:
         if axis.name not in plan.mitigated:
@@ -144,7 +144,7 @@ def _counts_of_model(
     model: Model,
     purpose: str,
 ) -> dict[str, GraphCounts]:
-    """Label further images of prompts, and return the counts by prompt.
+    """Label further images for each prompt, and return the counts, keyed by prompt.
 
     The seed of the images makes them independent of all other images.
     """

@@ -3,10 +3,10 @@
 The counterfactual sets of an axis, taken together, represent a model in which that axis is uniform.
 For every ordered pair of axes, including an axis with itself, this module answers two questions:
 
-1. Does the target axis depend on the source axis? Pearson's chi-squared test of the contingency
-   table of counterfactual set against answer (section 3.3).
-2. Does the target come closer to its reference? Intersectional Sensitivity (section 3.4,
-   `askew.stats.sensitivity`).
+1. Does the target axis depend on the source axis? This is decided by Pearson's chi-squared test on
+a table with a row for each counterfactual set and a column for each answer (section 3.3).
+2. Does the target come closer to its reference? Intersectional Sensitivity measures this (section
+3.4, `askew.stats.sensitivity`).
 
 `edges` tests and measures all pairs, `graphs` summarizes the pairs of each prompt, and
 `over_prompts` compares the graphs of several prompts. Sensitivities are corrected for known
@@ -50,13 +50,14 @@ from askew.types import Estimate, Missing
 NO_BASELINE = Missing("not_asked", "the prompt itself has no images")
 
 FEW_DRAWS = 99
-"""Number of permutations that a test draws first if its p is not shown; they decide most pairs."""
+"""Number of permutations drawn first by a test whose p is not shown. They suffice for most
+pairs."""
 
 Sensitivities = Mapping[AxisPair, Estimate | Missing]
 Tests = Mapping[AxisPair, ChiSquare | Missing]
 
 CountsByPrompt = Mapping[str | None, GraphCounts]
-"""Counts by prompt; None stands for all prompts together."""
+"""Counts, keyed by prompt. The key None stands for all prompts together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,12 @@ class EdgeRule:
     Attributes
     ----------
     name : "q" or "paper"
-        Whether `alpha` is compared with q or with p of the chi-squared test. There is no q of an
-        axis with itself, so its p is compared.
+        Whether `alpha` is compared with q or with p of the chi-squared test. The effect of an axis
+        on itself has no q, so its p is compared instead.
     alpha : float
-        The target depends on the source if q or p is below this level.
+        Level in (0, 1). The target depends on the source if q or p is below it.
     least_sensitivity : float
-        |IS| that an edge must exceed; 0 for no minimum.
+        Value that |IS| must exceed for an edge; 0 for no minimum.
     """
 
     name: Literal["q", "paper"]
@@ -82,8 +83,8 @@ class EdgeRule:
 def edge_rule(counts: GraphCounts, plan: InteractionPlan, prompt: str | None) -> EdgeRule:
     """Return the rule for the edges of a graph.
 
-    In the paper, open answers have a separate alpha (appendix A.4). The graph of all prompts
-    together has another alpha, and a minimum |IS| (appendix A.8).
+    In the paper, open answers use a different alpha (appendix A.4). The graph of all prompts
+    together uses yet another alpha, and a minimum |IS| (appendix A.8).
     """
     if plan.edge_rule == "q":
         return EdgeRule(name="q", alpha=SIGNIFICANCE_LEVEL, least_sensitivity=0.0)
@@ -99,17 +100,17 @@ def edges(
 ) -> dict[str | None, tuple[Edge, ...]]:
     """Test and measure every pair of axes of every prompt.
 
-    The sensitivities of all prompts come from the same random draws, which saves more than half of
-    the time. The counterfactual sets of an axis determine its effect on itself by construction. The
-    test of that effect therefore belongs to no family of q, and its sensitivity to a separate
-    family.
+    The sensitivities of all prompts are computed from the same random draws. This saves more than
+    half of the time. An axis affects itself by construction, because its counterfactual sets differ
+    on this axis. The test of this effect is therefore left out of the family of q, and its
+    sensitivity belongs to a separate family.
 
     Parameters
     ----------
     counted
         Counts by prompt.
     plan
-        The plan, for the rules of edges.
+        The plan, which contains the rules for edges.
     scoring
         Instrument, seed, number of draws and confidence level.
     rng
@@ -118,7 +119,7 @@ def edges(
     Returns
     -------
     dict of str or None to tuple of Edge
-        The pairs of axes of each prompt.
+        All pairs of axes, for each prompt.
     """
     sensitivities = _sensitivities(counted, scoring, rng)
     pairs_at_once = sum(_known_between(of_prompt) for of_prompt in sensitivities.values())
@@ -145,7 +146,7 @@ def edges(
 
 @dataclass(frozen=True, slots=True)
 class PairPoint:
-    """Result for a pair of different axes, without an interval, computed in a hundredth of the time.
+    """Result for a pair of different axes, without an interval. It takes a hundredth of the time.
 
     Attributes
     ----------
@@ -162,16 +163,16 @@ class PairPoint:
 def pair_points(
     counts: GraphCounts, plan: InteractionPlan, prompt: str | None, scoring: Scoring
 ) -> dict[AxisPair, PairPoint]:
-    """Test every pair of different axes, and compute its sensitivity without an interval.
+    """Test all pairs of different axes, and compute their sensitivities without intervals.
 
-    Permutation tests end as soon as it is likely whether the pair is an edge.
+    Permutation tests end as soon as it is nearly certain whether the pair is an edge.
 
     Parameters
     ----------
     counts
         Counts of the prompt.
     plan
-        The plan, for the rule of edges.
+        The plan, which contains the rule for edges.
     prompt
         The prompt; None for all prompts together.
     scoring
@@ -196,7 +197,7 @@ def pair_points(
 def _sensitivities(
     counted: CountsByPrompt, scoring: Scoring, rng: np.random.Generator
 ) -> dict[str | None, dict[AxisPair, Estimate | Missing]]:
-    """Estimate the sensitivities of all pairs of all prompts, from common draws."""
+    """Estimate the sensitivities of all pairs in all prompts, from the same random draws."""
     places = [
         (prompt, pair)
         for prompt, counts in counted.items()
@@ -235,7 +236,7 @@ def _tests(
     """Test pairs of axes for dependence.
 
     The nearer p is to the threshold, the more tables a permutation test draws. For q, the threshold
-    is the smallest level to which Benjamini and Hochberg's method compares p. Brief tests draw
+    is the smallest level with which Benjamini and Hochberg's method compares p. Brief tests draw
     fewer tables.
     """
     threshold = rule.alpha
@@ -257,7 +258,7 @@ def _tests(
 
 
 def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
-    """Return the p-values of the tests of pairs of different axes, which form one family."""
+    """Return the p-values for pairs of different axes. These tests form one family."""
     return {
         (source, target): test.p
         for (source, target), test in tests.items()
@@ -266,7 +267,10 @@ def _p_of_tests(tests: Tests) -> dict[AxisPair, float | None]:
 
 
 def _with_q(sensitivities: Sensitivities) -> dict[AxisPair, Estimate | Missing]:
-    """Add q-values: effects of axes on themselves form a family, effects on other axes another."""
+    """Add q-values.
+
+    Effects of axes on themselves and effects on other axes are separate families.
+    """
     direct: dict[AxisPair, float | None] = {}
     between: dict[AxisPair, float | None] = {}
     for pair, estimate in sensitivities.items():
@@ -343,7 +347,7 @@ def _is_edge(
 def _simultaneous_interval(
     estimate: Estimate, counts: GraphCounts, pair: AxisPair, pairs: int
 ) -> tuple[float, float]:
-    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously, within bounds."""
+    """Widen an interval so that the intervals of `pairs` pairs hold simultaneously."""
     low, high = simultaneous(estimate, pairs)
     return max(low, least_possible(counts.pair(*pair))), min(high, 1.0)
 
@@ -357,7 +361,7 @@ def _plug_in(counts: GraphCounts, pair: AxisPair) -> float:
 
 
 def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
-    """Return the value without correction for labeling errors; None if nothing was corrected."""
+    """Return the value before the correction for labeling errors; None if nothing was corrected."""
     sample = counts.pair(*pair)
     if sample.confusion is None:
         return None
@@ -366,14 +370,14 @@ def _value_as_read(counts: GraphCounts, pair: AxisPair) -> float | None:
 
 
 def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> list[Graph]:
-    """Return the graph of each prompt, and of all prompts together if these were counted.
+    """Return the graph of each prompt, and the graph of all prompts together if it was counted.
 
     Parameters
     ----------
     counted
         Counts by prompt.
     plan
-        The plan, for the rules of edges.
+        The plan, which contains the rules for edges.
     scoring
         Instrument, seed, number of draws and confidence level.
 
@@ -400,7 +404,7 @@ def graphs(counted: CountsByPrompt, plan: InteractionPlan, scoring: Scoring) -> 
 def _null_sizes(
     counts: GraphCounts, edges_of_prompt: Iterable[Edge], prompt: str | None, scoring: Scoring
 ) -> dict[AxisPair, NDArray[np.float64]]:
-    """Simulate |IS| of every measured pair of different axes under the null of no effect."""
+    """Simulate |IS| of measured pairs of different axes, under the null hypothesis of no effect."""
     effects = _effects_between(edges_of_prompt)
     samples = {pair: counts.pair(*pair) for pair in effects}
     rng = scoring.rng(prompt or "", scoring.instrument, "amplification")
@@ -446,7 +450,7 @@ def _effects_between(edges_of_prompt: Iterable[Edge]) -> dict[AxisPair, Estimate
 
 
 def _recorded(counts: GraphCounts) -> RecordedCounts:
-    """Return the counts of a graph for results.json, added up over prompts."""
+    """Return the counts of a graph, added up over prompts, as they are stored in results.json."""
     after: dict[str, dict[str, tuple[CountRow, ...]]] = {}
     for source, target in counts.after:
         rows = count_rows(counts.contingency(source, target))
@@ -458,15 +462,15 @@ def _recorded(counts: GraphCounts) -> RecordedCounts:
 
 
 def over_prompts(graphs: Sequence[Graph], level: float) -> tuple[EdgeOverPrompts, ...]:
-    """Compare the graphs of single prompts, for every pair of different axes.
+    """Compare the graphs of single prompts on every pair of different axes.
 
-    The paper adds up the counts of all prompts instead (Eq. 9-11), where effects in opposite
+    The paper instead adds up the counts of all prompts (Eq. 9-11), so that effects in opposite
     directions cancel out. The images of different prompts are independent.
 
     Parameters
     ----------
     graphs
-        Graphs of a run. A graph of all prompts together is ignored.
+        Graphs of a run. The graph of all prompts together is ignored.
     level
         Confidence level of the mean sensitivities, in (0, 1).
 
@@ -497,7 +501,7 @@ def _pairs_between(graphs: Iterable[Graph]) -> list[AxisPair]:
 
 
 def _pair_over_prompts(pair: AxisPair, graphs: Sequence[Graph], level: float) -> EdgeOverPrompts:
-    """Summarize one pair of axes over the graphs of several prompts; q-values are still missing."""
+    """Summarize one pair of axes over the graphs of several prompts. q-values are added later."""
     edges_of_graphs = [graph.edge(*pair) for graph in graphs]
     known = [edge for edge in edges_of_graphs if edge is not None]
     p_values = [edge.p for edge in known if edge.p is not None]

@@ -1,4 +1,4 @@
-"""Reading guide on the page of `askew interact`."""
+"""Guide that explains terms and method on the page of `askew interact`."""
 
 from collections.abc import Iterable
 
@@ -22,11 +22,12 @@ EQUALIZING = (
 )
 SENSITIVITY = (
     "Intersectional Sensitivity (IS)",
-    "The deviation of an axis from its reference before, minus the deviation after. A positive IS "
-    "means that the axis comes closer to its reference, a negative IS that it moves further away. "
-    "With few images, all measured deviations are too large on average. Both deviations are corrected for this bias.",
+    "The deviation of an axis from its reference before another axis is made uniform, minus the "
+    "deviation after. A positive IS means that the axis comes closer to its reference, and a "
+    "negative IS means that it moves further away. With few images, all measured deviations are "
+    "too large on average. Both deviations are corrected for this bias.",
 )
-CRAMERS_V = ("V", "Cramér's V, the strength of the association: 0 none, 1 complete.")
+CRAMERS_V = ("V", "Cramér's V, the strength of the association, from 0 (none) to 1 (complete).")
 LIMIT = "An edge describes how labels change with the prompt. It is not a statement about people."
 SOURCE = (
     "BiasConnect (Chinchure et al., “BiasConnect: Investigating Bias Interactions in Text-to-Image "
@@ -35,25 +36,26 @@ SOURCE = (
 )
 DEPENDENCE = (
     "Association (section 3.3)",
-    "Pearson's χ² test of the counts, with a row for each counterfactual prompt. If an expected count is below 5, "
-    "the test uses random tables with the same margins. q is p after correction for all pairs of "
-    "the graph (Benjamini and Hochberg). The paper's rule is p < 0.0001 (--edge-rule paper).",
+    "Pearson's χ² test on a table of counts that has a row for each counterfactual prompt. If an "
+    "expected count is below 5, the test uses random tables with the same margins. q is p after "
+    "correction for all pairs of the graph (Benjamini and Hochberg). The paper's rule is p < "
+    "0.0001 (--edge-rule paper).",
 )
 EQUATION = (
     "Sensitivity (Eq. 1–4)",
     "IS = d(baseline, reference) − d(mean of the counterfactual sets, reference). Both distances "
-    "are corrected for the number of images. results.json contains the uncorrected value as "
+    "are corrected for the bias due to few images. results.json contains the uncorrected value as "
     "plug_in.",
 )
 
 
 def guide(findings: InteractionFindings) -> b.Section:
-    """Return the reading guide of a run: terms, limits and method."""
+    """Return the reading guide for a run: terms, limits and method."""
     axes = findings.biasconnect[0].axes
     edge = (
         "Edge",
-        "A pair of axes is an edge if the labels of the second depend on the counterfactual "
-        f"prompt of the first: {rules(findings)}. An edge does not state whether the deviation "
+        "A pair of axes is an edge if labels on the second axis depend on the counterfactual "
+        f"prompt for the first: {rules(findings)}. An edge does not state whether the deviation "
         "increases or decreases. An axis depends on itself by construction.",
     )
     distances = [f"{axis_label(axis.name)}: {DISTANCES[axis.distance]}" for axis in axes]
@@ -66,14 +68,14 @@ def guide(findings: InteractionFindings) -> b.Section:
 
 
 def _error_correction(axes: Iterable[GraphAxis]) -> list[tuple[str, str]]:
-    """Return the term on the correction for labeling errors, if there was one."""
+    """Return the entry on the correction for labeling errors, if errors were corrected."""
     accuracies = [_accuracy(axis) for axis in axes if axis.known_errors]
     if not accuracies:
         return []
     text = (
-        "The instrument's errors are known from images with known true values. Its accuracy by "
-        f"value is: {', '.join(accuracies)}. Sensitivities are estimates for labels without "
-        "errors, and intervals include the uncertainty about the errors. χ² tests use the "
+        "The instrument's errors are known from images whose true values are known. Its accuracy "
+        f"for each value is: {', '.join(accuracies)}. Sensitivities are estimates for labels "
+        "without errors, and intervals include the uncertainty about the errors. χ² tests use the "
         "labels without correction."
     )
     return [("Correction for labeling errors", text)]

@@ -1,4 +1,4 @@
-"""The page of `askew interact`: shares in the baseline images, and effects between axes."""
+"""The page of `askew interact`, with shares in the baseline images and effects between axes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -76,9 +76,9 @@ def page(findings: InteractionFindings, media: Media) -> b.Page:
 
 def _note(findings: InteractionFindings) -> str:
     return (
-        "IS: decrease of the second axis' deviation from its reference. The intervals "
-        f"are simultaneous for all pairs on this page. Edges: {rules(findings)}. Bold: the "
-        "interval for this single pair excludes 0. Attributes are perceived."
+        "IS: decrease in the deviation of the second axis from its reference. The intervals hold "
+        f"simultaneously for all pairs on this page. Edges: {rules(findings)}. Bold: the interval "
+        "for this single pair excludes 0. Attributes are perceived."
     )
 
 
@@ -95,8 +95,8 @@ def _graph_sections(findings: InteractionFindings, media: Media) -> Iterator[b.S
 
 
 def pooled_sentences(findings: InteractionFindings) -> str:
-    """Describe the graph of all prompts together, and effects that may cancel out in it."""
-    text = "The paper's pooled graph (Eq. 9–11): the counts of all prompts, added up."
+    """Describe the graph of all prompts together, and effects that may cancel out in this graph."""
+    text = "The paper's pooled graph (Eq. 9–11), computed from the summed counts of all prompts."
     heterogeneous = [
         pair(entry.source, entry.target)
         for entry in associated_pairs(findings.over_prompts)
@@ -110,15 +110,16 @@ def pooled_sentences(findings: InteractionFindings) -> str:
     opposite = pooled_disagreements(findings.biasconnect[0], findings.over_prompts)
     if opposite:
         text += (
-            f" The pooled effects of {listing(opposite)} are opposite to the "
-            "effects in some prompts. Biases of single prompts may cancel out in pooled shares. The "
-            "deviation of pooled shares can then increase where it decreases in every prompt."
+            f" The pooled effects of {listing(opposite)} are opposite to the effects in some "
+            "prompts. Biases of single prompts may cancel out when shares are pooled. The "
+            "deviation of the pooled shares can then increase although the deviation decreases in "
+            "every prompt."
         )
     return text
 
 
 def _some_pairs(pairs: Sequence[str]) -> str:
-    """List the first pairs, and the number of the others."""
+    """List the first pairs, and state how many more there are."""
     others = len(pairs) - HETEROGENEOUS_PAIRS
     if others <= 0:
         return listing(pairs)
@@ -134,7 +135,7 @@ def _prompt_details(findings: InteractionFindings, media: Media, graph: Graph) -
 
 
 def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b.Block, ...]:
-    """Return all blocks of a graph."""
+    """Return all page blocks that describe a graph."""
     axes = axes_of(findings.biasconnect)
     sources = dict.fromkeys(edge.source for edge in graph.edges)
     details = [_axis_details(findings, media, graph, axis) for axis in sources]
@@ -152,7 +153,7 @@ def _graph(findings: InteractionFindings, media: Media, graph: Graph) -> tuple[b
 def _axis_details(
     findings: InteractionFindings, media: Media, graph: Graph, axis: str
 ) -> b.Details:
-    """Return the details of an equalized axis: its direct effect, and images."""
+    """Return the details of an equalized axis: its effect on itself, and images."""
     blocks: list[b.Block] = []
     direct = graph.edge(axis, axis)
     if direct and isinstance(direct.sensitivity, Estimate):
@@ -172,7 +173,7 @@ def _axis_details(
 
 
 def _validation(findings: InteractionFindings) -> Iterator[b.Block]:
-    """Yield the comparison of estimates with a real mitigation, if axes are mitigated."""
+    """Yield the comparison of estimates with a real mitigation, if any axis was mitigated."""
     validation = findings.validation
     if validation is None:
         return

@@ -21,28 +21,28 @@ AXIS = "{axis}"
 
 
 class InteractionPlan(Plan):
-    """A plan of how biases affect each other (BiasConnect).
+    """Plan of a run that measures how biases affect each other (BiasConnect).
 
     Attributes
     ----------
     distance : str
-        Distance between shares and the reference; "auto" chooses by the axis' scale.
+        Kind of distance between shares and the reference. "auto" depends on the scale of the axis.
     edge_rule : "q" or "paper"
-        Rule for edges. "q" demands q < 0.05 by Benjamini and Hochberg's method over the pairs of a
-        graph. "paper" demands a p below the thresholds that follow.
+        Rule for edges. "q" requires q < 0.05 by Benjamini and Hochberg's method over the pairs of a
+        graph. "paper" requires a p below the thresholds that follow.
     alpha : float
         p of the chi-squared test below which a pair is an edge in the graph of a prompt, in (0, 1).
-        All four thresholds are for the rule "paper".
+        This and the next three thresholds are used only with the rule "paper".
     open_threshold : float
         alpha for axes with open answers.
     global_threshold : float
-        alpha in the graph of all prompts together.
+        alpha for the graph of all prompts together.
     least_sensitivity : float
-        |IS| that an edge must exceed in the graph of all prompts together.
+        Value that |IS| must exceed for an edge in the graph of all prompts together.
     no_error_correction : bool
-        Whether the instrument's known labeling errors stay uncorrected.
+        If true, the instrument's known labeling errors are not corrected.
     mitigated : mapping of str to str
-        By axis, the model or the folder of a finished run in which the axis is mitigated.
+        For each axis, the model in which it is mitigated, or the folder of a finished run.
     mitigated_args : mapping of str to setting
         Settings of mitigated models. `{axis}` stands for the mitigated axis.
     """
@@ -83,7 +83,7 @@ def plan_interactions(
     context: ProposalContext | None = None,
     **settings: object,
 ) -> InteractionPlan:
-    """Return the plan of a request.
+    """Return the plan for a request.
 
     Parameters
     ----------
@@ -96,8 +96,9 @@ def plan_interactions(
     open_answers
         Whether to ask open questions as TIBET does, instead of questions with the axes' values.
     mitigated
-        Models or finished runs in which an axis is mitigated: AXIS=NAME. A name with `{axis}`, or
-        with `{axis}` in `mitigated_args`, is used for every axis; a run only if it is finished.
+        Models or finished runs in which an axis is mitigated, each as AXIS=NAME. If `{axis}` occurs
+        in the name or in `mitigated_args`, the entry is used for every axis. A run is used only if
+        it is finished.
     context
         Settings of the prompt generator, and the store of its answers.
     **settings
@@ -126,7 +127,7 @@ def plan_interactions(
 
 
 def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings with the rule "paper" if they contain a threshold of it."""
+    """Return the settings; if they contain a threshold of the rule "paper", with this rule."""
     thresholds = [name for name in PAPER_THRESHOLDS if name in settings]
     if not thresholds:
         return dict(settings)
@@ -142,7 +143,7 @@ def _with_edge_rule(settings: Mapping[str, object]) -> dict[str, object]:
 def _mitigated_by_axis(
     mitigated: Sequence[str], axes: Sequence[str], settings: Mapping[str, object]
 ) -> dict[str, str]:
-    """Return the model or run of each axis from the values of --mitigated."""
+    """Return the mitigated model or run for each axis, from the values of --mitigated."""
     sources: dict[str, str] = {}
     for text in mitigated:
         axis, equals, name = text.partition("=")
@@ -159,7 +160,7 @@ def _mitigated_by_axis(
 
 
 def _for_each_axis(name: str, axes: Sequence[str]) -> dict[str, str]:
-    """Return the name of every axis' model, or of the finished runs if there are any."""
+    """Return the names of the models for all axes, or of the finished runs if there are any."""
     names = {axis: name.replace(AXIS, axis) for axis in axes}
     finished = {axis: folder for axis, folder in names.items() if is_run(folder)}
     return finished if finished else names

@@ -25,7 +25,7 @@ def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> I
     gathered
         Answers about the images.
     head
-        Parts that the findings of all methods have.
+        Fields that the findings of all methods have.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def score(plan: InteractionPlan, gathered: InteractionGathered, head: Head) -> I
 def _counted(
     plan: InteractionPlan, gathered: InteractionGathered, instrument: str
 ) -> dict[str, GraphCounts]:
-    """Return the counts of each prompt."""
+    """Return the counts of answers for each prompt."""
     errors: Mapping[str, Counts] = {}
     if not plan.no_error_correction:
         errors = _known_errors(gathered, instrument)
@@ -72,7 +72,10 @@ def _counted(
 
 
 def _known_errors(gathered: InteractionGathered, instrument: str) -> dict[str, Counts]:
-    """Return an instrument's errors by axis, for axes on which each true value was labeled."""
+    """Return an instrument's errors for each axis.
+
+    Axes without labeled images of every true value are left out.
+    """
     return {
         axis: counts
         for (name, axis), counts in gathered.errors.items()

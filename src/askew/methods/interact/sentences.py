@@ -42,12 +42,12 @@ def pair(source: str, target: str) -> str:
 
 
 def answer(graph: Graph) -> str:
-    """Return the headline of a graph with the sentences below it."""
+    """Return the headline of a graph, and the sentences below the headline."""
     return f"{headline(graph)} {lead(graph)}".strip()
 
 
 def headline(graph: Graph) -> str:
-    """Return the strongest determined effect, or how many pairs of axes are associated."""
+    """Return a sentence on the strongest determined effect, or on how many pairs are associated."""
     if graph.tested_pairs and graph.determined and graph.prompt is not None:
         effect = _effect_headline(graph, graph.determined[0])
         if effect:
@@ -56,7 +56,7 @@ def headline(graph: Graph) -> str:
 
 
 def lead(graph: Graph) -> str:
-    """Return how many directions are determined, and the strongest effect."""
+    """Return a sentence on how many directions are determined, and on the strongest effect."""
     candidates = graph.determined or graph.drawn
     if not graph.tested_pairs or not candidates:
         return ""
@@ -70,7 +70,7 @@ def lead(graph: Graph) -> str:
 
 
 def _effect_headline(graph: Graph, edge: Edge) -> str:
-    """Return how the most changed share of an axis changes; "" if its counts are unknown."""
+    """Return how the share that changes most on an axis changes; "" if its counts are unknown."""
     initial = graph.counts.initial.get(edge.target, ())
     rows = graph.counts.after.get(edge.source, {}).get(edge.target, ())
     if not sum(initial) or not rows or not all(map(sum, rows)):
@@ -113,7 +113,7 @@ def _associations(graph: Graph) -> str:
 
 
 def _effects(determined: Sequence[Edge]) -> str:
-    """Return the number of effects with a determined direction, with their pairs."""
+    """Return the number of effects whose direction is determined, and their pairs."""
     if not determined:
         return format_phrase("no_effects")
     effects = [edge.effect for edge in determined]
@@ -153,7 +153,7 @@ def _reference_name(reference: Sequence[float]) -> str:
 
 
 def effects_of(graph: Graph, source: str) -> str:
-    """Return the associations and effects of an axis.
+    """Return a phrase on the associations and effects of an axis.
 
     An example is "associated with age and clothing; equalizing it significantly increases the
     deviation of age".
@@ -169,7 +169,7 @@ def effects_of(graph: Graph, source: str) -> str:
 
 
 def _changes(determined: Iterable[Edge]) -> list[str]:
-    """Return the deviations that increase, and the deviations that decrease."""
+    """Return clauses on which deviations increase, and which decrease."""
     targets: dict[str, list[str]] = {"worse": [], "better": []}
     for edge in determined:
         targets[edge.effect].append(axis_label(edge.target))
@@ -181,7 +181,7 @@ def _changes(determined: Iterable[Edge]) -> list[str]:
 
 
 def associated_pairs(entries: Iterable[EdgeOverPrompts]) -> list[EdgeOverPrompts]:
-    """Return the pairs that are associated in some prompt, pairs with most edges first."""
+    """Return the pairs that are associated in at least one prompt, pairs with most edges first."""
     associated = [
         entry for entry in entries if entry.q is not None and entry.q < SIGNIFICANCE_LEVEL
     ]
@@ -194,7 +194,7 @@ def is_heterogeneous(entry: EdgeOverPrompts) -> bool:
 
 
 def pooled_disagreements(pooled: Graph, entries: Iterable[EdgeOverPrompts]) -> list[str]:
-    """Return the pairs whose pooled effect is opposite to that in some single prompt."""
+    """Return the pairs whose pooled effect is opposite to their effect in at least one prompt."""
     pairs = []
     for entry in entries:
         edge = pooled.edge(entry.source, entry.target)
@@ -207,7 +207,7 @@ def pooled_disagreements(pooled: Graph, entries: Iterable[EdgeOverPrompts]) -> l
 
 
 def answer_over_prompts(entries: Sequence[EdgeOverPrompts]) -> str:
-    """Return the headline of several prompts: associated pairs, and where prompts differ."""
+    """Return the headline for several prompts: associated pairs, and where prompts differ."""
     prompts = f"{max(entry.prompts for entry in entries):,}"
     pairs = plural(sum(entry.q is not None for entry in entries), "pair")
     associated = associated_pairs(entries)
@@ -238,7 +238,7 @@ def _edge_count(entry: EdgeOverPrompts) -> str:
 
 
 def _effect_counts(entry: EdgeOverPrompts) -> str:
-    """Return the number of prompts in which the effect of a pair has a determined direction."""
+    """Return in how many prompts the effect of a pair has a determined direction."""
     counts = {"increased": entry.worse, "decreased": entry.better}
     directions = [f"{direction} in {count:,}" for direction, count in counts.items() if count]
     if not directions:
@@ -247,7 +247,7 @@ def _effect_counts(entry: EdgeOverPrompts) -> str:
 
 
 def rules(findings: InteractionFindings) -> str:
-    """Return the rules for edges, of all prompts together and of a single prompt."""
+    """Return the rules for edges, for the graphs of all prompts and of a single prompt."""
     texts = []
     for graph in findings.biasconnect[:2]:
         name = "q" if graph.edge_rule == "q" else "p"
@@ -259,7 +259,7 @@ def rules(findings: InteractionFindings) -> str:
 
 
 def validation_sentences(validation: Validation) -> Iterator[str]:
-    """Yield the results of a validation."""
+    """Yield sentences on the results of a validation."""
     yield _correlation_sentence(validation)
     paper = validation.paper_correlation
     if isinstance(paper, Estimate):
@@ -281,7 +281,7 @@ def validation_sentences(validation: Validation) -> Iterator[str]:
 def _correlation_sentence(validation: Validation) -> str:
     overall = validation.overall_correlation
     if not isinstance(overall, Estimate):
-        return f"No correlation of estimated and measured effects: {words.reason(overall)}."
+        return f"No correlation between estimated and measured effects: {words.reason(overall)}."
     significant = (overall.p or 0) < SIGNIFICANCE_LEVEL
     text = format_phrase(
         "correlation" if significant else "no_correlation",

@@ -1,9 +1,9 @@
-"""Validation of estimated effects against images in which an axis is really mitigated.
+"""Validation of estimated effects with images in which an axis is really mitigated.
 
-Estimates come from counterfactual prompts, measurements from a mitigated model or run (BiasConnect,
-Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements use separate baseline
-images. In the paper, estimates and measurements share them, and their common noise causes a
-correlation.
+Estimates are computed from counterfactual prompts, and measurements from a mitigated model or run
+(BiasConnect, Eq. 5-8, Table 1, appendices A.5 and A.7). Where possible, measurements use separate
+baseline images. In the paper, estimates and measurements share the baseline images, whose noise
+makes them correlate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,10 +36,10 @@ from askew.stats.sensitivity import AxisPairSample, debiased_value, interactions
 from askew.types import Estimate, Missing
 
 UNMITIGATED = "unmitigated"
-"""Key of further baseline images, which are not part of the estimates."""
+"""Key of the separate baseline images, which the estimates do not use."""
 
 MitigatedCounts = Mapping[str, GraphCounts]
-"""Counts of baseline images by the axis that is mitigated in them, or by `UNMITIGATED`."""
+"""Counts for images, keyed by the axis that is mitigated in them, or by `UNMITIGATED`."""
 
 SIMULATIONS = 100
 
@@ -54,14 +54,14 @@ TOO_FEW_PAIRS = Missing(
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """An edge with the sample of its estimate and the sample of its measurement.
+    """An edge, with the data for its estimate and the data for its measurement.
 
     Attributes
     ----------
     baseline : tuple of (str, str)
-        Prompt and target axis. Pairs that agree in both share their baseline images.
+        Prompt and target axis. Edges with the same prompt and target share their baseline images.
     estimated, measured : AxisPairSample
-        Samples with counterfactual images, and with mitigated images.
+        Samples that contain counterfactual images and mitigated images.
     """
 
     baseline: tuple[str, str]
@@ -82,7 +82,7 @@ class PromptComparison:
     measured : mapping of AxisPair to E
         Measured IS of all pairs of different axes.
     pairs : tuple of ComparedPair
-        Samples of the edges, with shared baseline images as in the paper.
+        Samples for the edges, in which both sides share the baseline images as in the paper.
     separate_baseline : bool
         Whether measurements used separate baseline images.
     """
@@ -97,7 +97,7 @@ class PromptComparison:
 def counts_of_run(
     name: str, entries: Iterable[SetShares], prompt: PromptPlan, instrument: str
 ) -> GraphCounts | None:
-    """Return the counts of the baseline images of another run.
+    """Return the counts for the baseline images of another run.
 
     Parameters
     ----------
@@ -137,13 +137,16 @@ def counts_of_run(
 def _baseline_entries(
     name: str, entries: Iterable[SetShares], prompt: str, instrument: str
 ) -> dict[str, SetShares]:
-    """Return the baseline shares of a prompt by axis; raise UsageError if another labeled them."""
+    """Return a prompt's baseline shares by axis.
+
+    Raise UsageError if another instrument labeled them.
+    """
     baseline = [entry for entry in entries if (entry.prompt, entry.set) == (prompt, "initial")]
     by_axis = {entry.axis: entry for entry in baseline if entry.instrument == instrument}
     if baseline and not by_axis:
         others = ", ".join(sorted({entry.instrument for entry in baseline}))
         raise UsageError(
-            f"the images of the run {name} are labeled by {others}. A comparison needs labels by "
+            f"the images of the run {name} are labeled by {others}. A comparison needs labels from "
             f"{instrument}: repeat that run with --vqa {instrument}"
         )
     return by_axis
@@ -164,19 +167,19 @@ def validation(
     mitigated: Mapping[str, MitigatedCounts],
     scoring: Scoring,
 ) -> Validation:
-    """Compare estimates with measurements, over the edges of each prompt and of all prompts.
+    """Compare estimates with measurements, over the edges of each prompt and over all edges.
 
-    The share of pairs that mitigation made worse covers all pairs of different axes, whether they
-    are edges or not.
+    The share of pairs that mitigation made worse is computed over all pairs of different axes,
+    including pairs that are not edges.
 
     Parameters
     ----------
     counted
-        Counts of the estimates, by prompt.
+        Counts from which estimates are computed, keyed by prompt.
     graphs
         Graphs of the run.
     mitigated
-        Counts of mitigated images, by prompt.
+        Counts for mitigated images, keyed by prompt.
     scoring
         Instrument, seed, number of draws and confidence level.
 
@@ -219,7 +222,7 @@ def _known_measurements(compared: Iterable[PromptComparison]) -> list[Estimate]:
 def _compare_prompt(
     prompt: str, counts: GraphCounts, graph: Graph, sets: MitigatedCounts, scoring: Scoring
 ) -> PromptComparison:
-    """Measure all pairs of a prompt with a mitigated source."""
+    """Measure all pairs of a prompt whose source axis is mitigated."""
     samples = {
         (source, target): counts.pair(source, target)
         for source, target in counts.pairs()
@@ -286,7 +289,7 @@ def _validated_edges(comparison: PromptComparison) -> tuple[ValidatedEdge, ...]:
 def _correlation(
     compared: Sequence[PromptComparison], axes: Sequence[str], name: str, scoring: Scoring
 ) -> Estimate | Missing:
-    """Correlate estimates and measurements over the edges of some prompts."""
+    """Correlate estimates with measurements over the edges of the given prompts."""
     if not all(comparison.separate_baseline for comparison in compared):
         return SHARED_BASELINE
     return correlation(
@@ -298,7 +301,10 @@ def _correlation(
 
 
 def _grid(effects: Mapping[AxisPair, Estimate | Missing], axes: Sequence[str]) -> Floats:
-    """Return the values (source, target) of effects, NaN where there is none."""
+    """Return the values of effects as an array of shape (sources, targets).
+
+    NaN where there is no effect.
+    """
     grid = np.full((len(axes), len(axes)), np.nan)
     for (source, target), effect in effects.items():
         if isinstance(effect, Estimate):
@@ -311,8 +317,8 @@ def paper_correlation(
 ) -> Estimate | Missing:
     """Correlate edges as in the paper, with the same baseline images on both sides (Eq. 7-8).
 
-    The shared noise increases Pearson's r. In simulations of a mitigation without effect, `null` is
-    the mean of r, and `p` is the frequency of an r at least as large.
+    The shared noise increases Pearson's r. Simulations of a mitigation without effect give `null`,
+    the mean of r, and `p`, the share of simulated r that are at least as large.
 
     Parameters
     ----------
@@ -338,7 +344,7 @@ def paper_correlation(
 
 
 def _pearson_of(pairs: Sequence[ComparedPair]) -> float:
-    """Return Pearson's r of estimates and measurements."""
+    """Return Pearson's r between estimates and measurements."""
     return pearson(
         _values(pair.estimated for pair in pairs), _values(pair.measured for pair in pairs)
     )
@@ -350,7 +356,7 @@ def _values(samples: Iterable[AxisPairSample]) -> Floats:
 
 
 def _joint_shares(pairs: Sequence[ComparedPair]) -> dict[tuple[str, str], Floats]:
-    """Return the shares of each target in all its image sets together."""
+    """Return the shares of each target over all its image sets together."""
     sums: dict[tuple[str, str], Floats] = {}
     for pair in pairs:
         sets = np.vstack(
@@ -369,7 +375,7 @@ def _unchanged(
     shares: Mapping[tuple[str, str], Floats],
     rng: np.random.Generator,
 ) -> list[ComparedPair]:
-    """Simulate pairs if neither counterfactual prompts nor mitigation change the shares."""
+    """Simulate pairs under the assumption that neither prompts nor mitigation change the shares."""
     initial: dict[tuple[str, str], Counts] = {}
     simulated = []
     for pair in pairs:
