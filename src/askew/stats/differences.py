@@ -3,16 +3,18 @@
 askew estimates differences in a share, in the distance from a reference distribution, and in the
 association between two axes.
 
-Images of the two sets may form pairs (`PairedSets`). For example, two models may generate images from
-the same prompt and seed. The interval of a difference combines the intervals of both scores (MOVER, Zou
-and Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation between paired
-images. Two models that agree on all observed pairs may still differ in a few percent of images. So the
-correlation never reaches 1. For shares it is reduced by Newcombe's continuity correction. For other
-scores it is reduced by as much as this correction would reduce it at a share of 1/2.
+Images of the two sets may form pairs (`PairedSets`). For example, two models may generate images
+from the same prompt and seed. The interval of a difference combines the intervals of both scores
+(MOVER, Zou and Donner 2008; for shares, Newcombe's tenth method) and accounts for the correlation
+between paired images. Two models that agree on all observed pairs may still differ in a few percent
+of images. So askew always assumes a correlation below 1. For shares, it reduces the observed
+correlation by Newcombe's continuity correction. For other scores, it reduces the correlation as
+much as this correction would at a share of 1/2.
 
-p tests the null hypothesis that both sets come from the same distribution. The images of a pair are
-swapped at random, and images without a partner are assigned to the sets at random. For shares, p is the
-mid-p over all possible exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 + draws).
+p tests the null hypothesis that both sets come from the same distribution. The test randomly swaps
+the two images of a pair and randomly assigns images without a partner to the sets. For shares, p is
+the mid-p over all possible exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 +
+draws).
 
 The module also estimates the distance between two sets of vectors, and the difference between the shares
 of two groups in one set (BiasMap, section 2.2).
@@ -48,7 +50,7 @@ from askew.types import Estimate
 
 PERMUTATIONS = 9_999
 CORRECTION = 2.0
-"""Reduction of a correlation of 1, multiplied by the number n of pairs.
+"""Amount by which n pairs reduce a correlation of 1, multiplied by n.
 
 At shares of 1/2, a continuity correction of n / 2 reduces phi from 1 to 1 - 2 / n.
 """
@@ -62,24 +64,25 @@ def share_difference(
 ) -> Estimate:
     """Estimate the difference between the shares of a value in two sets, in [-1, 1].
 
-    The interval is from Newcombe's tenth method. If only some images have a partner, the correlation
-    is reduced. If no image has a partner, the interval is Newcombe's hybrid of two Wilson intervals.
+    The interval is computed by Newcombe's tenth method. If only some images have a partner, the
+    correlation is reduced. If no image has a partner, the interval is Newcombe's hybrid of two
+    Wilson intervals.
 
-    p is the mid-p of random swaps of images (`exchange.exchange_test_of_value`). If all images have a
-    partner, it equals the mid-p of McNemar's test. If no image has a partner, it equals the mid-p of
-    Fisher's exact test.
+    p is the mid-p from random swaps of images (`exchange.exchange_test_of_value`). If all images
+    have a partner, p equals the mid-p of McNemar's test. If no image has a partner, p equals the
+    mid-p of Fisher's exact test.
 
     Parameters
     ----------
     sets
-        Both sets as arrays (images, K). A row has a 1 in the column of the image's value, and 0
-        elsewhere.
+        Both sets, as arrays of shape (images, K). Each row has a 1 in the column of the image's
+        value and 0 in all other columns.
     value
         Column of the value.
     level
         Confidence level of the interval, in (0, 1).
     test
-        Result of the exchange test of the value. By default, it is computed.
+        Result of the exchange test for this value. By default, it is computed.
     """
     first = sets.first[:, value]
     second = sets.second[:, value]
@@ -126,7 +129,7 @@ def distance_difference(
     Parameters
     ----------
     sets
-        Both sets as arrays (images, K), as in `share_difference`.
+        Both sets, as in `share_difference`.
     reference : array, (K,)
         Reference shares, or weights.
     distance
@@ -138,9 +141,9 @@ def distance_difference(
     level
         Confidence level of the interval, in (0, 1).
     reference_images
-        Number of images from which the reference was computed. The intervals of both distances then
-        allow for the sampling error of the reference, as in `shares.distance_estimate`. None if the
-        reference is exact.
+        Number of images from which the reference was computed, or None if it is exact. If a number
+        is given, both intervals allow for the sampling error of the reference, as in
+        `shares.distance_estimate`.
     """
     shares = normalised(reference, "the reference")
     measure = distance_named(distance)
@@ -204,7 +207,7 @@ def _distance_ends(
 def _distances(
     shares: tuple[Floats, Floats], reference: Floats, measure: Distance
 ) -> tuple[Floats, Floats]:
-    """Return the distances (..., 1) of the shares (..., K) of both sets from the reference."""
+    """Return the distance of each set's shares from the reference, of shape (..., 1)."""
     first, second = (np.asarray(measure(side, reference))[..., None] for side in shares)
     return first, second
 
@@ -217,7 +220,7 @@ def _distance_difference_p(
     rng: np.random.Generator,
     draws: int,
 ) -> float:
-    """Test the difference between the distances by swapping images, and return the two-sided p."""
+    """Return the two-sided p of the difference between two distances, from random swaps."""
 
     def difference(shares: tuple[Floats, Floats]) -> Floats:
         first, second = _distances(shares, reference, measure)
@@ -241,9 +244,10 @@ def joined(
 ) -> tuple[float, float, float]:
     """Combine the intervals of two scores into an interval for their difference (MOVER).
 
-    MOVER gives a narrower interval than subtracting the opposite ends, because both scores are rarely
-    at extreme ends at once. But spreads and distances cannot be below 0. If an interval starts at 0,
-    then 0 is a likely value and not a rare extreme. The opposite ends are then subtracted.
+    MOVER gives a narrower interval than subtracting opposite ends, because the two scores are
+    rarely both at the extreme ends. But spreads and distances cannot be below 0. If an interval
+    starts at 0, then 0 is a likely value and not a rare extreme. The opposite ends are then
+    subtracted.
 
     Parameters
     ----------
@@ -278,21 +282,22 @@ def equal_generators(
 ) -> tuple[np.random.Generator, np.random.Generator]:
     """Return two random generators that produce the same numbers.
 
-    Equal data then give equal results, and the noise of the draws cancels out.
+    If the two sets are equal, their results are then equal, because the noise of the draws cancels
+    out.
     """
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
 
 
 def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
-    """Return the correlations between the bootstrap scores of two models.
+    """Return the correlation between the two models for each score, from bootstrap samples.
 
     Parameters
     ----------
     scores : tuple of array, (draws, scores)
         Scores of both models in bootstrap samples.
     pairs
-        Number of pairs. With few pairs, the correlations are reduced more.
+        Number of pairs. The fewer pairs there are, the more the correlations are reduced.
 
     Returns
     -------
@@ -308,9 +313,10 @@ def correlations(scores: tuple[Floats, Floats], pairs: int) -> Floats:
 
 
 def _phi(a: Floats, b: Floats) -> float:
-    """Return the correlation between paired answers, with Newcombe's continuity correction.
+    """Return the correlation between paired answers, with a continuity correction.
 
-    Answers (pairs,) are 0 or 1. The correlation is 0 if all answers in one of the arrays are equal.
+    The answers are 0 or 1, and the correction is Newcombe's. If all answers in one array are equal,
+    the correlation is 0.
     """
     n = len(a)
     x = a.sum()
@@ -327,12 +333,13 @@ def risk_difference(
 ) -> Estimate:
     """Estimate |P(first) - P(second)| for two groups in one set, in [0, 1].
 
-    The interval combines Wilson's intervals for both shares (MOVER). It accounts for the correlation
-    between two shares of the same sample, and is reflected at 0. If the two groups make up all answers,
-    it is Wilson's interval for a single share.
+    The interval combines Wilson's intervals for both shares (MOVER). The interval accounts for the
+    correlation between two shares of the same sample, and its ends are reflected at 0. If all
+    answers name one of the two groups, the interval is Wilson's interval for a single share.
 
-    The null is the mean if both groups are equally frequent, which is above 0. `debiased` is the difference at
-    which the observed difference would be the median. p is from the exact two-sided sign test.
+    The null is the mean difference if both groups are equally frequent. It is above 0. `debiased`
+    is the true difference for which the observed difference would be the median. p comes from the
+    exact two-sided sign test.
 
     Parameters
     ----------
@@ -392,7 +399,7 @@ def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
 
 
 def _median_unbiased_gap(gap: int, n: int) -> float:
-    """Return the difference between two shares for which `gap` is the median in samples of n."""
+    """Return the true difference between two shares that explains `gap` as a median."""
     sizes = np.abs(2 * np.arange(n + 1) - n)
     at_or_below = (sizes < gap) + 0.5 * (sizes == gap)
 
@@ -410,15 +417,16 @@ def kernel_distance(
 
     The kernel is k(x, y) = (x.y / d + 1)^3. The estimate is the mean over i != j of h_ij = k(x_i,
     x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j) (Gretton et al. 2012, Eq. 4). This is the "kernel
-    inception distance" of Binkowski et al. (2018), but the vectors may come from any embedder. If one
-    model made both sets, the estimate is 0 on average for any number of images. This holds even if the
-    vectors x_i and y_i are similar because their images have the same seed. The estimate may be
-    negative. p comes from random swaps of the two images in a pair, which change the signs of h_ij.
+    inception distance" of Binkowski et al. (2018), but the vectors may come from any embedder. If
+    the same model generated both sets, the mean of the estimate is 0 for any number of images. This
+    holds even if the vectors x_i and y_i are similar because their images have the same seed. The
+    estimate may be negative. p comes from randomly swapping the two images in a pair, which changes
+    the signs of h_ij.
 
     Parameters
     ----------
     first, second : array, (n, d)
-        Vectors of the two sets. Row i of both arrays is a pair.
+        Vectors of the two sets. Row i of the first array and row i of the second array form a pair.
     rng
         Random generator for the permutations.
     draws
@@ -446,7 +454,7 @@ def kernel_distance(
 
 
 def _cubic_kernel(x: Floats, y: Floats) -> Floats:
-    """Return k(x, y) = (x.y / d + 1)^3 for all pairs of vectors (n, d): (n, n)."""
+    """Return k(x, y) = (x.y / d + 1)^3 for all pairs of n vectors, of shape (n, n)."""
     return np.asarray((x @ y.T / x.shape[1] + 1) ** 3)
 
 
@@ -460,17 +468,19 @@ def dependence_change(
 ) -> Estimate:
     """Estimate how much the association between two axes differs between two sets, in [-1, 1].
 
-    The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval is from
-    a percentile bootstrap of pairs. It needs at least three images in each set. p is one-sided, for a
-    stronger association in the first set. The null is that both sets have the same joint distribution.
-    There are 9,999 permutations, so that p can be small enough to be significant among many pairs of
-    axes. If the sets have equal numbers of images, both values of V are too large by the same amount.
+    The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval
+    comes from a percentile bootstrap of pairs. It needs at least three images in each set. p is
+    one-sided, for a stronger association in the first set. The null is that both sets have the same
+    joint distribution. askew draws 9,999 permutations, so that p can be small enough to remain
+    significant after correction for many pairs of axes. If the sets have equal numbers of images,
+    both values of V are too large by the same amount.
 
     Parameters
     ----------
     sets
-        Both sets as arrays (images, K L). A row has a 1 in the column of the image's pair of values. Columns are
-        ordered by the value of the first axis, then by the value of the second.
+        Both sets, as arrays of shape (images, K L). Each row has a 1 in the column of the image's
+        pair of values and 0 in all other columns. Columns are ordered by the value on the first
+        axis, then by the value on the second axis.
     shape
         K and L, the numbers of values of the two axes.
     rng

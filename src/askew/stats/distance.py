@@ -1,9 +1,9 @@
 """Distances between two distributions, and Intersectional Sensitivity (BiasConnect, Eq. 1-4).
 
-Distributions p and q are counts or shares (..., K), which all functions scale to sum 1. Leading axes
-broadcast. All functions raise NotEnoughData if a distribution sums to 0 or K < 2. They raise ValueError
-for negative or infinite numbers and for different lengths. They raise UnknownName for a distance that
-is not in `DISTANCES`.
+Distributions p and q are counts or shares of shape (..., K). All functions scale them to sum to 1.
+Leading axes broadcast. All functions raise NotEnoughData if a distribution sums to 0 or K < 2. They
+raise ValueError for negative or infinite numbers and for different lengths. They raise UnknownName
+for the name of a distance that is not in `DISTANCES`.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,8 +44,8 @@ def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute the Wasserstein distance W1 between two sets of numbers, the K shares of p and of q.
 
     It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
-    1) / K**2]. The distance ignores which value has which share, so it can only measure the deviation
-    from uniform shares. If q is not uniform, ValueError is raised.
+    1) / K**2]. The distance ignores which value has which share, so it can only measure the
+    deviation from uniform shares. It raises ValueError if q is not uniform.
     """
     p, q = distributions(p, q)
     if not np.allclose(q, 1 / q.shape[-1]):
@@ -63,7 +63,7 @@ DISTANCES: Mapping[str, Distance] = {
 
 
 def distance_named(distance: str | Distance) -> Distance:
-    """Return the distance function with this name; return a function unchanged."""
+    """Return the distance function with this name. A function is returned unchanged."""
     if not isinstance(distance, str):
         return distance
     UnknownName.unless_known("distance", distance, DISTANCES)
@@ -75,11 +75,11 @@ CHOICES: Mapping[str, str] = {
     "nominal": "total_variation",
     "values": "values",
 }
-"""Name of the distance for each choice of the user. "auto" stands for the scale of the axis."""
+"""Name of the distance for each choice of the user. "auto" chooses by the scale of the axis."""
 
 
 def distance_for(choice: str, scale: Scale) -> str:
-    """Return the name of a distance in `DISTANCES`, for a user's choice and the scale of an axis.
+    """Return the name, in `DISTANCES`, of the distance for a user's choice and an axis's scale.
 
     The choices are auto, ordinal, nominal and values.
     """
@@ -90,8 +90,9 @@ def distance_for(choice: str, scale: Scale) -> str:
 def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     """Express a distance as a weighted sum of absolute linear forms.
 
-    d(p, q) = weight * sum over rows f of |f . (p - q)|. Each form adds up some of the shares, so its
-    value is a share, too. For the distance "values", the equation holds because q must be uniform.
+    d(p, q) = weight * sum over rows f of |f . (p - q)|. Each form f adds up some of the shares, so
+    its value is a share, too. For the distance "values", the equation holds because q is always
+    uniform.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
     Returns
     -------
     tuple
-        Forms (L, K) of zeros and ones, and the weight.
+        Array of L linear forms with zeros and ones, of shape (L, K), and the weight.
     """
     distance_named(distance)
     if values < 2:
@@ -114,9 +115,9 @@ def linear_forms(distance: str, values: int) -> tuple[Floats, float]:
 
 
 def distance_max(reference: ArrayLike, distance: str | Distance = "total_variation") -> float:
-    """Return the largest distance that any distribution can have from `reference`.
+    """Return the maximum distance of any distribution from `reference`.
 
-    A distribution in which one value has all images reaches it, since distances are convex.
+    Distances are convex, so the maximum is reached if all images show the same value.
     """
     reference = np.asarray(reference, dtype=float)
     return float(distance_named(distance)(np.eye(len(reference)), reference).max())
@@ -130,14 +131,14 @@ def sensitivity(
 ) -> Floats:
     """Compute the Intersectional Sensitivity, without debiasing (BiasConnect, Eq. 4).
 
-    IS = d(initial, reference) - d(after, reference). It is positive if the intervention brings the
-    distribution closer to the reference. The two distributions may be computed from different numbers
-    of images. `stats.sensitivity.interactions` corrects for this and adds an interval.
+    IS = d(initial, reference) - d(after, reference). IS is positive if the intervention brings the
+    distribution closer to the reference. `initial` and `after` may be computed from different
+    numbers of images. `stats.sensitivity.interactions` corrects for this and adds an interval.
 
     Parameters
     ----------
     initial, after, reference : array, (..., K)
-        Shares or counts: before the intervention, after it, and of the reference.
+        Shares or counts: before the intervention, after the intervention, and in the reference.
     distance
         Name of a distance in `DISTANCES`, or a function.
     """
@@ -146,7 +147,7 @@ def sensitivity(
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    """Check two distributions and scale them to sum 1 along the last axis.
+    """Check two distributions, and scale each to sum to 1 along the last axis.
 
     Both distributions must have the same K values, K >= 2.
     """
@@ -163,13 +164,15 @@ def distributions(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def normalised(shares: ArrayLike, name: str = "a distribution") -> Floats:
-    """Scale counts or shares (..., K) to sum 1 along the last axis."""
+    """Scale counts or shares to sum to 1 along the last axis."""
     values = positive_counts(shares, name)
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
 def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
-    """Move shares (K,) toward a single value: (1 - step) * target + step * e_value.
+    """Move shares toward a distribution in which all images show one value.
+
+    The result is (1 - step) * target + step * e_value.
 
     Parameters
     ----------
@@ -178,17 +181,18 @@ def towards_value(target: Floats, value: int, step: Floats | float) -> Floats:
     value
         Index of the value that has all images at step 1.
     step : float
-        Part of the way from `target` to the single value, in [0, 1].
+        Fraction of the way from `target` to the single value, in [0, 1].
     """
     return np.asarray((1 - step) * target + step * np.eye(len(target))[value])
 
 
 def expected_distance(n: int, reference: ArrayLike, distance: str = "total_variation") -> float:
-    """Compute the exact mean distance from the reference for n images that are drawn from it.
+    """Compute the exact mean distance from the reference for n images drawn from the reference.
 
-    It is the mean distance that an unbiased model has with n images. Let X be the counts of the values
-    in these images. A distance is a weighted sum of |f . (X / n - reference)| over forms f that add up
-    shares (`linear_forms`). So f . X is binomial, with n trials and the probability f . reference.
+    This is the mean distance for n images of an unbiased model. Let X be the counts of the values
+    in these images. A distance is a weighted sum of |f . (X / n - reference)| over forms f that add
+    up shares (`linear_forms`). So f . X is binomial, with n trials and the probability f .
+    reference.
 
     Parameters
     ----------

@@ -1,23 +1,23 @@
 """Interval for a population's distance from a reference distribution, computed by inverting a test.
 
 A *fair* population has the reference shares. On average, the distance computed from n images is too
-large, because even values that are as frequent as in the reference differ from it by chance. Resampling
-the shares cannot correct this excess. So askew tests populations on two paths instead. It rejects a
-population if too few of its samples have a distance as extreme as the observed distance. The excess
-depends on which values truly differ, which the data reveal only in part. So askew computes each end for
-the least favorable case:
+large, because even values that are as frequent as in the reference differ from it by chance.
+Resampling the shares cannot correct this excess. So askew tests populations along two paths. It
+rejects a population if too few of its samples have a distance as extreme as the observed distance.
+The excess depends on which values truly differ, and the data reveal this only in part. So askew
+computes each end of the interval for the least favorable case:
 
-- Low end: the difference is in as few values as possible (`sparse`). All other values have their
-  reference shares, where they add the most excess. At the level `POINT`, this end is the debiased
-  distance. It is 0 for half of all samples from a fair population.
+- Low end: as few values as possible differ from the reference (`sparse`). All other values have
+  their reference shares, where they add the most excess. At the level `POINT`, the low end is the
+  debiased distance. The debiased distance is 0 for half of all samples from a fair population.
 - High end: beyond the observed shares, more and more images show the values that are clearly in excess
   (`outward`). All other values fall below the reference, where they add no excess.
 
-Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for a
-fair population. For the high end, rejection is measured relative to the reference (as in the CLs method
-of particle physics). An observed distance may be smaller than almost all distances of fair samples. It
-would reject all populations, and the interval would be empty. So it is replaced by a low quantile of the
-distances of fair samples.
+Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
+a fair population. For the high end, rejection is measured relative to the reference (as in the CLs
+method of particle physics). An observed distance may be smaller than almost all distances of fair
+samples. The test would then reject all populations, and the interval would be empty. So askew
+replaces such a distance by a low quantile of the distances of fair samples.
 
 All functions accept one set of shares, or several sets along leading axes. Samples may come from tables
 of random numbers (`common_draws`).
@@ -33,27 +33,33 @@ from askew.stats.distance import Distance, normalised
 from askew.stats.intervals import POINT, TOLERANCE, Floats, first_accepted, tail
 
 PSEUDO_PICTURES = 0.5
-"""Number of pseudo-images with the reference shares that are added to the observed images.
+"""Number of pseudo-images that are added to the observed images in the reference shares.
 
-The path `outward` bends at the resulting shares.
+The path `outward` changes direction at the resulting shares.
 """
 PSEUDO_IMAGES = 1.0
-"""Number of pseudo-images with uniform shares that are added to a reference computed from images."""
+"""Number of pseudo-images, spread uniformly over the values, that are added to a reference set."""
 CLEAR_Z = 1.0
-"""Excess over the reference, in standard errors, above which a value is clearly in excess."""
+"""Number of standard errors over the reference share above which a value is clearly in excess."""
 END = 3.0  # of the outward path
 TIES = 1e-9  # of values equally in excess, the outward path leads to the rarest
 METHOD = "test inversion"
 
 Bools = NDArray[np.bool_]
 Sampler = Callable[[Floats], Floats]
-"""Function that maps populations (..., K) to the distances (..., draws) of samples from them."""
+"""Function that draws samples from populations and computes their distances.
+
+It maps an array of shape (..., K) to an array of shape (..., draws).
+"""
 Path = Callable[[Floats], Floats]
-"""Function that maps positions t (...) on a path to populations (..., K)."""
+"""Function that maps a position t on a path to a population.
+
+It maps an array of shape (...) to an array of shape (..., K).
+"""
 
 
 def as_exact_together(pictures: float, others: float | None) -> int:
-    """Return the size of a single set that has the sampling error of a difference between two sets.
+    """Return the size of one set whose sampling error equals that of a difference of two sets.
 
     This size is n m / (n + m).
 
@@ -74,8 +80,9 @@ def sample_of(
 ) -> "SampledShares":
     """Return the shares of one set as `SampledShares`.
 
-    If the reference was computed from images, it has a sampling error, too. The number of images is then
-    reduced, so that the sampling error equals the error of the difference between both sets.
+    If the reference was computed from images, it has a sampling error, too. askew then reduces the
+    number of images, so that the sampling error equals the error of the difference between the set
+    and the reference.
 
     Parameters
     ----------
@@ -102,8 +109,8 @@ def sample_of(
 def reference_population(reference: Floats, images: int | None) -> Floats:
     """Return the population from which fair samples are drawn.
 
-    A value that is missing from a reference computed from images may still occur, but rarely. So
-    `PSEUDO_IMAGES` are added to the reference.
+    If the reference was computed from images, a value that it lacks may still occur, but rarely. So
+    `PSEUDO_IMAGES` are added to such a reference.
 
     Parameters
     ----------
@@ -118,7 +125,7 @@ def reference_population(reference: Floats, images: int | None) -> Floats:
 
 
 def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Floats:
-    """Shift shares by the difference between the reference and its `reference_population`.
+    """Shift shares by the difference between the reference and the population it represents.
 
     Parameters
     ----------
@@ -132,14 +139,15 @@ def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Flo
 
 @dataclass(frozen=True, slots=True)
 class ObservedDistances:
-    """Observed distances, with which the distances of samples are compared.
+    """Observed distances, for comparison with the distances of samples.
 
     Attributes
     ----------
     distances : array, (...)
-        Observed distances. Distances below the low quantile of fair samples are replaced by it.
+        Observed distances. If a distance is below a low quantile of fair samples, this quantile
+        replaces it.
     below_if_fair : array, (...)
-        Share of fair samples whose distance is below the observed distance.
+        Share of fair samples that have a smaller distance than observed.
     """
 
     distances: Floats
@@ -161,9 +169,10 @@ class SampledShares:
     measure : Distance
         Function that computes the distance between shares and reference.
     uncut : array, (...), optional
-        Observed distance, if it differs from the distance between `shares` and `reference`. Shares that
-        are corrected for labeling errors may be negative, and `shares` cuts them at 0. A reference that
-        was computed from images has pseudo-images. `uncut` is the distance without both changes.
+        Observed distance, if it differs from the distance between `shares` and `reference`. Shares
+        that are corrected for labeling errors may be negative, but `shares` contains 0 instead. If
+        the reference was computed from images, `reference` includes pseudo-images. `uncut` is the
+        distance without these two changes.
     standard_errors : array, (..., K), optional
         Standard errors of shares that are corrected for labeling errors.
     """
@@ -176,22 +185,26 @@ class SampledShares:
     standard_errors: Floats | None = None
 
     def distance(self, population: Floats) -> Floats:
-        """Return the distance (...) of a population (..., K) from the reference."""
+        """Return the distance of a population from the reference."""
         return np.asarray(self.measure(population, self.reference))
 
     @property
     def observed(self) -> Floats:
-        """Observed distance (...), with which the distances of samples are compared."""
+        """Observed distance, for comparison with the distances of samples."""
         return self.distance(self.shares) if self.uncut is None else self.uncut
 
     def samples(self, population: Floats, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw samples of the same size from one population (K,), and return their distances (draws,)."""
+        """Draw samples from one population, and return the distance of each sample.
+
+        The distances from the reference have the shape (draws,). Each sample has as many images as
+        were observed.
+        """
         counts = rng.multinomial(self.pictures, population, size=draws)
         return np.asarray(self.measure(counts, self.reference))
 
     @property
     def errors(self) -> Floats:
-        """Standard errors (..., K) of the shares, at least as large as for the reference shares."""
+        """Standard errors of the shares, at least as large as at the reference shares."""
         if self.standard_errors is not None:
             return self.standard_errors
         q = self.reference
@@ -200,7 +213,7 @@ class SampledShares:
         return np.asarray(np.sqrt(variance))
 
     def interval(self, fair: Floats, level: float, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the interval (low, high) for the population's distance, given one set of shares (K,).
+        """Return the low and high end of the interval for the distance of one population.
 
         Parameters
         ----------
@@ -215,7 +228,7 @@ class SampledShares:
         return float(low), float(high)
 
     def debiased(self, fair: Floats, rng: np.random.Generator) -> float:
-        """Return the low end of `interval` at the level `POINT`, without computing the high end."""
+        """Return the debiased distance: the low end of `interval` at the level `POINT`."""
         observed = self.compared(fair, POINT)
         return float(_low_ends(self, observed, self._sampler(len(fair), rng), POINT))
 
@@ -228,7 +241,7 @@ class SampledShares:
         return sampled
 
     def compared(self, fair: Floats, level: float) -> ObservedDistances:
-        """Return the observed distances, raised to a low quantile of `fair` (..., draws) if below it."""
+        """Return the observed distances, but at least a low quantile of the distances `fair`."""
         distances = np.maximum(self.observed, np.quantile(fair, tail(level), axis=-1))
         return ObservedDistances(distances=distances, below_if_fair=_share_below(fair, distances))
 
@@ -255,11 +268,11 @@ class SampledShares:
         return population
 
     def outward(self) -> Path:
-        """Return the path from the reference to a population with a single value.
+        """Return the path from the reference to a population in which all images show one value.
 
-        The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It then
-        passes through a population that has only the values in excess (t = 2), and ends at a population
-        that has only the value with the largest excess (t = 3).
+        The path starts at the reference (t = 0) and passes close to the observed shares (t = 1). It
+        then passes through a population with only the values in excess (t = 2), and ends at a
+        population with only the value that has the largest excess (t = 3).
         """
         gap = self.shares - self.reference
         n = np.asarray(self.pictures)[..., None]
@@ -282,12 +295,12 @@ class SampledShares:
 def distance_intervals(
     sample: SampledShares, fair: Floats, sampler: Sampler, level: float
 ) -> tuple[Floats, Floats]:
-    """Return the low ends (...) and high ends (...) of intervals for the populations' distances.
+    """Return the low ends and the high ends of intervals for the distances of populations.
 
     Parameters
     ----------
     sample
-        Observed shares (..., K) and their reference.
+        Observed shares and their reference.
     fair : array, (..., draws)
         Distances of fair samples.
     sampler
@@ -312,7 +325,7 @@ def distance_intervals(
 def _low_ends(
     sample: SampledShares, observed: ObservedDistances, sampler: Sampler, level: float
 ) -> Floats:
-    """Return the low ends (...) of `distance_intervals`."""
+    """Return the low ends that `distance_intervals` reports."""
     path = sample.sparse()
     enough = 1 - tail(level)
 
@@ -325,7 +338,7 @@ def _low_ends(
 
 
 def _share_below(distances: Floats, observed: Floats) -> Floats:
-    """Return the share of `distances` (..., draws) below the observed distance. Ties count half."""
+    """Return the share of `distances` below the observed distance. Ties count half."""
     gap = distances - np.asarray(observed)[..., None]
     below = (-gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
     above = (gap > TOLERANCE).sum(axis=-1) / gap.shape[-1]
@@ -333,6 +346,6 @@ def _share_below(distances: Floats, observed: Floats) -> Floats:
 
 
 def _scaled_to_one(parts: Floats) -> Floats:
-    """Scale parts to sum 1 along the last axis; zeros stay zeros."""
+    """Scale parts to sum to 1 along the last axis. If all parts are 0, they remain 0."""
     total = parts.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(parts, total, out=np.zeros_like(parts), where=total > 0))

@@ -5,16 +5,16 @@ value k in the two sets. For sets of equal size, the statistic is
 
     sum over k of (b_k - a_k)**2 / (a_k + b_k).
 
-Under the null, the two images of a pair are swapped with probability 1/2, and images without a partner
-are assigned to the sets at random. An *exchange* is one random rearrangement of this kind. It never
-changes a_k + b_k, so the denominators are fixed. Swapping two images that show the same value does not
-change the statistic.
+Under the null, the two images of a pair are swapped with probability 1/2, and images without a
+partner are assigned to the sets at random. An *exchange* is one such random rearrangement of all
+images. It never changes a_k + b_k, so the denominators are fixed. Swapping two images that show the
+same value does not change the statistic.
 
 If the images show at most two values, askew computes the distribution of the statistic exactly.
 Otherwise askew simulates it. As in `goodness_of_fit`, p is the mid-p, which counts half of the samples
 that are exactly as extreme as the observed one. `exact_p` counts all of these samples.
 
-askew reports the distance between the two sets with this p, as for the test against a reference.
+askew reports this p together with the distance between the two sets.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ from askew.types import Estimate
 FIRST_DRAWS = 20_000
 """Number of samples in the first simulation."""
 MORE_DRAWS = 200_000
-"""Number of samples in the second simulation, which small p-values need."""
+"""Number of samples in the second simulation, for small p-values."""
 SMALL_P = 0.01
-"""A second simulation follows if p of the first simulation is below this value."""
+"""p of the first simulation below which askew runs a second simulation."""
 
 Integers = NDArray[np.int64]
 
@@ -47,15 +47,15 @@ class ExchangeTest(FitTest):
     Attributes
     ----------
     smallest_p
-        Smallest mid-p that is possible with any exchange of these images. A test whose smallest p is
-        above the significance level can be left out of a family of tests (Tarone 1990).
+        Minimum of the mid-p over all exchanges of these images. If it is above the significance
+        level, the test can be left out of a family of tests (Tarone 1990).
     """
 
     smallest_p: float
 
     @classmethod
     def of(cls, law: NullLaw, statistic: Floats) -> Self:
-        """Return the result for an observed statistic. p is 1 for the smallest possible statistic."""
+        """Return the result for an observed statistic. If no statistic can be smaller, p is 1."""
         mid, usual = law.p(statistic)
         smallest, _ = law.p(law.statistics[-1])
         p = 1.0 if usual > 1 - TOLERANCE else float(mid)
@@ -64,17 +64,17 @@ class ExchangeTest(FitTest):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExchangeCounts:
-    """Numbers of images that determine the distribution of the statistic under the null.
+    """Image counts that determine the distribution of the statistic under the null.
 
     Attributes
     ----------
     alike : array, (K,)
-        Number of pairs whose images both show the same value, for each value.
+        Number of pairs in which both images show the value, for each value.
     different : array, (K, K)
-        Number of pairs whose images show two different values, in either order. Only the cells above
-        the diagonal are used.
+        Number of pairs in which the images show two different values, in either order. Only the
+        cells above the diagonal are used.
     rest : array, (K,)
-        Number of images without a partner in both sets together, for each value.
+        Number of images without a partner, in both sets together, for each value.
     sizes : tuple of int
         Number of images in the first set, and in the second set.
     rest_of_first
@@ -108,12 +108,12 @@ class ExchangeCounts:
 
     @property
     def total(self) -> Integers:
-        """Number of images in both sets together for each value, (K,)."""
+        """Number of images in both sets together, for each value."""
         of_pairs = 2 * self.alike + self.different.sum(axis=0) + self.different.sum(axis=1)
         return np.asarray(of_pairs + self.rest)
 
     def statistic(self, first: Integers | Floats) -> Floats:
-        """Compute the statistic from the counts (..., K) of the first set."""
+        """Compute the statistic from the first set's counts, of shape (..., K)."""
         n, m = self.sizes
         total = self.total
         gap = np.asarray(first, dtype=float) * (n + m) - n * total
@@ -160,8 +160,8 @@ def exchange_test(sets: PairedSets) -> ExchangeTest:
     Parameters
     ----------
     sets
-        Both sets as arrays (images, K). A row has a 1 in the column of the image's value, and 0
-        elsewhere.
+        Both sets, as arrays of shape (images, K). Each row has a 1 in the column of the image's
+        value and 0 in all other columns.
     """
     counts = ExchangeCounts.of(sets)
     observed = counts.statistic(counts.first)
@@ -201,11 +201,11 @@ def distance_of_sets(
     sets
         As in `exchange_test`.
     test
-        Result of the test for equal shares. The estimate takes p from it.
+        Result of the test for equal shares. The estimate reports its p.
     distance
         Name of a distance, as in `shares.distance_estimate`, or a function.
     rng
-        Random generator for the exchanges. Their mean distance is the null.
+        Random generator for the exchanges. The mean distance after exchanges is the null.
     draws
         Number of exchanges.
     """
@@ -220,7 +220,7 @@ def tested_distance(
     test: FitTest,
     distance: str | Distance,
 ) -> Estimate:
-    """Estimate the distance between the shares of two sets, given their shares after exchanges.
+    """Estimate the distance between the shares of two sets from precomputed exchanges.
 
     Parameters
     ----------

@@ -1,17 +1,19 @@
-"""Simulated concept histograms of fair models, which give the null of association scores.
+"""Simulated concept histograms of fair models, for computing the null of association scores.
 
-The baseline images of a fair model are an equal mixture of the counterfactual populations. askew only
-has samples from these populations. Drawing baseline images from fixed counterfactual *samples* gives a
-null that is too narrow, because it ignores the sampling error of the mixture.
+The baseline images of a fair model are an equal mixture of the populations of counterfactual
+images. askew only has samples from these populations. If it drew baseline images from fixed
+counterfactual *samples*, the null would be too narrow, because this ignores the sampling error of
+the mixture.
 
-If the counterfactual sets clearly differ in a concept, the concept keeps its frequencies in these sets.
-Its frequency in the baseline set is drawn from an equal mixture of *resampled* counterfactual sets. The
-resampling represents the error of the mixture. This error is independent of the differences between the
-counterfactual sets, and scores depend only on these differences.
+If the frequency of a concept clearly differs between the counterfactual sets, the concept keeps its
+frequencies in these sets. Its frequency in the baseline set is drawn from an equal mixture of
+*resampled* counterfactual sets. The resampling represents the error of the mixture. This error is
+independent of the differences between the counterfactual sets, and scores depend only on these
+differences.
 
-If the sets do not clearly differ in a concept, the concept is exchangeable between all images of the
-axis. So its frequencies come from permutations of the images. Permutations are exact for rare concepts.
-Resampling would only repeat the few images that show them.
+If the sets do not clearly differ in a concept, the concept is exchangeable between all images of
+the axis. So its frequencies come from permutations of the images. Permutations are exact for rare
+concepts, whereas resampling would only repeat the few images that show them.
 """
 
 from collections.abc import Sequence
@@ -25,11 +27,11 @@ from numpy.typing import NDArray
 from askew.stats.intervals import Floats, bootstrap_weights
 
 CLEAR_DIFFERENCE = 0.05
-"""p-value below which a concept keeps its differences between counterfactual sets."""
+"""p-value below which a concept keeps its different frequencies in the counterfactual sets."""
 
 
 def mixture_means(sets: Sequence[Floats], n: int, draws: int, rng: Generator) -> Floats:
-    """Draw samples of n images from an equal mixture of resampled sets, and return their means.
+    """Draw samples from an equal mixture of resampled sets, and return the mean of each sample.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def fair_histograms(
 
 
 def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
-    """Return a mask (concepts,) that is True where a chi-squared test shows that the sets differ."""
+    """Return a mask that is True for each concept in which the sets significantly differ."""
     pooled = np.concatenate(sets)
     means = np.stack([images.mean(axis=0) for images in sets])
     sizes = np.array([len(images) for images in sets])[:, None]
@@ -94,7 +96,7 @@ def _clearly_different(sets: Sequence[Floats]) -> NDArray[np.bool_]:
 
 
 def _permuted_means(sets: Sequence[Floats], draws: int, rng: Generator) -> NDArray[Any]:
-    """Return the means (sets, draws, columns) of sets after assigning their images at random."""
+    """Return the mean of each set after randomly assigning all images to the sets."""
     sizes = [len(images) for images in sets]
     images = np.concatenate(sets)
     labels = np.repeat(np.arange(len(sets)), sizes)

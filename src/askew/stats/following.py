@@ -4,11 +4,11 @@ A table counts images by requested value (rows) and label (columns). Images that
 request are on the diagonal. The tests answer two questions:
 
 1. Do more images follow their request than expected by chance? Under the null, labels are
-   independent of requests, so the test permutes the labels over the images. If n images have r_v
-   requests for value v and c_v labels v, the expected number on the diagonal is the sum of
-   r_v c_v / n over the values.
-2. Does a value have fewer labels than requests? An exact binomial test for each requested value
-   compares the share of its labels with the requested share times 1 - `LABEL_ERRORS`. Holm's method
+   independent of requests, so the test permutes the labels over the images. If r_v of n images are
+   requested to show value v and c_v are labeled v, the expected number on the diagonal is the sum
+   of r_v c_v / n over the values.
+2. Does a value have fewer labels than requests? For each requested value, an exact binomial test
+compares the share of its labels with its requested share times 1 - `LABEL_ERRORS`. Holm's method
    corrects the p-values for the number of values.
 """
 
@@ -40,12 +40,12 @@ class Followed:
     ----------
     rate : Estimate
         Share of labeled images with the requested value. `null` is the share expected by chance.
-        `p` is from the one-sided permutation test whether more images follow their request than
-        expected by chance.
+        `p` comes from the one-sided permutation test, which checks whether more images follow their
+        request than expected by chance.
     below_p : float
-        p of the test whether fewer images follow their request than expected by chance.
+        p of the opposite test: whether fewer images follow their request than expected by chance.
     least_p : float
-        Smallest p that is possible with these numbers of requests and labels.
+        Minimum p that is possible with these numbers of requests and labels.
     shortfall_p : array, (K,)
         For each value, p of the test whether it has fewer labels than requests, corrected by
         Holm's method. 1 for a value that was not requested.
@@ -61,7 +61,7 @@ class Followed:
         """Answer to both questions.
 
         If no labels could make the test significant, the verdict is "no_more_than_by_chance" only
-        for a share below the share expected by chance.
+        if the observed share is below the share expected by chance.
         """
         if self.below_p < SIGNIFICANCE_LEVEL:
             return "less_than_by_chance"
@@ -116,10 +116,10 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the numbers of images that can follow if labels are permuted, with probabilities.
+    """Return how many images may follow after permuting the labels, with probabilities.
 
-    With two values, the probabilities are hypergeometric. With more values, they are from random
-    permutations. They then sum to less than 1, because the observed labels count as a draw, too.
+    With two values, the probabilities are hypergeometric. With more values, they come from random
+    permutations. They then sum to less than 1, because the observed labels count as one more draw.
     """
     n = int(requested.sum())
     shown = np.flatnonzero(requested + labeled)
@@ -138,13 +138,13 @@ def _law(
 
 
 def _tail(reached: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Return the probability of the outcomes in a tail, with the observed labels as one draw."""
+    """Return the probability of a tail, counting the observed labels as one draw."""
     unseen = max(1.0 - float(weights.sum()), 0.0)
     return min(float(weights[reached].sum()) + unseen, 1.0)
 
 
 def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
-    """Return the largest number of images that can follow their request."""
+    """Return the maximum number of images that can follow their request."""
     return int(np.minimum(requested, labeled).sum())
 
 
