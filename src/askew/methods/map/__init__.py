@@ -1,4 +1,4 @@
-"""Maps of the attention of a model to concepts while it generates images (BiasMap)."""
+"""Maps of a model's attention to concepts while it generates images (BiasMap)."""
 
 from askew.method import Method
 from askew.methods.map.findings import MapFindings, MapResult

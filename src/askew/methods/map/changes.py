@@ -1,4 +1,4 @@
-"""Means of the scores of BiasMap over prompts, and their changes from model to model."""
+"""Means of BiasMap's scores over prompts, and how these means change from one model to another."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ NO_MAP = Missing("error", "the images of this prompt have no map of this block")
 
 Mean = Callable[[list[float]], Estimate]
 BeforeAfter = tuple[ConceptPair, ConceptPair]
-"""Scores of a prompt by the first model and by a later model."""
+"""Scores of a prompt for the first model and for a later model."""
 
 
 def overall(
@@ -32,7 +32,7 @@ def overall(
     axis_of: Mapping[str, str],
     level: float,
 ) -> tuple[Overall, ...]:
-    """Compute means over the prompts of each model and concept, with t intervals over prompts.
+    """Compute mean scores over prompts for each model and concept, with Student's t intervals.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def overall(
     Returns
     -------
     tuple of Overall
-        Means by model and concept.
+        Mean scores for each model and concept.
     """
     entries = []
     mean = partial(_mean, level=level)
@@ -66,9 +66,12 @@ def changes(
     models: Sequence[str],
     level: float,
 ) -> tuple[ModelChange, ...]:
-    """Compare later models with the first: image by image of each seed, and by t-test over prompts.
+    """Compare later models with the first model.
 
-    mBIoU is a mean over blocks. If two models count different blocks, its difference is Missing.
+    Images with the same seed are paired, and changes are tested by a t-test over prompts.
+
+    mBIoU is a mean over blocks. If the two models count different blocks, the difference in mBIoU
+    is Missing.
 
     Parameters
     ----------
@@ -84,7 +87,8 @@ def changes(
     Returns
     -------
     tuple of ModelChange
-        Changes by later model and concept, for models that share a prompt with the first model.
+        Changes for each later model and concept. Models that share no prompt with the first model
+        are left out.
     """
     estimates = {(risk.model, risk.prompt, risk.axis): risk.estimate for risk in risks}
     by_concept = grouped(pairs, _model_and_concept)
@@ -107,7 +111,7 @@ def _model_and_concept(pair: ConceptPair) -> tuple[str, str]:
 def _risk_changes(
     matched: Sequence[BeforeAfter], estimates: Mapping[tuple[str, str, str], E], axis: str
 ) -> list[E]:
-    """Return the changes of an axis's risk differences that are known for both models."""
+    """Return the changes in an axis's risk differences, for prompts where both models have one."""
     differences = []
     for pairs in matched:
         before, after = (estimates.get((pair.model, pair.prompt, axis)) for pair in pairs)
@@ -117,7 +121,7 @@ def _risk_changes(
 
 
 def _change(matched: Sequence[BeforeAfter], risk_changes: Sequence[E], level: float) -> ModelChange:
-    """Return the changes of a concept's scores between two models."""
+    """Return the changes in a concept's scores between two models."""
     tested = partial(student_mean, level=level, null=0.0, bounds=(-1.0, 1.0))
     differences = []
     prompts = []
@@ -140,7 +144,7 @@ def _change(matched: Sequence[BeforeAfter], risk_changes: Sequence[E], level: fl
 def _means(
     pairs: Sequence[ConceptPair], risks: Sequence[E], mean: Callable[[Sequence[E]], E], level: float
 ) -> dict[str, Any]:
-    """Return the fields that `Overall` and `ModelChange` share, of scores or of differences."""
+    """Return the fields that `Overall` and `ModelChange` share, from scores or differences."""
     blocks = dict.fromkeys(block for pair in pairs for block in pair.blocks)
     tested = partial(student_mean, level=level, null=0.0)
     by_block = {}
@@ -156,7 +160,7 @@ def _means(
 
 
 def _difference(before: ConceptPair, after: ConceptPair) -> ConceptPair:
-    """Return the later entry with differences in place of scores."""
+    """Return the entry of the later model, with its scores replaced by differences."""
     mbiou = _subtract(after.mbiou, before.mbiou)
     first = _counted_blocks(before)
     later = _counted_blocks(after)
@@ -180,7 +184,7 @@ def _difference(before: ConceptPair, after: ConceptPair) -> ConceptPair:
 
 
 def _counted_blocks(pair: ConceptPair) -> list[str]:
-    """Return the blocks over which mBIoU is a mean."""
+    """Return the names of the blocks over which mBIoU is averaged."""
     known = [block for block, overlap in pair.blocks.items() if isinstance(overlap, Estimate)]
     return [block for block in known if block != MIDDLE]
 
@@ -202,12 +206,15 @@ def _paired(
         if seed is not None and iou is not None and later_iou is not None:
             values.append(later_iou - iou)
     if not values:
-        return Missing("error", "the models have no images of the same seed")
+        return Missing("error", "the models have no images with the same seed")
     return tested(values)
 
 
 def _mean(estimates: Sequence[E], level: float) -> E:
-    """Return the mean of scores in [0, 1]. Its null is the mean of the nulls if all have one."""
+    """Return the mean of scores in [0, 1].
+
+    Its null is the mean of their nulls, if all scores have a null.
+    """
     mean = _combine(estimates, partial(student_mean, level=level, bounds=(0, 1)))
     if isinstance(mean, Missing):
         return mean
@@ -218,14 +225,14 @@ def _mean(estimates: Sequence[E], level: float) -> E:
 
 
 def _combine(scores: Sequence[E], combine: Mean) -> E:
-    """Combine the known scores; if none is known, return why the first is missing."""
+    """Combine the known scores. If no score is known, return why the first score is missing."""
     gaps = [score for score in scores if isinstance(score, Missing)]
     known = [score.value for score in scores if isinstance(score, Estimate)]
     return replace(combine(known), missing=len(gaps)) if known else gaps[0]
 
 
 def _subtract(score: E, subtrahend: E) -> E:
-    """Return the difference of two scores, or the reason why the first missing score is missing."""
+    """Return the difference between two scores, or the reason why a score is missing."""
     if isinstance(score, Missing):
         return score
     if isinstance(subtrahend, Missing):

@@ -31,7 +31,7 @@ def map(
     plan: shared.PathOption = None,
     **options: Unpack[shared.SurveyOptions],
 ) -> MapResult:
-    """Map the attention of a model to concepts, and measure where concepts overlap (BiasMap).
+    """Map a model's attention to concepts, and measure how strongly the maps overlap (BiasMap).
 
     Examples
     --------
@@ -54,30 +54,31 @@ def map(
     profession
         Add these professions, separated by commas, each with the paper's prompt.
     model
-        studio or diffusers/ID-OR-PATH. Several models are separated by commas; askew compares each with the first.
-        [default: studio]
+        studio or diffusers/ID-OR-PATH. Separate several models by commas; askew compares each later
+        model with the first. [default: studio]
     images
         Images per prompt. [default: 24, or the number that the model suggests]
     baseline_run
-        Folder of a finished run. All models are compared with its model, with the settings of that
-        run.
+        Folder of a finished run. All models are compared with the model of that run, under its
+        settings.
     threshold
         Kind of threshold of the masks: percentile, max or minmax. [default: percentile]
     tau
         Threshold of the masks, from 0 to 100. [default: 70]
     masks
-        Folder with true masks, WORD/IMAGE.png, white where the word is. askew reports how
-        accurately the maps locate the word.
+        Folder with true masks, named WORD/IMAGE.png and white where the image shows the word. askew
+        reports how accurately the maps locate the word.
     taus
         Thresholds at which maps are compared with the true masks, separated by commas. [default:
         10,20,…,90]
     definition
-        Definition of a map: ovam (attention weights), or output (output of attention, for SD3, Flux
-        and similar models). [default: ovam]
+        How a map is defined: ovam (from attention weights), or output (from the attention output,
+        for SD3, Flux and similar models). [default: ovam]
     branch
-        Branch of classifier-free guidance to map: cond, or uncond. [default: cond]
+        Branch of classifier-free guidance whose attention is mapped: cond, or uncond. [default:
+        cond]
     plan
-        TOML plan to run, such as plan.toml of a run.
+        TOML file of the plan to run, such as plan.toml of a run.
 
     Returns
     -------

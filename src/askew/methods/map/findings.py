@@ -20,7 +20,8 @@ from askew.methods.map.plan import MapPlan
 from askew.types import Estimate, Missing, record
 
 MIDDLE = "mid"
-"""Block between the two sides of a UNet. As in OVAM, the sum of the layers and mBIoU omit it."""
+"""Block between the two sides of a UNet. As in OVAM, the sum over layers and mBIoU leave out this
+block."""
 
 UNTESTED = {
     ("overall", "miou"),
@@ -44,28 +45,30 @@ class MapFile:
 
 @record
 class ConceptPair:
-    """Overlap of the masks of a concept `a` and of a word `b` of the prompt (Eq. 4-6).
+    """Overlap between the mask of a concept `a` and the mask of a word `b` in the prompt (Eq. 4-6).
 
     Attributes
     ----------
     prompt, model : str
-        Prompt and model of the images.
+        Prompt and model from which the images were generated.
     a, b : str
         Concept, and word of the prompt.
     miou : Estimate or Missing
-        Mean IoU of the sum of all layers. Its null is the IoU of masks of different images.
+        Mean IoU of the masks from the sum of all layers. Its null is the mean IoU of masks from
+        different images.
     corrected : Estimate or Missing
         `miou`, rescaled so that 0 is the overlap expected by chance and 1 is full overlap.
     mbiou, mbiou_corrected : Estimate or Missing
-        The same for the mean over the blocks of the network, without the middle block.
+        The same two scores, averaged over the blocks of the network except the middle block.
     blocks : mapping of str to Estimate or Missing
-        Mean IoU by block.
+        Mean IoU of each block.
     chance_area : float or None
-        IoU of random masks of the same areas.
+        IoU expected for random masks of equal areas.
     chance_other_picture : float or None
-        IoU of masks of different images.
+        Mean IoU of masks from different images.
     pictures, block_pictures : tuple of float or None
-        IoU of each image, for `miou` and for `mbiou`; None if a map of the image is constant.
+        IoU of each image, from the sum of all layers and as the mean over blocks. None if a map of
+        the image is constant.
     seeds : tuple of int or None
         Seeds of the images.
     """
@@ -88,20 +91,20 @@ class ConceptPair:
 
 @record
 class RiskDifference:
-    """Difference between the shares of two groups in a prompt's images.
+    """Difference between the shares of two groups in the images of one prompt.
 
     Attributes
     ----------
     prompt, model, axis, instrument : str
-        Prompt, model, axis and the instrument that labels it.
+        Prompt, model, axis, and the instrument that labels the axis.
     groups : tuple of str
         The two groups.
     counts : mapping of str to int
-        Number of images by value.
+        Number of images with each value.
     estimate : Estimate or Missing
         Absolute difference of the two shares.
     missing : mapping of str to int
-        Number of unlabeled images by reason.
+        Number of unlabeled images, per reason.
     """
 
     prompt: str
@@ -116,7 +119,7 @@ class RiskDifference:
 
 @record
 class Overall:
-    """Means of a concept's scores over the prompts of a model, with t intervals over prompts."""
+    """Means of a concept's scores over the prompts of a model, with Student's t intervals."""
 
     model: str
     a: str
@@ -139,7 +142,7 @@ class PromptChange:
 
 @record
 class ModelChange:
-    """Scores of a later model minus scores of the first model, for one concept."""
+    """Differences in a concept's scores: a later model's scores minus the first model's scores."""
 
     models: tuple[str, str]
     a: str
@@ -153,18 +156,19 @@ class ModelChange:
 
 @record
 class Gradient:
-    """Rank correlation between similarity of meaning and overlap, over words (supplement E).
+    """Rank correlation between similarity of meaning and overlap, over concepts (supplement E).
 
     Attributes
     ----------
     prompt, model : str
-        Prompt and model of the images.
+        Prompt and model from which the images were generated.
     b : str
         Word of the prompt.
     cosines : mapping of str to float
-        For each concept, the cosine of its text embedding and the text embedding of `b`.
+        For each concept, the cosine similarity between its text embedding and the text embedding of
+        `b`.
     spearman : Estimate or Missing
-        Correlation of the cosines with mIoU.
+        Correlation between the cosines and mIoU.
     """
 
     prompt: str
@@ -176,20 +180,20 @@ class Gradient:
 
 @record
 class MaskAccuracy:
-    """Accuracy of a word's masks at a threshold, compared with true masks (supplement F).
+    """Accuracy of a word's masks at one threshold, measured against true masks (supplement F).
 
-    The null is the accuracy of masks of other images.
+    The null is the accuracy of masks taken from other images.
 
     Attributes
     ----------
     prompt, model, word : str
-        Prompt and model of the images, and the word.
+        Prompt and model from which the images were generated, and the word.
     tau : float
         Threshold, from 0 to 100.
     mask_accuracy : Estimate or Missing
-        Share of the true mask that the mask covers.
+        Share of the true mask's area that the mask covers.
     complement_accuracy : Estimate or Missing
-        Share of the rest of the image that the mask omits.
+        Share of the remaining area that the mask leaves out.
     """
 
     prompt: str
@@ -229,7 +233,7 @@ class MapResult(Result[MapPlan, MapFindings]):
     def miou(
         self, concept: str, prompt: str | None = None, model: str | None = None
     ) -> Estimate | Missing:
-        """Return the mean IoU of the masks of a concept and of the prompt's word.
+        """Return the mean IoU of a concept's mask and the mask of the prompt's word.
 
         Parameters
         ----------
@@ -257,7 +261,7 @@ class MapResult(Result[MapPlan, MapFindings]):
 
 
 def family(at: Address) -> Address | None:
-    """Return the name of the tests that are corrected together, or None for an untested estimate.
+    """Return the name of the family in which an estimate is tested, or None if it is not tested.
 
     Each score has its own family. All blocks together form one family.
     """

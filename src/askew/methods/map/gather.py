@@ -1,4 +1,4 @@
-"""Data that `askew map` gathers: images, their attention maps, and labels.
+"""Collection of the data of `askew map`: images, their attention maps, and labels.
 
 The maps are recorded while the model generates the images.
 """
@@ -41,35 +41,36 @@ GRAY = 127
 """Gray level above which a true mask is white."""
 
 MAX_SIDE = 256
-"""Longest side, in pixels, at which a true mask is compared."""
+"""Maximum length of a true mask's longer side, in pixels. Larger masks are reduced before they are
+compared."""
 
 MIN_CORRELATED_CONCEPTS = 4
-"""Fewest concepts for which overlap is correlated with similarity of meaning."""
+"""Minimum number of concepts for the correlation between overlap and similarity of meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptAttention:
-    """Images of one prompt from one model, with their maps and labels.
+    """Images that one model generated from one prompt, with their maps and labels.
 
     Attributes
     ----------
     model, prompt : str
         Names of the model and of the prompt.
     words : tuple of (str, str)
-        Each concept with the word of the prompt.
+        Pairs of a concept and the prompt's word.
     fingerprint : str
         Fingerprint of the maps in the store.
     pictures : tuple of Picture or Missing
         The images.
     rows : array, (usable images, numbers)
-        Encoded maps, for `decode_maps`.
+        Encoded maps. `decode_maps` decodes them.
     observed : ObservedSet
         Labels of the images.
     cosines : mapping of str to float
-        For each concept, the cosine of its text embedding and the text embedding of the prompt's
-        word. Empty for few concepts.
+        For each concept, the cosine similarity between its text embedding and the text embedding of
+        the prompt's word. Empty for few concepts.
     masks : mapping of str to sequence of Mask or Missing
-        By word, the true masks of the usable images.
+        For each word, the true masks of the usable images.
     """
 
     model: str
@@ -97,7 +98,7 @@ class MapsGathered(GatheredData):
     models : tuple of Identity
         The models.
     prompts : tuple of PromptAttention
-        Prompts of the first model, then of the second, and so on.
+        Data of all prompts for the first model, then for the second, and so on.
     comparison_order : tuple of str
         Names of the models. askew compares the later models with the first.
     """
@@ -116,7 +117,7 @@ class AttentionWatcher:
     model : WhiteBox
         The model.
     readers : mapping of str to AttentionReader
-        By prompt, the reader of its maps.
+        For each prompt, the reader that records its maps.
     name : str
         Name of the model.
     batch_size : int
@@ -134,7 +135,7 @@ class AttentionWatcher:
         return frozenset(reader.fingerprint for reader in self.readers.values())
 
     def check(self) -> None:
-        """Check the network and the words, which loads the model.
+        """Load the model, and check that its network and all words can be mapped.
 
         Raises
         ------
@@ -186,7 +187,7 @@ def gather(plan: MapPlan, run: Run) -> MapsGathered:
     plan
         The plan.
     run
-        The run, which stores what is gathered.
+        The run, which stores the data.
 
     Returns
     -------
@@ -261,7 +262,7 @@ def _warn_without_masks(plan: MapPlan, run: Run, prompts: Sequence[PromptAttenti
 
 
 def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
-    """Warn of concepts and of words in the prompts that a model does not know."""
+    """Warn about concepts and words in the prompts that a model does not know."""
     run.warn(*unknown_words(model, plan.texts()))
     prompt = plan.prompts[0].text
     unknown_before = set(model.unknown_words(prompt))
@@ -279,7 +280,7 @@ def _warn_of_unknown_words(plan: MapPlan, run: Run, model: WhiteBox) -> None:
 
 
 def white_box(name: str, settings: Mapping[str, Setting]) -> WhiteBox:
-    """Return the model with a name.
+    """Return the model with the given name.
 
     Parameters
     ----------
@@ -350,7 +351,7 @@ def _map_model(
 
 
 def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str, float]:
-    """Return the cosines of the concepts with a word; empty for few concepts."""
+    """Return the cosine similarity between each concept and a word; empty for too few concepts."""
     if len(plan.concepts) < MIN_CORRELATED_CONCEPTS:
         return {}
     (cosines,) = run.look(partial(nearness, against, plan.concepts), [model])
@@ -360,7 +361,7 @@ def _cosines(plan: MapPlan, run: Run, model: WhiteBox, against: str) -> dict[str
 def _true_masks(
     plan: MapPlan, run: Run, against: str, present: Sequence[Picture]
 ) -> dict[str, Sequence[Mask | Missing]]:
-    """Return the true masks of the images, by word; words without masks are left out."""
+    """Return the true masks of the images, keyed by word. Words without masks are left out."""
     masks: dict[str, Sequence[Mask | Missing]] = {}
     if not plan.masks:
         return masks
@@ -372,7 +373,7 @@ def _true_masks(
 
 
 def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str, float]:
-    """Return, by concept, the cosine of its text embedding and the embedding of `against`."""
+    """Return each concept's cosine similarity to `against`, computed from text embeddings."""
     from askew.measure.attention.words import word_vector  # imports torch
 
     anchor = word_vector(model.pipeline, against)
@@ -381,18 +382,21 @@ def nearness(against: str, concepts: Sequence[str], model: WhiteBox) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class MaskLens:
-    """Reader of true masks: PNG files named after the images, white where a word is.
+    """Reader of true masks, which are PNG files named after the images and white where a word is.
 
     Attributes
     ----------
     folder : Path
-        Folder of a word's masks.
+        Folder with the masks of one word.
     """
 
     folder: Path
 
     def __call__(self, picture: Picture) -> Mask | Missing:
-        """Return the mask of an image, (H, W), at most `MAX_SIDE` pixels on each side."""
+        """Return the mask of an image, of shape (H, W).
+
+        It has at most `MAX_SIDE` pixels on each side.
+        """
         path = self.folder / f"{picture.id}.png"
         file = read(path)
         if isinstance(file, Missing):

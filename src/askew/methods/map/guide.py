@@ -1,4 +1,4 @@
-"""Reading guide on the page of `askew map`."""
+"""Guide that explains terms and method on the page of `askew map`."""
 
 from askew.methods.map.findings import MIDDLE, MapFindings
 from askew.pages import blocks as b
@@ -6,23 +6,23 @@ from askew.pages import skeleton
 
 OVAM = "open-vocabulary attention maps (OVAM, Marcos-Manchón et al., CVPR 2024)"
 PASSIVE_WORDS = (
-    "passive concept words, which attend in every block of a transformer but do not change the "
-    "image (after ConceptAttention, Helbling et al., arXiv 2502.04320)"
+    "passive concept words, which take part in the attention of every block of a transformer but "
+    "do not change the image (after ConceptAttention, Helbling et al., arXiv 2502.04320)"
 )
 
 MIOU = (
     "mIoU",
-    "Intersection over union of the masks of two words, mean over the images (Eq. 4): the area "
-    "that both masks cover, divided by the area that at least one mask covers. mBIoU (Eq. 6) is "
-    "the mean over the blocks of the network.",
+    "Intersection over union of the masks of two words: the area that both masks cover, divided "
+    "by the area that at least one mask covers. mIoU is the mean over the images (Eq. 4). mBIoU "
+    "(Eq. 6) is the mean over the blocks of the network.",
 )
 CHANCE = (
     "Chance",
-    "The gray band is the overlap of one word in an image with the other word in another image of "
-    "the prompt. It is not zero: two random masks of 30 % of an image have an IoU of .176. "
-    "Besides, maps are smooth, and models place heads and signs in similar positions. The "
-    "corrected overlap is 0 at chance and 1 at full overlap. It measures the overlap that is "
-    "specific to each image.",
+    "The gray band is the overlap between one word's mask in an image and the other word's mask "
+    "in another image of the prompt. It is not zero: two random masks that each cover 30 % of an "
+    "image have an IoU of .176. In addition, maps are smooth, and models place heads and signs in "
+    "similar positions. The corrected overlap is 0 at chance and 1 at full overlap. It measures "
+    "the overlap that is specific to each image.",
 )
 LIMIT = (
     "Overlap means that the model attends to two words in the same place. A word for a person and "
@@ -33,18 +33,24 @@ SOURCE = (
     "BiasMap (Chakraborty et al., “BiasMap: Can Cross-Attention Uncover Hidden Social Biases?”). "
     "Maps are recorded while the model generates the images."
 )
-WORDS = ("Words", "The prompt need not contain a word. The word is encoded as if it followed.")
+WORDS = (
+    "Words",
+    "The prompt need not contain a word. A word that the prompt lacks is encoded as if it followed "
+    "the prompt.",
+)
 UNCONDITIONAL = (
     "Branch",
     "The maps show the unconditional branch of classifier-free guidance, without the prompt.",
 )
 NULL = (
     "Chance",
-    "mean IoU of A in one image and B in another image of the prompt; by area: pq ⁄ (p + q − pq)",
+    "mean IoU of A's mask in one image and B's mask in another image of the prompt; for random "
+    "masks of areas p and q: pq ⁄ (p + q − pq)",
 )
 ACCURACY = (
     "Accuracy of masks (supplement F)",
-    "share of the true mask that the mask covers, and share of the rest that it omits",
+    "share of the true mask that the mask covers, and share of the remaining area that the mask "
+    "leaves out",
 )
 RISK_DIFFERENCE = (
     "Risk difference",
@@ -53,7 +59,7 @@ RISK_DIFFERENCE = (
 
 
 def guide(findings: MapFindings) -> b.Section:
-    """Return the reading guide of a run: terms, limits and method, by its plan and its layers."""
+    """Return the reading guide for a run: terms, limits and method."""
     layers = {name.partition("-")[0] for pair in findings.biasmap.pairs for name in pair.blocks}
     method = [("Source", _source(findings, layers)), WORDS]
     if findings.plan.branch == "uncond":
@@ -81,9 +87,9 @@ def _source(findings: MapFindings, layers: set[str]) -> str:
 
 def _map_formula(findings: MapFindings, layers: set[str]) -> tuple[str, str]:
     """Return the formula of a map."""
-    resized = "each layer resized to the largest by bilinear interpolation"
+    resized = "each layer is resized to the largest layer by bilinear interpolation"
     if MIDDLE in layers:
-        resized += "; the sum omits the middle block"
+        resized += "; the sum leaves out the middle block"
     if findings.plan.definition == "output":
         return "Map", f"Σ over layers and steps of softmax(oₓ o_cᵀ), {resized}"
     return "Map (Eq. 1–2)", f"Σ over layers, steps and heads of softmax(Q K′ᵀ ⁄ √d), {resized}"

@@ -1,4 +1,4 @@
-"""Attention maps of a concept and of a word of the prompt, and the overlap of their masks.
+"""Attention maps of a concept and of a word in the prompt, and the overlap of their masks.
 
 Equation numbers are those of Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden
 Social Biases?".
@@ -18,24 +18,25 @@ from askew.stats.overlap import Mask, bilinear, iou_matrix
 LayerMaps = NDArray[np.floating[Any]]
 Maps = NDArray[np.float64]
 Masking = Callable[[Maps], Mask]
-"""Function from maps (..., H, W) to masks: `stats.overlap.mask` with the threshold of a plan."""
+"""Function that converts maps of shape (..., H, W) to masks: `stats.overlap.mask` with a plan's
+threshold."""
 
 ROUNDING = 1e-5
-"""Largest range of a constant map, as a share of its maximum (rounding errors)."""
+"""A map counts as constant if its range is at most this share of its maximum (rounding errors)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairMaps:
-    """Attention maps of a concept and of a word of the prompt in the same images.
+    """Attention maps of a concept and of a word in the prompt, for the same images.
 
     Attributes
     ----------
     model, prompt : str
-        Model and prompt of the images.
+        Model and prompt from which the images were generated.
     a, b : str
         Concept, and word of the prompt.
     layers : mapping of str to array, (2, images, h, w)
-        Maps of `a` and of `b` by layer.
+        Maps of `a` and `b`, keyed by layer.
     seeds : tuple of int or None
         Seeds of the images.
     missing : int
@@ -51,7 +52,7 @@ class PairMaps:
     missing: int = 0
 
     def total(self) -> Maps:
-        """Sum the layers, except the middle block, at the size of the largest layer (Eq. 2).
+        """Sum all layers outside the middle block, resized to the largest layer (Eq. 2).
 
         Returns
         -------
@@ -69,10 +70,10 @@ class Overlaps:
     Attributes
     ----------
     matrix : array, (n, n)
-        IoU between the mask of the first word in one image (row) and the mask of the second word in
-        another image (column).
+        IoU between the first word's mask in each image (rows) and the second word's mask in each
+        image (columns).
     usable : array of bool, (n,)
-        Whether neither map of an image is constant.
+        For each image, whether both maps have a mask because they are not constant.
     """
 
     matrix: NDArray[np.float64]
@@ -80,14 +81,16 @@ class Overlaps:
 
     @classmethod
     def of(cls, maps: Maps, masking: Masking) -> Self:
-        """Return the overlaps of maps (2, images, H, W)."""
+        """Return the overlaps between two words, from their maps of shape (2, images, H, W)."""
         return cls(matrix=iou_matrix(*masking(maps)), usable=~constant_images(maps))
 
     @classmethod
     def mean(cls, blocks: Mapping[str, Self]) -> Self:
-        """Return the mean over blocks that have a usable image, without the middle block (Eq. 6).
+        """Return the mean overlap over all blocks with a usable image (Eq. 6).
 
-        An image is usable if it is usable in all these blocks.
+        The middle block is left out.
+
+        An image counts as usable if it is usable in all these blocks.
         """
         outer = [overlaps for block, overlaps in blocks.items() if block != MIDDLE]
         counted = [overlaps for overlaps in outer if overlaps.usable.any()] or outer
@@ -105,17 +108,17 @@ class Overlaps:
 
 
 def block_maps(layers: Mapping[str, LayerMaps]) -> dict[str, Maps]:
-    """Sum the maps of the layers of each block, at the size of the largest layer (Eq. 5).
+    """Sum the maps of all layers in each block, resized to the largest layer (Eq. 5).
 
     Parameters
     ----------
     layers
-        Maps (..., h, w) by layer.
+        Maps of shape (..., h, w), keyed by layer.
 
     Returns
     -------
     dict of str to array, (..., H, W)
-        Maps by block.
+        Maps, keyed by block.
     """
     size = max(maps.shape[-2:] for maps in layers.values())
     names = block_names({name: (maps.shape[-2], maps.shape[-1]) for name, maps in layers.items()})
@@ -126,12 +129,12 @@ def block_maps(layers: Mapping[str, LayerMaps]) -> dict[str, Maps]:
 
 
 def constant_images(maps: LayerMaps) -> NDArray[np.bool_]:
-    """Check in which images a map is constant, up to rounding. Such a map has no mask.
+    """Check for each map whether it is constant, up to rounding errors. Such a map has no mask.
 
     Parameters
     ----------
     maps
-        Maps (words, images, H, W).
+        Maps of shape (words, images, H, W).
 
     Returns
     -------
@@ -142,5 +145,5 @@ def constant_images(maps: LayerMaps) -> NDArray[np.bool_]:
 
 
 def layers_of_pair(layers: Mapping[str, LayerMaps], k: int) -> dict[str, LayerMaps]:
-    """Return the maps (2, images, h, w) of the pair of words `k`, from (images, words, h, w)."""
+    """Return the maps for the pair of words `k`, reordered to the shape (2, images, h, w)."""
     return {name: maps[:, 2 * k : 2 * k + 2].swapaxes(0, 1) for name, maps in layers.items()}

@@ -1,4 +1,4 @@
-"""Images on the page of `askew map`, with attention maps and masks over them."""
+"""Images on the page of `askew map`, overlaid with attention maps and masks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ KEYS: tuple[tuple[b.Swatch, str], ...] = (
 
 
 def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
-    """Yield the first images of each prompt and model with the maps of a concept.
+    """Yield the first images of each prompt and model, overlaid with the maps of a concept.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
     Yields
     ------
     Block
-        Maps and masks of both words over the images, and masks by block over the first image.
+        Images overlaid with the maps and masks of both words, and the first image with the masks of
+        each block.
     """
     most = IMAGES_OF_SINGLE_PROMPT if len(findings.plan.prompts) == 1 else 1
     rows = []
@@ -75,12 +76,12 @@ def overlays(findings: MapFindings, media: Media, a: str) -> Iterator[b.Block]:
         size="large",
         keys=KEYS,
     )
-    grid = b.PictureGrid("Masks of both words by block", tuple(by_block))
+    grid = b.PictureGrid("Masks of both words in each block", tuple(by_block))
     yield b.Details("Masks by block", (grid,))
 
 
 def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b.PictureGrid:
-    """Return the image whose overlap is closest to the mean, without and with both masks.
+    """Return the image whose overlap is closest to the mean, once without and once with the masks.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def typical_overlay(findings: MapFindings, media: Media, pair: ConceptPair) -> b
 def _overlay(
     findings: MapFindings, media: Media, pair: ConceptPair, position: int, image_id: str
 ) -> "_Overlay | None":
-    """Return an image with its maps, or None if it has no maps or a constant map."""
+    """Return an image and its maps, or None if it has no maps or a constant map."""
     maps = maps_of(findings, media, pair.a, pair.prompt, pair.model, image_id)
     if maps is None or constant_images(maps.total()).any():
         return None
@@ -140,7 +141,7 @@ def _overlay(
 def maps_of(
     findings: MapFindings, media: Media, a: str, prompt: str, model: str, image_id: str
 ) -> PairMaps | None:
-    """Return the maps of an image for a concept and the word of the prompt.
+    """Return an image's maps for a concept and for the prompt's word.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def maps_of(
 
 @dataclass(frozen=True)
 class _Overlay:
-    """An image with the maps of two words."""
+    """An image, with the attention maps of two words."""
 
     image: b.ImageReference
     label: str
@@ -213,7 +214,10 @@ class _Overlay:
         return b.PictureRow(tuple(shots), self.label)
 
     def _masks(self, maps: Maps, alt: str, name: str = "") -> b.Thumbnail:
-        """Return the masks of maps (2, 1, H, W) over the image, with their overlap."""
+        """Return the image overlaid with both masks, and their overlap.
+
+        The maps have the shape (2, 1, H, W).
+        """
         first, second = mask(maps[:, 0], self.plan.threshold, self.plan.tau)
         image = replace(self.image, overlay=b.MaskOverlay(first=first, second=second))
         caption = f"{name}IoU {number(float(iou(first, second)))}"

@@ -1,4 +1,4 @@
-"""The page of `askew map`: the overlap of attention to concepts and to a word of the prompt."""
+"""The page of `askew map`: overlap of the attention to concepts and to a word in the prompt."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,17 +26,17 @@ from askew.stats.shares import share_intervals
 from askew.types import Missing, grouped
 
 BARS = 10
-"""Number of bars of an axis that are not folded."""
+"""Maximum number of bars per axis that are shown unfolded."""
 
 ACCURACY_CHARTS = 4
-"""Number of charts of the accuracy of masks that are not folded."""
+"""Maximum number of charts on the accuracy of masks that are shown unfolded."""
 
 NOTES = (
     "Bold: significantly above chance (q < 0.05). Chance is the overlap with the same words in "
     "other images of the prompt.",
     "RD: risk difference of perceived groups. Instruments err.",
 )
-NOTE_ON_MEANS = "Rows of means: q is of a t-test of the corrected overlap over prompts."
+NOTE_ON_MEANS = "In rows with means, q is from a t-test of the corrected overlap over prompts."
 
 
 def page(findings: MapFindings, media: Media) -> b.Page:
@@ -75,7 +75,7 @@ def page(findings: MapFindings, media: Media) -> b.Page:
 
 @dataclass(frozen=True)
 class MapView:
-    """Findings by concept and model, and the blocks that show them.
+    """Page blocks that show the findings for each concept and model.
 
     Attributes
     ----------
@@ -90,7 +90,10 @@ class MapView:
     prompts: list[str]
 
     def pairs(self, a: str, model: str | None = None) -> list[ConceptPair]:
-        """Return the scores of a concept, in the order of the prompts for a single model."""
+        """Return the scores of a concept.
+
+        For a single model, they are in the order of the prompts.
+        """
         pairs = self.findings.biasmap.pairs
         return [pair for pair in pairs if pair.a == a and model in (None, pair.model)]
 
@@ -100,7 +103,7 @@ class MapView:
         return next(mean for mean in means if (mean.a, mean.model) == (a, model))
 
     def clauses(self) -> list[str]:
-        """Return the overlap of each concept in the images of the first model, in sentences."""
+        """Return sentences on the overlap of each concept in the images of the first model."""
         first = self.models[0]
         clauses = [
             finding(self.pairs(a, first), self.overall(a, first))
@@ -111,7 +114,7 @@ class MapView:
         return [f"{capital(clause)}." for clause in clauses]
 
     def shares(self) -> Iterator[b.Block]:
-        """Yield the shares of each axis by prompt and model, with their risk difference."""
+        """Yield charts of the shares on each axis, with risk differences."""
         risks = sorted(self.findings.biasmap.risk_difference, key=self._prompt_number)
         by_axis = grouped(risks, lambda risk: capital(perceived(risk.axis)))
         if len(self.prompts) == len(self.models) == 1:
@@ -148,14 +151,14 @@ class MapView:
         )
 
     def concept(self, a: str, media: Media) -> b.Section:
-        """Return a concept's overlaps by prompt and model, then by block, then drawn on images."""
+        """Return a concept's overlap: per prompt and model, per block, and drawn on images."""
         blocks = b.Section("Overlap by block", (self._profile(a),), screen=False)
         images = b.Section("Images", overlays(self.findings, media, a), screen=False)
         chart = () if a == self.findings.plan.concepts[0] else (self.overlap_chart(a),)
         return b.Section(capital(shorten(a, 60)), (*chart, blocks, images))
 
     def overlap_chart(self, a: str) -> b.IntervalChart:
-        """Return the overlaps of a concept by prompt and model."""
+        """Return a chart of a concept's overlap for each prompt and model."""
         return b.IntervalChart(
             caption=f"Overlap of the masks of “{shorten(a, 40)}” and of the word of the prompt (mIoU)",
             heading="Prompt",
@@ -167,14 +170,14 @@ class MapView:
         )
 
     def first_screen(self, media: Media) -> b.FirstScreen:
-        """Return the overlap of the first concept, with a typical image under both masks."""
+        """Return a chart of the first concept's overlap, and a typical image under both masks."""
         first = self.findings.plan.concepts[0]
         pairs = self.pairs(first, self.models[0])
         images = typical_overlay(self.findings, media, pairs[0])
         return b.FirstScreen((self.overlap_chart(first),), (images,), layout="images")
 
     def _rows(self, a: str) -> Iterator[b.IntervalRow]:
-        """Yield the overlap in each prompt, and the means over several prompts."""
+        """Yield rows for the overlap in each prompt, and for the means over several prompts."""
         axis = axes_of([a]).get(a)
         risks = {
             (risk.model, risk.prompt): risk.estimate
@@ -195,7 +198,7 @@ class MapView:
         return b.IntervalRow(**self._row_name(name, score.model), score=score.miou, more=more)
 
     def _profile(self, a: str) -> b.LineChart:
-        """Return the overlap by block: a line for each model, and thin lines for its prompts."""
+        """Return a chart of each block's overlap: a line per model, thin lines per prompt."""
         several = len(self.prompts) > 1
         scores = [
             self.overall(a, model) if several else self.pairs(a, model)[0] for model in self.models
@@ -227,7 +230,7 @@ class MapView:
         return b.LineSeries(name, points, series=self.models.index(score.model))
 
     def similarity(self) -> Iterator[b.Table]:
-        """Yield tables of the similarity of words and their overlap."""
+        """Yield tables of the concepts' similarity to a word and their overlap with the word."""
         pairs = self.findings.biasmap.pairs
         overlaps = {(pair.model, pair.prompt, pair.a): pair.miou for pair in pairs}
         for gradient in self.findings.biasmap.gradient:
@@ -248,7 +251,7 @@ class MapView:
             )
 
     def accuracy(self) -> Iterator[b.Block]:
-        """Yield the accuracy of masks by threshold (figure 11 of the paper)."""
+        """Yield charts of the accuracy of masks at each threshold (figure 11 of the paper)."""
         accuracies = self.findings.biasmap.accuracy
         if not accuracies:
             return
@@ -263,8 +266,8 @@ class MapView:
         """Yield the scores of each later model minus the scores of the first model."""
         if self.findings.biasmap.changes:
             yield b.Paragraph(
-                "Images of the same prompt and seed are paired. Means over prompts have intervals "
-                "by Student's t.",
+                "Images with the same prompt and seed are paired. Means over prompts have "
+                "Student's t intervals.",
                 muted=True,
             )
         for change in self.findings.biasmap.changes:
@@ -279,7 +282,7 @@ class MapView:
             )
 
     def _change_rows(self, change: ModelChange) -> Iterator[b.IntervalRow]:
-        """Yield the differences of a prompt, or of several prompts and their means."""
+        """Yield rows with the differences in each prompt, and their means over several prompts."""
         if len(change.prompts) == 1:
             yield b.IntervalRow("mIoU", change.prompts[0].miou)
             yield b.IntervalRow("mBIoU", change.prompts[0].mbiou)
@@ -297,7 +300,10 @@ class MapView:
         return self.prompts.index(score.prompt)
 
     def _word(self, prompt: str) -> str:
-        """Return the word that concepts are compared with; the prompt if prompts share a word."""
+        """Return the row label: the word compared with concepts.
+
+        If prompts share a word, the label is the prompt.
+        """
         words: Sequence[str] = self.findings.plan.against
         names = words if len(set(words)) == len(words) else self.prompts
         return shorten(names[self.prompts.index(prompt)], 60)
@@ -311,7 +317,7 @@ class MapView:
 
 
 def _tested_mean(mean: Overall) -> b.E:
-    """Return the mean mIoU with the test of the corrected mean."""
+    """Return the mean mIoU, together with the test of its corrected mean."""
     corrected = mean.corrected
     if isinstance(mean.miou, Missing) or isinstance(corrected, Missing):
         return mean.miou
@@ -319,7 +325,7 @@ def _tested_mean(mean: Overall) -> b.E:
 
 
 def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
-    """Return the accuracy of a word's masks by threshold."""
+    """Return a chart of the accuracy of a word's masks at each threshold."""
     covered = tuple(entry.mask_accuracy for entry in entries)
     omitted = tuple(entry.complement_accuracy for entry in entries)
     return b.LineChart(
@@ -328,7 +334,7 @@ def _accuracy_chart(entries: Sequence[MaskAccuracy]) -> b.LineChart:
         steps=tuple(f"{entry.tau:g}" for entry in entries),
         lines=(
             b.LineSeries("share of the true mask that the mask covers", covered),
-            b.LineSeries("share of the rest that the mask omits", omitted, series=1),
+            b.LineSeries("share of the remaining area that the mask leaves out", omitted, series=1),
         ),
         name="share",
         chance="chance: masks of other images",

@@ -27,7 +27,7 @@ PROFESSIONS = tuple(
 """Professions of the paper's tables 3 to 6."""
 
 AXES: Mapping[str, str] = {"race": "ethnicity", "sex": "gender"}
-"""Axes by concept, where the names differ."""
+"""Axis for each concept whose axis has a different name."""
 
 DEFAULT_IMAGES = 24
 
@@ -35,9 +35,9 @@ Tau = Annotated[float, Field(ge=0, le=100)]
 
 
 class MapPlan(Plan):
-    """Maps of the attention of a model to concepts (BiasMap).
+    """Plan of a run that maps a model's attention to concepts (BiasMap).
 
-    The instruments label the axes of a prompt in its `images` images.
+    The instruments label the `images` images of each prompt on its axes.
 
     Attributes
     ----------
@@ -46,13 +46,14 @@ class MapPlan(Plan):
     concepts : tuple of str
         Words to map. The prompt need not contain them.
     against : tuple of str
-        By prompt, its word that is compared with the concepts, such as an occupation.
+        For each prompt, its word that is compared with the concepts, such as an occupation.
     compared : tuple of str
-        Further models, compared with the first on images that have the same seeds.
+        Further models, which are compared with the first model on images with the same seeds.
     baseline_run : str
-        Folder of a finished run. All models are compared with its model.
+        Folder of a finished run. All models are compared with the model of that run.
     definition : "ovam" or "output"
-        Attention weights, or the output of attention (SD3, Flux and similar models).
+        What a map is computed from: attention weights, or the attention output (SD3, Flux and
+        similar models).
     branch : "cond" or "uncond"
         Branch of classifier-free guidance that is mapped. The paper uses the conditional branch.
     threshold : "percentile", "max" or "minmax"
@@ -131,7 +132,7 @@ def plan_map(
     professions
         Professions that get the paper's prompt. True means the paper's 20 professions.
     models
-        Names of models. The others are compared with the first, which also determines the default
+        Names of models. Later models are compared with the first, which also determines the default
         number of images.
     masks
         Folder with true masks.
@@ -196,7 +197,7 @@ def _check_request(
 def _prompt_words(
     prompts: Sequence[str], against: str | None, professions: Sequence[str] | bool
 ) -> list[tuple[str, str]]:
-    """Return every prompt with its word; raise UsageError without any."""
+    """Return each prompt with its word; raise UsageError if there is no prompt."""
     names = PROFESSIONS if professions is True else tuple(professions or ())
     prompt_words = [(prompt, str(against)) for prompt in prompts]
     prompt_words += [(profession_prompt(name), name) for name in names]
@@ -208,7 +209,7 @@ def _prompt_words(
 
 
 def _masks_digest(folder: Path, words: Sequence[str]) -> str:
-    """Return a hash of the names and contents of the masks of the words."""
+    """Return a hash of the names and contents of all mask files of the words."""
     distinct = list(dict.fromkeys(words))
     lines = []
     for word in distinct:
@@ -223,7 +224,7 @@ def _masks_digest(folder: Path, words: Sequence[str]) -> str:
 
 
 def axes_of(concepts: Sequence[str]) -> dict[str, str]:
-    """Return the catalog's axis of each concept that has one, such as ethnicity for race."""
+    """Return the axis in the catalog for each concept that has one, such as ethnicity for race."""
     axes = {}
     for concept in concepts:
         try:

@@ -1,4 +1,4 @@
-"""Scores of BiasMap: the overlap of attention to two words, in the image and through the network.
+"""Scores of BiasMap: the overlap of attention to two words, over all layers and per block.
 
 Chakraborty et al., "BiasMap: Can Cross-Attention Uncover Hidden Social Biases?"; equation numbers
 are theirs.
@@ -38,7 +38,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "gender": ("male", "female"),
     "ethnicity": ("white", "black"),
 }
-"""Groups of the paper's risk difference by axis. Other axes use their first two values."""
+"""The two groups of the paper's risk difference on each axis. Other axes use their first two
+values."""
 
 
 def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:
@@ -101,7 +102,7 @@ def score(plan: MapPlan, gathered: MapsGathered, head: Head) -> MapFindings:
 
 
 def _pair_maps(prompt: PromptAttention) -> list[PairMaps]:
-    """Return the maps of each concept with the word of the prompt."""
+    """Return the maps for each pair of a concept and the prompt's word."""
     layers = decode_maps(prompt.rows)
     seeds = tuple(picture.seed for picture in prompt.present)
     return [
@@ -119,7 +120,7 @@ def _pair_maps(prompt: PromptAttention) -> list[PairMaps]:
 
 
 def _missing_pairs(prompt: PromptAttention) -> list[ConceptPair]:
-    """Return the entries of a prompt without usable images."""
+    """Return the entries for a prompt that has no usable image."""
     first = next(picture for picture in prompt.pictures if isinstance(picture, Missing))
     gap = Missing(first.reason, "the model generated no usable image of this prompt")
     return [
@@ -144,7 +145,7 @@ def _missing_pairs(prompt: PromptAttention) -> list[ConceptPair]:
 
 
 def _check_measured(pairs: Sequence[ConceptPair]) -> None:
-    """Raise NotEnoughData for a model without an overlap."""
+    """Raise NotEnoughData if a model has no overlap in any prompt."""
     for model, of_model in grouped(pairs, lambda pair: pair.model).items():
         reasons = [pair.miou.detail for pair in of_model if isinstance(pair.miou, Missing)]
         if len(reasons) == len(of_model):
@@ -158,15 +159,15 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
     """Estimate mIoU, mBIoU and BIoU of two words (Eq. 4-6), with intervals, nulls and tests.
 
     An image with a constant map counts as missing, both in a block and in the sum of all layers. A
-    score without an image is Missing. mBIoU omits blocks without an image, and counts the images
-    that are usable in all other blocks.
+    score is Missing if it has no usable image. mBIoU leaves out blocks without a usable image, and
+    uses only images that are usable in all other blocks.
 
     Parameters
     ----------
     maps
         Maps of both words.
     masking
-        Function from maps to masks.
+        Function that converts maps to masks.
     scoring
         Settings of the scores.
 
@@ -205,7 +206,7 @@ def pair(maps: PairMaps, masking: Masking, scoring: Scoring) -> ConceptPair:
 
 
 def _entanglement(maps: PairMaps, scoring: Scoring, overlaps: Overlaps, name: str) -> tuple[E, E]:
-    """Return the mean IoU of the usable images, and its correction for chance."""
+    """Return the mean IoU of the usable images, and the same score corrected for chance."""
     usable = np.flatnonzero(overlaps.usable)
     if not len(usable):
         return CONSTANT, CONSTANT
@@ -225,25 +226,26 @@ def gradient(
     pairs: Sequence[ConceptPair],
     scoring: Scoring,
 ) -> f.Gradient:
-    """Correlate similarity of meaning with overlap, over words (BiasMap, supplement E).
+    """Correlate the concepts' similarity in meaning with their overlap (BiasMap, supplement E).
 
     Parameters
     ----------
     model, prompt
-        Model and prompt of the images.
+        Model and prompt from which the images were generated.
     against
         Word of the prompt.
     cosines
-        By concept, the cosine of its text embedding and that of `against`.
+        For each concept, the cosine similarity between its text embedding and the text embedding of
+        `against`.
     pairs
-        Scores, of all models and prompts.
+        Scores for all models and prompts.
     scoring
         Settings of the scores.
 
     Returns
     -------
     Gradient
-        Spearman's correlation of the cosines with mIoU.
+        Spearman's correlation between the cosines and mIoU.
     """
     known_cosines = []
     overlaps = []
@@ -265,7 +267,7 @@ def gradient(
 def accuracies(
     prompt: PromptAttention, maps: Sequence[PairMaps], plan: MapPlan, scoring: Scoring
 ) -> Iterator[f.MaskAccuracy]:
-    """Yield the accuracy of masks of the words that have true masks (BiasMap, supplement F).
+    """Yield the accuracy of the masks for all words with true masks (BiasMap, supplement F).
 
     Images without a true mask, or with a constant map, count as missing.
 
@@ -294,7 +296,10 @@ def accuracies(
 def _word_accuracies(
     prompt: PromptAttention, word: str, maps: Maps, plan: MapPlan, scoring: Scoring
 ) -> Iterator[f.MaskAccuracy]:
-    """Yield the accuracy of a word at each threshold, from its maps (images, H, W)."""
+    """Yield the accuracy of a word's masks at each threshold.
+
+    The maps have the shape (images, H, W).
+    """
     entry = partial(f.MaskAccuracy, prompt=prompt.prompt, model=prompt.model, word=word)
     constant = constant_images(maps[None])
     regions = {

@@ -10,7 +10,7 @@ from askew.types import Estimate, Missing
 
 
 def finding(pairs: Sequence[ConceptPair], overall: Overall) -> str:
-    """Return a clause on the overlap of a concept in the images of a model.
+    """Return a clause on a concept's overlap in the images of one model.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def _of_prompt(pair: ConceptPair) -> str:
 
 
 def accuracy_name(entry: MaskAccuracy) -> str:
-    """Return the word, the prompt and the model of an accuracy."""
+    """Return a phrase with the word, the prompt and the model of a measured accuracy."""
     word = w.quote(entry.word, 40)
     return f"{word} in images of {w.quote(entry.prompt, 60)}, {model_label(entry.model, 40)}"
 
 
 def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
-    """Return the accuracies of a word at the threshold at which they are closest."""
+    """Return a sentence on a word's two accuracies at the threshold at which they are closest."""
     by_difference: dict[float, str] = {}
     for entry in entries:
         covered = entry.mask_accuracy
@@ -74,7 +74,9 @@ def accuracy_sentence(entries: Sequence[MaskAccuracy]) -> str:
 
 
 def model_label(name: str, width: int) -> str:
-    """Return the name of a model on one line; if it is too long, only its end, from a slash on.
+    """Return the name of a model on one line.
+
+    If it is too long, only its end is kept, from a slash on.
 
     Parameters
     ----------

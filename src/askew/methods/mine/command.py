@@ -18,7 +18,10 @@ from askew.prompts.evolution import Selection
 
 
 def _objective(_: object, tokens: Sequence[Token]) -> str:
-    """Return the objective. For a function, make modules in the current folder importable."""
+    """Return the objective.
+
+    If the objective is a function, make modules in the current folder importable.
+    """
     text = tokens[0].value
     if runs_code(text):
         sys.path.insert(0, str(Path.cwd()))
@@ -96,7 +99,7 @@ def mine(
         The model, such as studio or diffusers/ID-OR-PATH. A search makes thousands of images.
         [default: studio/planted]
     plan
-        Run this TOML plan, such as the plan.toml of a run.
+        TOML file of the plan to run, such as the plan.toml of a run.
     objective
         Score to search by. skew: deviation of the shares of --axes from equal shares. eq1: the
         paper's score. eq1-corrected: the paper's score minus its value expected by chance.
@@ -108,8 +111,8 @@ def mine(
         Topic of the prompts: people, clothing, style, or any words. [default: people for skew of
         axes about people; any topic for other objectives]
     vqa
-        VQA model that labels images on --axes, and the details that images leave out. [default: the
-        embedder]
+        VQA model used to label images on --axes and to check which details images leave out.
+        [default: the embedder]
     iterations
         Number of iterations of each search. [default: 25]
     population
@@ -119,9 +122,8 @@ def mine(
     mutations
         Number of mutations per selected prompt. Random prompts fill the population. [default: 2]
     selection
-        Rule that selects prompts. score: by the measured score. learned: by the score that is
-        predicted from the prompt's words. [default: learned with --objective skew; score with other
-        objectives]
+        Rule for selecting prompts. score: by the measured score. learned: by a score predicted from
+        the prompt's words. [default: learned with --objective skew; score with other objectives]
     words
         Smallest and largest number of words in a prompt. [default: 3-8]
     images
@@ -134,7 +136,7 @@ def mine(
     max_images
         Largest number of held-out images for each best prompt with --until decided. [default: 400]
     variations
-        Number of variations per prompt in a search by eq1. [default: 15]
+        Number of variations of each prompt in a search by eq1. [default: 15]
     quantile
         Alpha in the score eq1. [default: 0.25]
     similarity

@@ -1,4 +1,4 @@
-"""Evidence for the score of a prompt, which consists of its images and images of its variations."""
+"""Evidence for a prompt's score: images of the prompt and images of its variations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +10,7 @@ from askew.prompts.axes import find_axis
 from askew.run.base import Outcome
 
 Labels = Mapping[str, Sequence[object]]
-"""Labels of several images, by axis."""
+"""Labels of several images, keyed by axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class PromptEvidence:
         One image per variation. A variation comes from the prompt generator or states a value of an
         axis.
     shows
-        Numbers of images that show all details of a variation, by variation. The first number
-        counts images of the prompt, the second counts images of all variations. Only variations
-        whose details are labeled have an entry.
+        For each variation, how many images show all its details. The first number counts images of
+        the prompt, and the second counts images of all variations. Only variations whose details
+        are labeled have an entry.
     """
 
     pictures: tuple[Outcome, ...]
@@ -36,7 +36,10 @@ class PromptEvidence:
 
 
 def stated_details(prompt: str, variations: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values that each variation states, by axis, without variations that state none."""
+    """Return the values that each variation states, keyed by axis.
+
+    Variations that state none are left out.
+    """
     stated = {text: details(prompt, text) for text in variations}
     return {text: values for text, values in stated.items() if values}
 
@@ -62,15 +65,16 @@ def count_details(
     prompt
         The prompt.
     stated
-        Values that each variation states, by axis.
+        Values that each variation states, keyed by axis.
     pictures, varied
         Images of the prompt, and images of its variations.
 
     Returns
     -------
     dict of str to pair of int
-        Numbers of images of the prompt and of images of the variations, by variation. Variations
-        whose values the instrument does not know are left out.
+        For each variation, the number of images of the prompt and the number of images of all
+        variations that show its details. Variations whose values the instrument cannot label are
+        left out.
     """
     vqa = objective.reader.name
     labels: dict[str, Sequence[object]] = {}
@@ -90,6 +94,6 @@ def count_details(
 
 
 def _count(values: Mapping[str, str], labels: Labels) -> int:
-    """Count the images whose labels are equal to all values."""
+    """Count the images whose labels match all given values."""
     rows = zip(*(labels[axis] for axis in values), strict=True)
     return list(rows).count(tuple(values.values()))

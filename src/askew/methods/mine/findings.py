@@ -1,4 +1,4 @@
-"""Findings of `askew mine`, which are the section `minethegap` of results.json."""
+"""Findings of `askew mine`: the section `minethegap` of results.json."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ class ExplainedPrompt(ExtensibleRecord):
         Variations with which the images are compared. With the objective skew, there is one
         variation per value.
     missed_visual_concepts
-        Variations that the images leave out. If `is_read`, no image shows all details of these
-        variations. Variations whose details are most frequent in the images of variations come
-        first. If not `is_read`, these are the variations of low similarity, which images may still
-        show.
+        Variations whose details the images leave out. If `is_read`, no image shows all details of
+        these variations. Variations whose details are most frequent in the images of variations
+        come first. If not `is_read`, these are the variations of low similarity, which images may
+        still show.
     is_read
         True if an instrument labeled the details of the variations.
     missed_pictures
         One image of each missed concept; None where there is no image.
     least_aligned_pictures
-        Images that fit every variation worse than images of variations do, starting with the worst.
+        Images that fit every variation less well than images of the variations do, worst first.
     null_range
-        Central range of the scores expected by chance.
+        Central range of the scores that are expected by chance.
     """
 
     prompt: str
@@ -66,7 +66,7 @@ class BestPrompt(ExplainedPrompt):
     iteration
         Number of the iteration in which the prompt was written, from 0.
     parent
-        Prompt of which this prompt is a mutation; None for a random prompt.
+        Prompt from which this prompt was mutated; None for a random prompt.
     """
 
     run: int
@@ -78,7 +78,7 @@ class BestPrompt(ExplainedPrompt):
 
 @record
 class Evaluation:
-    """A prompt that a search evaluated, with its loss in the field `score`."""
+    """A prompt that a search evaluated. The field `score` contains its loss."""
 
     prompt: str
     score: float | None
@@ -130,17 +130,18 @@ class RandomSearch:
 
 @record
 class WordEffect:
-    """Change of a share that a word causes, over the evaluated prompts that contain the word.
+    """Change in a share due to a word, over the evaluated prompts that contain the word.
 
     Attributes
     ----------
     word, axis, value
-        The word, the axis, and the value whose share changes most clearly.
+        The word, and the axis and value on which a share changes most clearly with this word.
     prompts, images
         Numbers of prompts that contain the word, and of their labeled images.
     change
-        Share of the value in these prompts minus its share in the same prompts without the word. A
-        model of the words in all prompts predicts both shares.
+        Share of the value in the images of these prompts, minus its share for the same prompts
+        without the word. Both shares are predictions of a statistical model fitted to the words of
+        all prompts.
     """
 
     word: str
@@ -153,14 +154,14 @@ class WordEffect:
 
 @record
 class MissedTerms:
-    """Words and categories of things that images leave out, in order of decreasing frequency.
+    """Words and categories of things that images leave out, most frequent first.
 
     Attributes
     ----------
     prompts
         Number of prompts whose images leave something out.
     terms, categories
-        Words and categories of things, each with the number of prompts whose images leave it out.
+        For each word and each category of things, the number of prompts whose images leave it out.
     """
 
     prompts: int
@@ -188,8 +189,8 @@ class MineTheGap:
         Shares in the held-out images of all best prompts together; empty unless the objective is
         skew.
     words
-        Effects of words that occur in at least two prompts, starting with the clearest change of a
-        share; empty unless the objective is skew.
+        Effects of words that occur in at least two prompts, clearest change first; empty unless the
+        objective is skew.
     """
 
     objective: str
@@ -207,7 +208,7 @@ class MineTheGap:
 
 
 def ranked(best: Sequence[BestPrompt], is_skew: bool) -> list[BestPrompt]:
-    """Return the best prompts without repetitions, in order of increasing held-out loss.
+    """Return the best prompts without duplicates, in order of increasing held-out loss.
 
     Prompts without a score come last.
 
@@ -247,7 +248,7 @@ class MiningResult(Result[MinePlan, MineFindings]):
 
     @property
     def prompts(self) -> list[str]:
-        """Best prompts without repetitions, in order of increasing held-out loss."""
+        """Best prompts without duplicates, in order of increasing held-out loss."""
         best = ranked(self.findings.minethegap.best, self.plan.objective == SKEW)
         return [prompt.prompt for prompt in best]
 

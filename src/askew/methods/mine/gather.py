@@ -66,7 +66,7 @@ UNKNOWN_WORD_PROMPT = "a photo of a xqzzy"
 """A prompt with a word that no model knows. It shows whether a model reports unknown words."""
 
 SearchFunction = Callable[[Writer, Evaluate, Evolution, Seeds], list[Candidate]]
-"""A search function, such as `evolve` with the rule by which it learns."""
+"""A function that searches, such as `evolve` with its rule for learning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class BestCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """All prompts that one search evaluated, and the best of these prompts."""
+    """All prompts evaluated by one search, and the best of these prompts."""
 
     evaluated: tuple[Candidate, ...]
     best: tuple[BestCandidate, ...]
@@ -123,7 +123,7 @@ class SearchResults:
     random: tuple[Search, ...] = ()
 
     def best(self) -> dict[str, PromptEvidence]:
-        """Return the evidence for the best mined prompts, by prompt."""
+        """Return the evidence for the best mined prompts, keyed by prompt."""
         return {
             prompt.candidate.text: prompt.evidence
             for search in self.mined
@@ -215,7 +215,7 @@ def _unscored_warnings(losses: Mapping[str, float | Missing]) -> list[str]:
 
 
 def _picture_sets(prompt: str, evidence: PromptEvidence) -> list[PictureSet]:
-    """Return a set with the held-out images of a prompt, and one set for each of its variations."""
+    """Return the image set of a prompt's held-out images, and one image set for each variation."""
     varied = [
         PictureSet.of(prompt, [picture], "variation", text, text)
         for text, picture in evidence.variations.items()
@@ -227,7 +227,7 @@ def prompt_writer(plan: MinePlan, model: Model, cache: CompletionCache | None = 
     """Return the prompt generator of a plan.
 
     If the model reports unknown words, the lexicon uses only words that the model knows. If the
-    model's provider has registered its own lexicon, this lexicon is used instead.
+    model's provider has registered a lexicon, that lexicon is used instead.
 
     Parameters
     ----------
@@ -269,11 +269,11 @@ class Miner:
     model, writer
         The model and the prompt generator.
     embedder, vqa
-        Instruments. Each is None if the objective does not need it.
+        Instruments. Each instrument is None if the objective does not need it.
     losses
-        Loss of each evaluated prompt, by prompt.
+        Loss of each evaluated prompt, keyed by prompt.
     counts
-        Numbers of images with each value, by prompt and by axis of skew.
+        Number of images with each value, for each prompt and each axis of the objective skew.
     """
 
     plan: MinePlan
@@ -299,7 +299,7 @@ class Miner:
         run
             The run that carries out the plan.
         given
-            Variations that are already known, by prompt.
+            Variations that are already known, keyed by prompt.
 
         Raises
         ------
@@ -389,7 +389,7 @@ class Miner:
         )
 
     def check_open(self, prompts: Iterable[str]) -> None:
-        """Raise UsageError if every prompt of a population states all axes of skew."""
+        """Raise UsageError if every prompt in a population states a value on all axes of skew."""
         objective = self.objective
         if not isinstance(objective, skew.SkewObjective):
             return
@@ -516,7 +516,7 @@ class Miner:
         return self.run.pictures(self.model, [prompt], images or self.plan.images, seed)[prompt]
 
     def one_each(self, texts: Sequence[str]) -> dict[str, Outcome]:
-        """Return one image for each text, by text."""
+        """Return one image for each text, keyed by text."""
         pictures = self.run.pictures(self.model, texts, 1, self.plan.seed)
         return {text: of_text[0] for text, of_text in pictures.items()}
 
@@ -558,7 +558,7 @@ class Miner:
         )
 
     def _search(self, kind: str, search: SearchFunction, number: int, steps: Stage) -> Search:
-        """Run one search. Images and answers that the store contains are not made again."""
+        """Run one search. Images and answers that the store contains are reused."""
         plan = self.plan
         evaluation = _Evaluation(miner=self, kind=kind, number=number, steps=steps)
 
@@ -581,7 +581,10 @@ class Miner:
         return Search(tuple(evaluated), tuple(chosen))
 
     def _winners(self, evaluated: Sequence[Candidate], seed: int) -> list[Candidate]:
-        """Return the best prompts of a search. With skew, there is at most one per main noun."""
+        """Return the best prompts of a search.
+
+        With the objective skew, there is at most one prompt per main noun.
+        """
         select = winners if self.plan.objective == SKEW else best
         prediction = self.learn(evaluated, seed) if self.learn else None
         expected = prediction.expected if prediction else None
@@ -631,7 +634,7 @@ class Miner:
     def evidence(
         self, prompt: str, reading: ObjectiveReading | Missing, pictures: Sequence[Outcome]
     ) -> PromptEvidence:
-        """Return images of a prompt, and one image for each of its variations.
+        """Return images of a prompt, and one image of each of its variations.
 
         With skew, the variations state the values of the axes.
 
@@ -672,8 +675,8 @@ class Miner:
         """Return the VQA model that labels the details of variations.
 
         It is the VQA model of the plan or, if the plan has none, the VQA model of the embedder's
-        provider. If only the similarity to a text decided, every third detail would be reported as
-        left out although images show it.
+        provider. With text similarity alone, every third detail would be reported as left out
+        although images show it.
         """
         plan = self.plan
         if self.vqa or plan.embedder.partition("/")[0] not in registry.providers("vqa"):
@@ -690,7 +693,7 @@ def _texts(variations: Mapping[str, Mapping[str, str]] | Missing) -> list[str]:
 
 @dataclass
 class _Evaluation:
-    """Evaluation of the prompts in one search, with a report of the progress."""
+    """Evaluates the prompts of one search, and reports its progress."""
 
     miner: Miner
     kind: str
@@ -700,7 +703,10 @@ class _Evaluation:
     """Loss and text of the best prompt so far."""
 
     def evaluate(self, population: Sequence[Candidate]) -> list[Candidate]:
-        """Return the prompts with losses and counts. All their images are made at once."""
+        """Return the evaluated prompts, with losses and counts of labels.
+
+        All their images are made at once.
+        """
         texts = dict.fromkeys(candidate.text for candidate in population)
         self.miner.check_open(texts)
         new = [text for text in texts if text not in self.miner.losses]

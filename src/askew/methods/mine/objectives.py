@@ -26,7 +26,7 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, Missing, Picture, is_copy
 
 PicturesOf = Callable[[str, int], Sequence[Outcome]]
-"""Function that takes a prompt and a run seed and returns the prompt's images."""
+"""Function that takes a prompt and a run seed, and returns images of the prompt."""
 
 CustomLoss = Callable[[str, Sequence[Image.Image]], float]
 """User's function that takes a prompt and its images and returns a number."""
@@ -34,7 +34,7 @@ CustomLoss = Callable[[str, Sequence[Image.Image]], float]
 NO_PICTURE = Missing("error", "no image of this prompt could be generated")
 
 SEARCH_DRAWS = 200
-"""Number of draws from the null distribution, whose mean `eq1-corrected` subtracts."""
+"""Number of draws from the null distribution. `eq1-corrected` subtracts the mean of these draws."""
 
 
 def enough(count: int) -> int:
@@ -110,7 +110,7 @@ class Alignment:
     variations, pictures
         The variations and the images.
     similarity
-        Array of shape (variations, images): similarity between each variation and each image.
+        Similarity between each variation and each image, of shape (variations, images).
     missing
         Number of images that could not be generated.
     quantile
@@ -206,7 +206,7 @@ class BiasObjective(Objective):
     embedder
         Embedder for images and variations.
     pictures
-        Function that takes a prompt and a run seed and returns the prompt's images.
+        Function that takes a prompt and a run seed, and returns images of the prompt.
     variations
         Function that returns the variations of a prompt.
     planned
@@ -216,7 +216,7 @@ class BiasObjective(Objective):
     is_unit
         True if similarities are (1 + cosine) / 2.
     one_each
-        Function that returns one image for each text, by text.
+        Function that returns one image for each text, keyed by text.
     corrected
         True if the loss is the score minus its mean under the null.
     """
@@ -347,9 +347,9 @@ class NumberReading:
     value
         The number.
     n, missing
-        Numbers of images, and of images that could not be generated.
+        Number of measured images, and number of images that could not be generated.
     errors
-        Error of each image, in [0, 1], if the number is their mean; empty if it is not.
+        Error of each image, in [0, 1]. Empty unless the number is the mean of these errors.
     """
 
     prompt: str
@@ -394,7 +394,7 @@ class ColorObjective(Objective):
     color
         Red, green and blue, 0 to 255.
     pictures
-        Function that takes a prompt and a run seed and returns the prompt's images.
+        Function that takes a prompt and a run seed, and returns images of the prompt.
     """
 
     run: Run
@@ -462,7 +462,7 @@ class CustomObjective(Objective):
     function
         The function.
     pictures
-        Function that takes a prompt and a run seed and returns the prompt's images.
+        Function that takes a prompt and a run seed, and returns images of the prompt.
     """
 
     name: str
@@ -535,7 +535,7 @@ def named_color(name: str) -> tuple[int, int, int]:
 
 
 def custom_function(name: str) -> CustomLoss:
-    """Import and return the function that a name of the form module:function means.
+    """Import and return the function given by a name of the form module:function.
 
     Raises
     ------

@@ -31,7 +31,7 @@ from askew.parts.survey.shares import SetShares
 from askew.types import Estimate
 
 MOST_OPEN = 3
-"""Maximum number of prompts whose images are not folded away."""
+"""Maximum number of prompts whose images are shown unfolded."""
 
 MOST_PROMPTS = 12
 """Maximum number of prompts whose images the page shows."""
@@ -40,7 +40,7 @@ FIRST_IMAGES = 24
 """Maximum number of images of the best prompt on the first screen."""
 
 MOST_WORDS = 12
-"""Maximum number of words that are not folded away."""
+"""Maximum number of words that are shown unfolded."""
 
 MOST_IMAGES = 48
 """Maximum number of images that the page shows for each prompt."""
@@ -138,7 +138,7 @@ class MineView:
         return (first, *facts, *others)
 
     def first_screen(self) -> b.FirstScreen:
-        """Return the first screen, with scores of the best prompts and images of the best one."""
+        """Return the first screen: scores of the best prompts, and images of the best prompt."""
         images = []
         for prompt in self.ranked[:1]:
             for image_set in self.findings.sets:
@@ -271,7 +271,7 @@ class MineView:
     def course(self) -> Iterator[b.Block]:
         """Yield a chart of the best loss so far, in mining and in random search.
 
-        The chart shows the search that found the first of the best prompts.
+        The chart shows the search that found the best prompt.
         """
         section = self.findings.minethegap
         plan = self.findings.plan
@@ -357,7 +357,7 @@ def _shares(axis: str, entries: Sequence[SetShares]) -> b.ValueChart:
 
 
 def least_fitting(image_set: PictureSet, names: Sequence[str]) -> str:
-    """Return a note with the numbers of the images that fit the variations least; may be empty.
+    """Return a note on which images fit the variations least; empty if there are none.
 
     Parameters
     ----------

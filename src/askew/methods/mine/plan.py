@@ -22,11 +22,11 @@ NO_VQA = "none"
 PEOPLE = "people"
 
 UNDECIDING = CONNECTION_SETTINGS | {"budget"}
-"""Settings of a language model that concern its server and costs and may change on resuming."""
+"""Settings of a language model's server and costs, which may change when a run is resumed."""
 
 
 class ScoredPlan(RunPlan):
-    """Settings for scoring prompts, which come from a search or from the user.
+    """Settings for scoring prompts. The prompts come from a search or from the user.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ScoredPlan(RunPlan):
     axes
         Axes for the objective skew.
     images, variations
-        Numbers of images and variations per prompt.
+        Number of images and number of variations per prompt.
     quantile
         Alpha in Equation 1, in [0, 1].
     similarity
@@ -74,7 +74,7 @@ class ScoredPlan(RunPlan):
 
     @property
     def is_eq1(self) -> bool:
-        """True if the score is Equation 1 of the paper, with or without correction for chance."""
+        """True if the score is the paper's Equation 1, with or without correction for chance."""
         return self.objective in (EQ1, EQ1_CORRECTED)
 
     @property
@@ -106,7 +106,7 @@ class MinePlan(ScoredPlan):
     model, model_args
         Model and its settings.
     iterations, population, selected, mutations
-        Size of a search, as in `askew.prompts.evolution.Evolution`.
+        Settings for the size of a search, as in `askew.prompts.evolution.Evolution`.
     selection
         Rule that selects prompts: by the measured score, or by a score predicted from the words.
     eval_images
@@ -119,7 +119,7 @@ class MinePlan(ScoredPlan):
     runs
         Number of searches.
     random_search
-        True to add a random search to each search.
+        If true, a random search of the same size is added to each search.
     """
 
     method: Literal["mine"] = "mine"

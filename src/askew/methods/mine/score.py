@@ -1,8 +1,8 @@
 """Scores for a search for prompts on which a model is biased (MineTheGap).
 
 A search (section 3) evaluates each prompt by a score of its images, such as the bias score in
-section 4.1. Some of the prompts that a search selects have low scores only by chance. Therefore
-askew scores the best prompts again with held-out seeds.
+section 4.1. Some of the selected prompts have low scores only by chance. Therefore askew scores the
+best prompts again with held-out seeds.
 """
 
 import tomllib
@@ -34,7 +34,7 @@ from askew.stats.means import search_difference
 from askew.types import Estimate, Missing, Picture
 
 MOST_TERMS = 20
-"""Maximum number of missed words in the list."""
+"""Maximum number of missed words that are listed."""
 
 
 def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
@@ -45,9 +45,9 @@ def score(plan: MinePlan, gathered: MineGathered, head: Head) -> f.MineFindings:
     plan
         The plan.
     gathered
-        Everything that the run gathered.
+        All data that the run gathered.
     head
-        First part of the results, which all methods share.
+        Fields of the results that all methods share.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def _word_effects(
 
 
 def known_errors(readings: Iterable[ObjectiveReading | Missing]) -> Errors:
-    """Return the known errors of the instrument that labeled the images, by instrument and axis."""
+    """Return the known labeling errors, keyed by instrument and axis."""
     errors: dict[tuple[str, str], NDArray[np.int64]] = {}
     for reading in readings:
         if isinstance(reading, SkewReading):
@@ -119,7 +119,7 @@ def with_verdict_of_shares(
     Parameters
     ----------
     section
-        Results of the searches. They stay unchanged if there are no shares.
+        Results of the searches. The q-values stay unchanged if there are no shares.
     scoring
         Settings for the statistics.
     errors
@@ -149,7 +149,10 @@ def with_verdict_of_shares(
 
 
 def _random_search(plan: MinePlan, gathered: MineGathered, scoring: Scoring) -> f.RandomSearch:
-    """Compare the random searches with mining, and return them without their evaluated prompts."""
+    """Compare the random searches with mining.
+
+    The result omits the prompts that random searches evaluated.
+    """
     images = plan.first_eval_images if plan.until else None
     mined = gathered.searches.mined
     random = gathered.searches.random
@@ -183,7 +186,7 @@ def _history(searches: Sequence[Search]) -> tuple[f.Iteration, ...]:
 
 
 def _held_out_losses(searches: Sequence[Search], images: int | None) -> list[list[float]]:
-    """Return the held-out losses of the best prompts of each search, without missing losses.
+    """Return the held-out losses of each search's best prompts, without missing losses.
 
     With a number of images, a skew comes only from the first held-out images. If the number of
     further images depends on the labels of earlier images, their skew is too large on average.
@@ -241,7 +244,7 @@ def explained(
     evidence: PromptEvidence | None,
     scoring: Scoring,
 ) -> f.ExplainedPrompt:
-    """Explain the score of a prompt by its images.
+    """Explain the score of a prompt with the images of the prompt.
 
     Parameters
     ----------
@@ -288,7 +291,7 @@ def explained(
 def _explained_skew(
     explanation: f.ExplainedPrompt, reading: SkewReading, scoring: Scoring
 ) -> f.ExplainedPrompt:
-    """Add the shares on the axis of the largest skew, and the values that no image shows."""
+    """Add the shares on the axis with the largest skew, and the values that no image shows."""
     shares = reading.shares(scoring)
     if shares is None:
         return explanation
@@ -325,7 +328,7 @@ def _explained_alignment(
 def _missed_variations(reading: Alignment, shows: Mapping[str, tuple[int, int]]) -> list[str]:
     """Return the variations that no image shows; without labels, the variations of low similarity.
 
-    With labels, the order is by how many images of variations show the details, from many to few.
+    With labels, variations whose details appear in the most images of variations come first.
     """
     if not shows:
         places = worst(reading.similarity, "variations", reading.quantile)
