@@ -30,14 +30,14 @@ def coded_agreement(
     ----------
     study
         The study with its answers.
-    codes : array, (raters, things)
-        Index of the value that a rater chose for a thing; -1 if the rater chose none.
+    codes : array, (raters, items)
+        Index of the value that each rater chose for each item; -1 if the rater chose none.
     values
         Number of values.
     name
-        Name of what the raters judge, such as an axis.
+        What the raters judge, such as the name of an axis.
     group
-        Name of the group to which the things belong.
+        Name of the group to which the items belong, such as a prompt.
     scale
         Whether the values are nominal or ordinal.
     """

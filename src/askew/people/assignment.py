@@ -1,4 +1,4 @@
-"""Assignment of items to raters, in an order with attention checks and repeated items."""
+"""Assigning items to raters. Attention checks and repeated items are placed between the items."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,34 +13,35 @@ from askew.people.records import PREFER_NOT, Item, RaterRecord
 from askew.store.keys import derived_seed
 
 ITEMS_PER_CHECK = 12
-"""A rater gets one attention check per this many items."""
+"""Number of items per attention check."""
 
 ITEMS_PER_REPEAT = 20
-"""A rater gets one repeated item per this many items."""
+"""Number of items per repeated item."""
 
 CHECK_QUESTION = "This question checks that you read the questions. Please choose “{}”."
 COPIES = 4
 """Number of attention checks that have the same expected answer."""
 
 AGAIN = "-again"
-"""Suffix that marks the id of a repeated item."""
+"""Suffix that distinguishes the id of a repeated item from the id of the original item."""
 
 TOKEN_BYTES = 16
 
 
 def displayed_options(item: Item, number: int) -> tuple[str, ...]:
-    """Return the options of an item in the order in which a rater sees them.
+    """Return an item's options in the order in which a rater sees them.
 
-    Special answers such as ":cannot_tell" are not part of the options. Every second rater sees
-    ordinal options in reverse order. Nominal options are rotated by the rater's number, so that
-    each option is first equally often. A rater always sees the same order.
+    The options do not include special answers such as ":cannot_tell". Every second rater sees
+    ordinal options in reverse order. Nominal options are rotated by a different amount for each
+    rater, so that each option comes first equally often. The order does not change for a given
+    rater.
 
     Parameters
     ----------
     item
         The item.
     number
-        Number of the rater.
+        Number of the rater, from 0.
     """
     options = item.options
     if len(options) < 2 or item.keeps_order:
@@ -52,19 +53,21 @@ def displayed_options(item: Item, number: int) -> tuple[str, ...]:
 
 
 def is_mirrored(item: Item, number: int, seed: int) -> bool:
-    """Check whether a rater sees the second group of an item's images before the first."""
+    """Check whether a rater sees an item's two groups of images in swapped order."""
     return len(item.groups) == 2 and derived_seed(seed, item.id, str(number), "sides") % 2 == 1
 
 
 def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
-    """Return attention checks that have the options of an item and expect each answer in turn.
+    """Return attention checks that have an item's options.
+
+    Each answer is the correct one in some checks.
 
     Parameters
     ----------
     item
         An item of the study.
     texts
-        Text that raters read for each special answer.
+        Text shown to raters for each special answer.
     """
     expected = [*item.options, *(answer for answer in item.special if answer != PREFER_NOT)]
     checks: list[Item] = []
@@ -98,18 +101,18 @@ def repeated(item: Item) -> Item:
 def assign(
     items: Sequence[Item], checks: Sequence[Item], raters: int, per_item: int, seed: int
 ) -> list[RaterRecord]:
-    """Assign items, attention checks and repeated items to raters, in a random order per rater.
+    """Assign items, attention checks and repeated items to raters. Each rater gets a random order.
 
-    Each item gets `per_item` different raters. The numbers of items of two raters differ by at
-    most one.
+    Each item is assigned to `per_item` different raters. All raters get the same number of items,
+    up to a difference of one.
 
     Parameters
     ----------
     items
         Items of the study, without attention checks and repeated items.
     checks
-        Attention checks. A rater gets only checks whose expected answer is not the first option
-        that this rater sees.
+        Attention checks. A rater gets only checks that cannot be passed by choosing the first
+        option.
     raters
         Number of raters.
     per_item
@@ -139,7 +142,7 @@ def assign(
 
 
 def _passable(checks: Sequence[Item], number: int) -> list[str]:
-    """Return the ids of the checks that this rater fails by always choosing the first option."""
+    """Return the ids of the attention checks that cannot be passed by choosing the first option."""
     return [check.id for check in checks if displayed_options(check, number)[0] != check.expected]
 
 
@@ -148,8 +151,8 @@ def _order(
 ) -> tuple[str, ...]:
     """Return a rater's items in random order, with attention checks and repeats between them.
 
-    All items about an axis follow each other, so that each key keeps its meaning for a while. The
-    order of the axes is random, too.
+    All items about an axis come in sequence, so that keyboard shortcuts keep their meaning for as
+    long as possible. The order of the axes is random, too.
     """
     rng = np.random.default_rng(derived_seed(seed, "order", str(number)))
     names = sorted({axes[name] for name in items})
@@ -175,7 +178,7 @@ def _order(
 def with_new_links(
     raters: Sequence[RaterRecord], chosen: Sequence[str]
 ) -> tuple[list[RaterRecord], dict[str, str]]:
-    """Give some raters new secret links, and return all raters and the new secrets by rater id.
+    """Give some raters new secret links. Return all raters, and the new secrets keyed by rater id.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from askew.people.findings import ChoiceFindings
 
 
 def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
-    """Yield the sections on mined prompts, the correlation with scores, image sets and pairs."""
+    """Yield the sections of a choice study's report."""
     if choices.mined:
         yield b.Section("Mined prompts", [_mined_chart(choices)])
     yield b.Section("Choices against scores", [_scatter(choices)])
@@ -17,7 +17,7 @@ def choice_sections(choices: ChoiceFindings) -> Iterator[b.Section]:
 
 
 def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return a chart of how often people see more bias in mined prompts (MineTheGap, figure 10)."""
+    """Return a chart of how often people see more bias in mined prompts than in random prompts."""
     rows = tuple(b.IntervalRow(shorten(run, 60), share) for run, share in choices.mined.items())
     pairs = plural(len(choices.pairs), "pair")
     return b.IntervalChart(
@@ -33,7 +33,7 @@ def _mined_chart(choices: ChoiceFindings) -> b.IntervalChart:
 
 
 def _scatter(choices: ChoiceFindings) -> b.Scatter:
-    """Return a plot of choices against score differences (MineTheGap, figure 11)."""
+    """Return a plot of raters' choices against score differences (MineTheGap, figure 11)."""
     points = []
     for pair in choices.pairs:
         votes = pair.chose_first + pair.chose_second
@@ -52,7 +52,7 @@ def _scatter(choices: ChoiceFindings) -> b.Scatter:
 
 
 def _strengths_chart(choices: ChoiceFindings) -> b.IntervalChart:
-    """Return a chart of the strengths of all image sets, with the least biased set first."""
+    """Return a chart of the Bradley-Terry strengths of all image sets, least biased first."""
     ordered = sorted(choices.strengths.items(), key=lambda item: -largest_first(item[1]))
     rows = [b.IntervalRow(shorten(name, 80), score) for name, score in ordered]
     return b.IntervalChart(

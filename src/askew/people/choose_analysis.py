@@ -1,4 +1,4 @@
-"""Results of a choice study: how choices agree with scores, and strengths of image sets."""
+"""Results of a choice study: agreement between choices and scores, and strengths of image sets."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from askew.stats.rank import pearson_estimate
 from askew.types import Estimate, Missing
 
 LEAST_PAIRS = 4
-"""Minimum number of pairs for which a correlation is computed."""
+"""Minimum number of pairs needed to compute a correlation."""
 
 SIDES = (FIRST, SECOND, EQUAL)
 """Options of a pair. Other answers are not choices."""
 
 PREFERENCES = np.array([(1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (0.0, 0.0)])
-"""Preferences for the first and the second set, by index of the option in SIDES.
+"""Preference weights for the first and the second set, one row per option in SIDES.
 
-The last row is for raters who made no choice (index -1).
+The last row (index -1) applies to raters who made no choice.
 """
 
 
 def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Compute the results of a choice study from the answers of the raters in `study`."""
+    """Compute the results of a choice study from the raters' answers."""
     facts = {entry.id: entry for entry in study.folder.frame}
     entries = [facts[item.id] for item in study.items]
     choices = study.codes([entry.id for entry in entries], SIDES)
@@ -61,14 +61,14 @@ def choose_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
-    """Return 1 where a rater chose the given side of a pair, 0 for the other side, else NaN.
+    """Return 1 where a rater chose a pair's given side, 0 for the other side, and NaN otherwise.
 
     Parameters
     ----------
     choices : array, (raters, pairs)
-        Index of the option that each rater chose.
+        Index of the option that each rater chose for each pair.
     sides : sequence of int, (pairs,)
-        Index of the side of each pair with which choices are compared.
+        For each pair, the index of the side that counts as 1.
     """
     has_side = (choices == SIDES.index(FIRST)) | (choices == SIDES.index(SECOND))
     return np.where(has_side, choices == np.array(sides, dtype=np.int64), np.nan)
@@ -77,7 +77,7 @@ def _is_side(choices: NDArray[np.int64], sides: Sequence[int]) -> Floats:
 def _mined(
     study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
 ) -> dict[str, Estimate | Missing]:
-    """Return, for each run, how often raters choose the random prompt of a pair as less biased."""
+    """Return, for each run, how often raters see less bias in the random prompt of a pair."""
     shares: dict[str, Estimate | Missing] = {}
     for number, source in enumerate(study.folder.plan.sources):
         columns = [
@@ -112,7 +112,7 @@ def _pair(entry: FrameEntry, votes: Counter[str]) -> PairChoices:
 
 
 def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
-    """Return Pearson's r between score differences and preferences, with Fisher's interval."""
+    """Return Pearson's correlation between score differences and raters' preferences."""
     points = [
         (pair.score_difference, pair.chose_first / (pair.chose_first + pair.chose_second))
         for pair in pairs
@@ -134,7 +134,7 @@ def _correlation(pairs: list[PairChoices], level: float) -> Estimate | Missing:
 def _strengths(
     study: StudyAnswers, entries: Sequence[FrameEntry], choices: NDArray[np.int64]
 ) -> dict[str, Estimate | Missing]:
-    """Return the strength of each set: the log odds that raters see less bias in it."""
+    """Return the Bradley-Terry strength of each image set; a larger strength means less bias."""
     sides = [entry.names[side] for entry in study.folder.frame for side in (FIRST, SECOND)]
     names = list(dict.fromkeys(sides))
     places = {name: place for place, name in enumerate(names)}

@@ -66,17 +66,17 @@ def study_new(
 ) -> NewStudy:
     """Make a study with human raters from the images of finished runs.
 
-    - label: people label single images on each axis. askew groups the images by the labels from all
-      instruments and draws a random sample from each group, denser where instruments disagree.
-    - choose: people compare two image sets: two prompts of an audit, the same prompt in two audits,
-      or a mined and a random prompt of `askew mine` (MineTheGap).
+    - label: people label single images on each axis. askew groups the images by their labels from
+      all instruments and draws a random sample from each group. It draws more images from groups in
+      which the instruments disagree.
+    - choose: people compare two image sets. The sets show two prompts from an audit, the same prompt
+      in two audits, or a mined and a random prompt from `askew mine` (MineTheGap).
     - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
-    - concepts: people choose words that describe the images, from concepts that the instrument
-      named and from other words.
-    - axes: people choose, from a list, the axes on which they expect the images of a prompt to be
-      biased.
+    - concepts: people choose the words that describe the images. The list contains concepts that
+      the instrument named, and other words.
+    - axes: people choose from a list the axes on which they expect a prompt's images to be biased.
 
-    study.toml contains the rules by which raters are excluded, fixed before the first answer.
+    study.toml contains the rules for excluding raters. They are fixed before the first answer.
 
     Examples
     --------
@@ -97,40 +97,42 @@ def study_new(
     kind
         Kind of study.
     like
-        Repeat the study of a paper, which determines the kind of study, the number of questions, and
-        the raters per question: tibet-1 (axes), tibet-2 (rate, societal axes only), tibet-3
-        (concepts), or minethegap (choose).
+        Repeat a study from a paper: tibet-1 (axes), tibet-2 (rate, societal axes only), tibet-3
+        (concepts), or minethegap (choose). The paper determines the kind of study, the number of
+        questions, and the number of raters per question.
     output
         Folder for the study. It must be empty or not exist yet.
     axes
-        Axes that people label or rate (kinds label and rate). [default: all axes of the run]
+        Axes that people label or rate, for the kinds label and rate. [default: all axes of the run]
     precision
-        Half-width that the intervals should reach. label: of the shares in the images of the run.
-        rate: of a rank correlation. concepts and axes: of the precision. [default: 0.1 for label]
+        Target half-width of the confidence intervals. The intervals are for the shares in the run's
+        images (label), for a rank correlation (rate), or for the precision (concepts and axes).
+        [default: 0.1 for label]
     images
         Number of images to label per axis, instead of --precision.
     items
-        Number of questions for the kinds other than label: pairs, image grids, or lists. [default:
-        40 pairs; all grids and lists]
+        Number of questions for all kinds except label. A question is a pair, an image grid, or a
+        list. [default: 40 pairs; all grids and lists]
     raters
         Number of raters. [default: enough for about 100 questions per rater]
     raters_per_item
         Number of raters who answer each question. [default: 3, or the paper's number with --like]
     least_checks
-        Minimum share of attention checks that a rater must pass. Raters who pass fewer are excluded.
+        Minimum share of attention checks that a rater must pass. Raters who pass fewer are
+        excluded.
     least_seconds
-        Smallest median time per answer, in seconds. Faster raters are excluded.
+        Minimum median time per answer in seconds. Faster raters are excluded.
     title
-        Title of the study for the raters. [default: a title for the kind of study]
+        Title that raters see. [default: a title for the kind of study]
     contact
-        Person or address whom raters can ask. [default: the person who sent the link]
+        Person or address to contact with questions. [default: the person who sent the link]
     retention
-        How long answers are kept, as text for the raters. [default: until publication, at most 12
+        Text that tells raters how long answers are kept. [default: until publication, at most 12
         months]
     confidence
         Confidence level of all intervals.
     seed
-        Seed for the sample and for the order of questions and options.
+        Seed for drawing the sample and for the order of questions and options.
     store
         Store of the runs. [default: .askew beside each run]
 
@@ -189,7 +191,7 @@ def study_new(
 
 
 def _template(kind: StudyKind | None, like: PaperStudy | None) -> StudyTemplate:
-    """Return the kind and the size of a paper's study, or the default size for a kind."""
+    """Return the kind and size of a paper's study, or the default size for the given kind."""
     if like is None:
         if kind is None:
             raise UsageError(
@@ -208,7 +210,7 @@ def _template(kind: StudyKind | None, like: PaperStudy | None) -> StudyTemplate:
 def _check_sizes(
     kind: StudyKind, precision: float | None, images: int | None, items: int | None
 ) -> None:
-    """Raise UsageError for size options that conflict or do not apply to this kind of study."""
+    """Raise UsageError if options for the study's size conflict or do not apply to its kind."""
     if kind == "label" and items is not None:
         raise UsageError("--items does not apply to a label study. Use --images")
     if kind != "label" and images is not None:
@@ -236,11 +238,12 @@ def study_serve(
     keyfile: Path | None = None,
     i_know_it_is_plain_http: Flag = False,
 ) -> None:
-    """Serve a study to its raters, each of whom has a secret link. Ctrl-C stops the server.
+    """Serve a study to raters, who open it with secret links. Ctrl-C stops the server.
 
-    The first start prints a link for each rater. Keep this list, because the study stores only
-    hashes of the links. `askew study links` makes new links. The server serves only this study. Only
-    this machine can reach it, unless --host or a reverse proxy opens it to others.
+    At its first start, the server prints a secret link for each rater. Keep this list, because the
+    study stores only hashes of the links. `askew study links` makes new links. The server gives
+    access only to this study. Only this machine can reach the server, unless you open it to others
+    with --host or a reverse proxy.
 
     Examples
     --------
@@ -255,14 +258,15 @@ def study_serve(
     port
         Port of the server. Use 0 for any free port.
     host
-        Address of this machine at which the server listens. An address that other machines can reach
-        needs --certfile, or --i-know-it-is-plain-http in a private network.
+        Network address of this machine on which the server listens. If other machines can reach the
+        address, --certfile is required, or --i-know-it-is-plain-http in a private network.
     url
-        Address that raters open, if a reverse proxy with TLS forwards their requests to this server.
+        Address that raters open. It is needed if a reverse proxy with TLS forwards their requests
+        to this server.
     certfile
-        TLS certificate, if this server itself encrypts connections.
+        TLS certificate file. It is needed if this server encrypts connections itself.
     keyfile
-        Private key of the certificate.
+        Private key file of the certificate.
     i_know_it_is_plain_http
         Accept unencrypted connections in a private network.
 
@@ -313,7 +317,7 @@ def study_links(
     rater
         Ids of raters, separated by commas. [default: all raters without a link]
     url
-        Address at which the study is served.
+        Address at which raters reach the server.
 
     Raises
     ------
@@ -334,7 +338,7 @@ def study_links(
 
 
 def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str], str]) -> None:
-    """Give new links to the chosen raters, and print one line per rater."""
+    """Give new links to the chosen raters, and print a line for each of them."""
     with folder.locked():
         raters, tokens = with_new_links(folder.raters(), list(chosen))
         folder.write_raters([*raters, *folder.withdrawn_lines()])
@@ -345,8 +349,8 @@ def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str
 def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult:
     """Compute a study's results: agreement between raters, labeling errors, and corrected shares.
 
-    askew excludes raters by the rules in study.toml, and reports the results both with and without
-    the excluded raters.
+    askew excludes raters according to the rules in study.toml. It reports the results both with and
+    without the excluded raters.
 
     Examples
     --------
@@ -362,7 +366,7 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
     Returns
     -------
     StudyResult
-        The results. They are also in results.json and report.html in the folder of the study.
+        The results. They are also written to results.json and report.html in the study's folder.
 
     Raises
     ------
@@ -373,10 +377,11 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
 
 
 def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", output: Path) -> str:
-    """Export the questions or answers of a study for other programs.
+    """Export a study's questions or answers for use in other programs.
 
-    label-studio writes a folder with tasks, annotations and the labeling interface. csv and jsonl
-    write all answers. mturk and prolific write the questions as the input file of a batch.
+    The format label-studio writes a folder with tasks, annotations and the labeling interface. csv
+    and jsonl write all answers. mturk and prolific write the questions, as an input file for a
+    batch.
 
     Examples
     --------
@@ -391,7 +396,7 @@ def study_export(study: StudyArgument, /, *, format: ExchangeFormat = "csv", out
     format
         Format of the output.
     output
-        File to write; for label-studio, a folder.
+        Path of the file to write, or of the folder for label-studio.
 
     Returns
     -------
@@ -419,8 +424,7 @@ def study_import(
 ) -> str:
     """Add answers from Label Studio, MTurk, Prolific, CSV or JSON Lines to a study.
 
-    Raters who are new to the study get ids that do not reveal who they are. Rejected assignments are
-    not imported.
+    New raters get ids that do not reveal who they are. Rejected assignments are not imported.
 
     Examples
     --------
@@ -439,16 +443,17 @@ def study_import(
     format
         Format of the file.
     rater_column
-        Column with the rater's id. [default: rater; WorkerId with mturk, PROLIFIC_PID with prolific]
+        Name of the column with rater ids. [default: rater; WorkerId with mturk, PROLIFIC_PID with
+        prolific]
     item_column
-        Column with the item's id. [default: item; Input.item with mturk]
+        Name of the column with item ids. [default: item; Input.item with mturk]
     answer_column
-        Column with the answer. [default: answer; Answer.answer with mturk]
+        Name of the column with answers. [default: answer; Answer.answer with mturk]
 
     Returns
     -------
     str
-        How many answers from how many raters were imported.
+        Sentence with the number of imported answers and raters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Export of a study's questions, and import of answers.
+"""Exporting a study's questions and answers, and importing answers.
 
 The formats are those of Label Studio, CSV, JSON Lines, Prolific and MTurk.
 """
@@ -22,10 +22,10 @@ from askew.store.foreign import json_value
 ExchangeFormat = Literal["label-studio", "csv", "jsonl", "mturk", "prolific"]
 
 JOINT = "|"
-"""Separator between several chosen options in a cell."""
+"""Separator between options if a rater chose several."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that make a spreadsheet read a cell as a formula if the cell starts with them."""
+"""Characters with which formulas start. Spreadsheets would execute a cell that starts with them."""
 
 CONTROL = "answer"
 OBJECT = "image"
@@ -40,9 +40,9 @@ class Columns:
     Attributes
     ----------
     rater, item, answer
-        Names of the columns with the rater's id, the item's id and the answer.
+        Names of the columns that contain the rater's id, the item's id and the answer.
     seconds
-        Name of the column with the time per answer in seconds; empty if there is none.
+        Name of the column that contains the time per answer in seconds; empty if there is none.
     """
 
     rater: str = "rater"
@@ -61,21 +61,21 @@ COLUMNS: Mapping[ExchangeFormat, Columns] = {
 """Default column names for each format."""
 
 REJECTED = ("rejected", "returned", "timed-out")
-"""Values in the columns AssignmentStatus and Status of assignments that askew does not import."""
+"""Values of AssignmentStatus and Status. askew does not import assignments with such a status."""
 
 
 def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:
-    """Write the questions or answers of a study to files, and return the paths of the files.
+    """Write a study's questions or answers to files, and return the paths of the files.
 
     Parameters
     ----------
     folder
         The study.
     to
-        Format of the files. With mturk and prolific, the file contains the questions as the input of
-        a batch.
+        Format of the files. For mturk and prolific, the file contains the questions, as input for a
+        batch.
     output
-        Folder for Label Studio; file for all other formats.
+        Path of a folder for Label Studio; path of a file for all other formats.
     """
     if to == "label-studio":
         tasks = json.dumps(label_studio_tasks(folder), indent=1, ensure_ascii=False)
@@ -93,9 +93,9 @@ def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[
 def import_answers(
     folder: StudyFolder, source: ExchangeFormat, file: Path, columns: Columns | None = None
 ) -> list[AnswerRecord]:
-    """Add the answers in a file to a study, and return these answers.
+    """Add the answers from a file to a study, and return these answers.
 
-    A rater who is new to the study gets an id that does not reveal who the rater is.
+    New raters get ids that do not reveal who they are.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def import_answers(
     file
         The file.
     columns
-        Names of the columns in a table of answers; None for the default names.
+        Names of the columns in the file; None for the default names.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def import_answers(
 
 
 def label_studio_config(folder: StudyFolder) -> str:
-    """Return a study's labeling interface for Label Studio, with the options of all items."""
+    """Return Label Studio's labeling configuration, with the options of all items."""
     items = folder.items.values()
     options = dict.fromkeys(name for item in items for name in (*item.options, *item.special))
     is_multiple = any(item.multiple for item in items)
@@ -179,7 +179,7 @@ def _annotation(answer: AnswerRecord, number: int) -> dict[str, Any]:
 
 
 def _from_label_studio(folder: StudyFolder, file: Path) -> list[AnswerRecord]:
-    """Return the answers from Label Studio tasks, which may come from a JSON export."""
+    """Return the answers in a file or folder of Label Studio tasks, such as a JSON export."""
     path = file / TASKS_FILE if file.is_dir() else file
     raters = {rater.number + 1: rater.id for rater in folder.raters()}
     answers = []
@@ -200,7 +200,7 @@ def _annotated(
     annotation: Mapping[str, Any],
     raters: Mapping[int, str],
 ) -> AnswerRecord:
-    """Return the answer in an annotation of a Label Studio task."""
+    """Convert a Label Studio annotation to an answer."""
     result = next(each for each in annotation["result"] if each["from_name"] == CONTROL)
     by = annotation["completed_by"]
     number = by["id"] if isinstance(by, Mapping) else by
@@ -232,7 +232,7 @@ def _from_lines(file: Path) -> list[AnswerRecord]:
 
 
 def _from_table(file: Path, columns: Columns) -> list[AnswerRecord]:
-    """Return the answers from a CSV file, without rejected assignments."""
+    """Return the answers in a CSV file. Rejected assignments are left out."""
     reader = csv.DictReader(io.StringIO(read_text(file, "the answers"), newline=""))
     names = reader.fieldnames or ()
     for option, name in (
@@ -268,7 +268,7 @@ def _from_row(row: Mapping[str, str], columns: Columns) -> AnswerRecord:
 
 
 def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> list[AnswerRecord]:
-    """Return the answers with the rater ids of the study, and add new raters to the study."""
+    """Return the answers with the study's rater ids. Add new raters to the study."""
     raters = folder.raters()
     ids = {rater.id: rater.id for rater in raters}
     items: dict[str, list[str]] = {}
@@ -305,7 +305,7 @@ def _with_known_raters(folder: StudyFolder, answers: Sequence[AnswerRecord]) -> 
 
 
 def _check(folder: StudyFolder, answer: AnswerRecord, file: Path) -> None:
-    """Raise UsageError if the study does not have the answered item or the chosen option."""
+    """Raise UsageError if the answered item or the chosen option does not exist in the study."""
     item: Item | None = folder.items.get(answer.item)
     if item is None:
         raise UsageError(

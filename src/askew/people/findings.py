@@ -1,4 +1,4 @@
-"""Records for the results of a study with human raters, as its results.json contains them."""
+"""Records for the content of results.json, the results of a study with human raters."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -22,16 +22,16 @@ class RaterSummary:
     id : str
         Id of the rater.
     assigned, answered : int
-        Number of questions assigned to the rater, and number of questions that the rater answered.
+        Number of questions that were assigned to the rater, and number that the rater answered.
     checks, checks_passed : int
         Number of answered attention checks, and number of attention checks answered correctly.
     repeats, repeats_equal : int
-        Number of repeated questions, and number of repeated questions with the same answer both
+        Number of questions that the rater answered twice, and number that got the same answer both
         times.
     seconds : float, optional
         Median time per answer in seconds.
     excluded : str
-        Reason why the rater is excluded; empty for an included rater.
+        Reason why the rater is excluded; empty if the rater is included.
     """
 
     id: str
@@ -47,19 +47,20 @@ class RaterSummary:
 
 @record
 class GroupAgreement:
-    """Agreement between the raters on an axis, for all images or for the images of a prompt.
+    """Agreement between raters on one axis, for all images or for the images of one prompt.
 
     Attributes
     ----------
     axis, group : str
-        Name of the axis, and prompt of the images. The group "all" contains all images.
+        Name of the axis, and the prompt whose images form the group. The group "all" contains all
+        images.
     coefficient : str
         "kappa" for Cohen's kappa of two raters, "alpha" for Krippendorff's alpha of more raters.
     agreement : Estimate or Missing
         The coefficient.
     images, unanimous, no_majority : int
-        Number of images that raters labeled, number of images to which all raters gave the same
-        label, and number of images for which no label has a majority.
+        Number of labeled images, number of images that received the same label from all raters, and
+        number of images without a majority label.
     """
 
     axis: str
@@ -73,7 +74,7 @@ class GroupAgreement:
 
 @record
 class LabelingErrors:
-    """Labels from an instrument, compared with the labels from the raters.
+    """Comparison of an instrument's labels with the raters' labels on one axis.
 
     Attributes
     ----------
@@ -82,14 +83,15 @@ class LabelingErrors:
     values : tuple of str
         Values of the axis.
     counts : mapping of value to mapping of label to int
-        Number of images for each pair of a majority value (from the raters) and a label (from the
-        instrument). The label "unlabeled" counts images that the instrument did not label.
+        Number of images for each combination of the raters' majority value and the instrument's
+        label. Images that the instrument did not label have the label "unlabeled".
     equal : Estimate or Missing
-        Share of all images of the runs on which the instrument agrees with the majority of raters.
+        Estimated share of all images, over all runs, for which the instrument's label is the
+        raters' majority value.
     rates : mapping of true value to mapping of label to Estimate or Missing
-        P(label from the instrument | true value), corrected for the raters' errors.
+        P(label | true value) of the instrument, corrected for the raters' errors.
     rater_rates : mapping of value to mapping of value to float
-        P(label from a rater | true value).
+        P(label | true value) of the raters.
     """
 
     axis: str
@@ -103,25 +105,26 @@ class LabelingErrors:
 
 @record
 class PeopleShares:
-    """Share of each value of an axis in the images of a run, according to the raters.
+    """Share of each value of an axis in a run's images, according to the raters.
 
     Attributes
     ----------
     axis, run : str
         Name of the axis, and name of the run.
     images, labeled : int
-        Number of images of the run, and number of images for which the raters have a majority.
+        Number of images in the run, and number of images with a majority label from raters.
     shares : mapping of value to Estimate or Missing
-        Estimated shares in the images of the run, from majority labels weighted by strata.
+        Estimated share of each value in the run's images. It is computed from majority labels,
+        weighted by stratum.
     model_shares : mapping of value to Estimate or Missing
-        The same shares as estimates of the model's true shares, with intervals that include the
-        sampling of images.
+        The same shares, as estimates of the model's true shares. Their intervals also cover the
+        random sampling of the images.
     votes : mapping of value to float
-        Weighted mean over images of the share of raters who chose the value.
+        Share of raters who chose the value, averaged over images with the weights of their strata.
     by_instrument : mapping of instrument to mapping of value to float
-        Uncorrected shares of an instrument's labels in all images of the run.
+        Share of each value in an instrument's labels of all images in the run, without correction.
     reached : bool, optional
-        Whether all intervals are as short as planned; None if no precision was planned.
+        Whether all intervals are at least as short as planned; None if no precision was planned.
     """
 
     axis: str
@@ -137,18 +140,18 @@ class PeopleShares:
 
 @record
 class PairChoices:
-    """Answers to the question which of two image sets shows less bias.
+    """Raters' answers to the question of which of two image sets shows less bias.
 
     Attributes
     ----------
     item, first, second : str
-        Id of the item, and names of its first and second set.
+        Id of the item, and names of its first and second image set.
     score_difference : float
-        Score of the second set minus score of the first set. Positive if the first set is less
-        biased according to the score.
+        Score of the second set minus score of the first set. It is positive if the first set is
+        less biased according to the score.
     chose_first, chose_second, equal : int
-        Number of raters who see less bias in the first set, who see less bias in the second set, and
-        who see equal bias in both sets.
+        Number of raters who see less bias in the first set, number who see less bias in the second
+        set, and number who see equal bias in both.
     """
 
     item: str
@@ -167,20 +170,22 @@ class ChoiceFindings:
     Attributes
     ----------
     agreement_with_score : Estimate or Missing
-        How often raters who choose a set choose the set with the smaller score as less biased
-        (Wilson interval, clustered by rater).
+        Share of choices that agree with the score: the set chosen as less biased has the smaller
+        score. The interval is a Wilson interval clustered by rater. Answers of "equal" are not
+        counted.
     correlation : Estimate or Missing
-        Pearson's r between score difference and share of choices for the first set, across pairs.
+        Pearson's correlation, across pairs, between the score difference and the share of choices
+        for the first set.
     pairs : tuple of PairChoices
         Choices for each pair.
     strengths : mapping of set to Estimate or Missing
-        Bradley-Terry strength of each set. Raters see less bias in sets with a larger strength.
+        Bradley-Terry strength of each image set. The larger the strength, the less bias raters see.
     mined : mapping of run to Estimate or Missing
-        How often raters who choose a set see more bias in the images of the mined prompt than in the
-        images of the random prompt (MineTheGap, figure 10). Empty for audits.
+        Share of choices in which the rater sees more bias for the mined prompt than for the random
+        prompt (MineTheGap, figure 10). Empty for audits.
     random_majorities : int, optional
-        Number of pairs for which more raters see more bias in the images of the random prompt. None
-        for audits.
+        Number of pairs for which most choices say that the random prompt shows more bias. None for
+        audits.
     """
 
     agreement_with_score: E
@@ -193,20 +198,21 @@ class ChoiceFindings:
 
 @record
 class RatedGrid:
-    """Ratings of how biased a grid of images is on an axis.
+    """Raters' ratings of how biased a grid of images is on an axis.
 
     Attributes
     ----------
     item, run, prompt, axis : str
-        Id of the item, run and prompt of its images, and axis on which people rate them.
+        Id of the item, run and prompt of its images, and axis on which raters rate the bias.
     is_societal : bool
-        Whether the name of the axis is societal and the prompt has at least two societal axes.
+        Whether the axis has a societal name and the prompt has at least two such axes.
     ratings, without_rating : int
-        Number of raters who gave a rating, and number of raters who answered without a rating.
+        Number of raters who gave a rating, and number who gave another answer, such as "I cannot
+        tell".
     mean, median : float, optional
-        Mean and median of the ratings from 1 to 5.
+        Mean and median of the ratings. Ratings range from 1 to 5.
     scores : mapping of score to float
-        Bias scores of the prompt on this axis in the run, by name of the score.
+        Bias scores that the run has for the prompt on this axis, keyed by score name.
     """
 
     item: str
@@ -230,21 +236,23 @@ class ScoreAgreement:
     score, group : str
         Name of the score, and group of axes ("all" or "societal").
     grids, prompts : int
-        Number of rated grids that have this score, and number of their prompts.
+        Number of rated grids that have this score, and number of prompts of these grids.
     spearman, kendall : Estimate or Missing
         Rank correlations between mean ratings and scores.
     spearman_of_medians : Estimate or Missing
         Spearman's correlation between median ratings and scores, as in the paper.
     corrected : Estimate or Missing
-        Spearman's correlation divided by the square root of the reliability of the mean ratings.
+        Spearman's correlation, corrected for rater noise: divided by the square root of the
+        reliability.
     within_prompts : Estimate or Missing
-        Spearman's correlation across the axes of a prompt, averaged over the prompts that have three
-        or more axes.
+        Spearman's correlation across the axes of a prompt. It is averaged over all prompts that
+        have at least three axes.
     top_1, top_2 : Estimate or Missing
-        Share of prompts with three or more axes for which the axis with the largest score is the
-        axis that people rate highest (top_1), or one of the two that they rate highest (top_2).
+        Share of prompts whose axis with the largest score is also the axis with the highest rating
+        (top_1), or one of the two axes with the highest ratings (top_2). Only prompts with at least
+        three axes count.
     detectable : float, optional
-        Smallest rank correlation that this number of grids detects with 90 % power.
+        Minimum rank correlation that can be detected with 90 % power, given this number of grids.
     """
 
     score: str
@@ -268,9 +276,9 @@ class RatingFindings:
     Attributes
     ----------
     reliability : Estimate or Missing
-        Share of the variance of mean ratings that does not depend on which raters took part.
+        Share of the variance in mean ratings that is not due to the choice of raters.
     scores : tuple of ScoreAgreement
-        Agreement between the ratings and each score.
+        Agreement between the mean ratings and each score.
     grids : tuple of RatedGrid
         Ratings of each grid.
     """
@@ -287,15 +295,17 @@ class SelectionScores:
     Attributes
     ----------
     run, group : str
-        Name of the run, and group of options: "all", the name of an image set, or "societal" axes.
+        Name of the run, and group of options. A group is "all", "societal" (axes), or the name of
+        an image set.
     precision : Estimate or Missing
-        Share of answers about proposed options in which the rater chooses the option.
+        Precision: how often raters choose an option that the run proposes.
     recall : Estimate or Missing
-        Share of the chosen options that the run proposes.
+        Recall: how often an option that a rater chooses is one that the run proposes.
     others : Estimate or Missing
-        Share of answers about other options in which the rater chooses the option.
+        How often raters choose an option that the run does not propose, for comparison.
     precision_by_majority, recall_by_majority : Estimate or Missing
-        Precision and recall if an option counts as chosen when most raters of its list choose it.
+        Precision and recall if an option counts as chosen only when most raters who saw its list
+        chose it.
     """
 
     run: str
@@ -309,16 +319,17 @@ class SelectionScores:
 
 @record
 class OptionCount:
-    """Counts of the answers about an option.
+    """Number of times that an option was shown and chosen.
 
     Attributes
     ----------
     option : str
         The option.
     proposed : bool
-        Whether the counts are from lists for which a run proposes the option.
+        Whether a run proposes the option for the lists that are counted here.
     answers, chosen : int
-        Number of answers to lists that contain the option, and number of answers that choose it.
+        Number of answers to lists that contain the option, and number of these answers in which it
+        is chosen.
     """
 
     option: str
@@ -336,9 +347,10 @@ class SelectionFindings:
     scores : tuple of SelectionScores
         Precision and recall of the options that runs propose.
     options : tuple of OptionCount
-        Counts for each option, starting with the proposed options that the fewest raters confirm.
+        Counts for each option. Proposed options come first, those that raters chose least often at
+        the top.
     free_text : tuple of (str, int)
-        Texts that raters added, each with the number of answers that contain it.
+        Texts that raters wrote, each with the number of answers that contain it.
     """
 
     scores: tuple[SelectionScores, ...]
@@ -348,7 +360,9 @@ class SelectionFindings:
 
 @record
 class StudyAnalysis:
-    """Results from the answers of some raters. Each kind of study fills different fields.
+    """Results computed from the answers of a set of raters.
+
+    Each kind of study fills different fields.
 
     Attributes
     ----------
@@ -357,11 +371,11 @@ class StudyAnalysis:
     agreement : tuple of GroupAgreement
         Agreement between the raters.
     errors : tuple of LabelingErrors
-        Labeling errors of the instruments, measured with the raters' labels.
+        Labeling errors of the instruments, estimated from the raters' labels.
     shares : tuple of PeopleShares
         Shares of values according to the raters.
     split : tuple of str
-        Ids of items for which the raters have no majority.
+        Ids of items without a majority label.
     choices : ChoiceFindings, optional
         Results of a choice study.
     ratings : RatingFindings, optional

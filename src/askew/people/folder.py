@@ -1,9 +1,9 @@
-"""Access to the files of a study folder, with answers written so that none is lost.
+"""Access to the files of a study folder. Answers are written in such a way that none is lost.
 
-A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts that
-raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it replies
-to the rater's browser. It ignores a line that a crash cut off, because no rater was told that the
-answer was stored.
+A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts
+that raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it
+replies to the rater's browser. A line that a crash cut off is ignored, since no rater was told that
+this answer was stored.
 """
 
 import fcntl
@@ -63,7 +63,9 @@ class StudyFolder:
 
     @classmethod
     def opened(cls, path: Path) -> "StudyFolder":
-        """Open the study in a folder, and check that its plan and items did not change.
+        """Open the study in a folder.
+
+        Check that its plan and items have not changed since the first answer.
 
         Raises
         ------
@@ -105,7 +107,7 @@ class StudyFolder:
         return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id != WITHDRAWN]
 
     def withdrawn_lines(self) -> list[RaterRecord]:
-        """Return the records, without an id or answers, that remain of raters who withdrew."""
+        """Return the anonymous records that are kept for raters who withdrew."""
         return [rater for rater in self._lines(RaterRecord, RATERS_FILE) if rater.id == WITHDRAWN]
 
     def withdrawn(self) -> int:
@@ -113,11 +115,11 @@ class StudyFolder:
         return len(self.withdrawn_lines())
 
     def all_answers(self) -> list[AnswerRecord]:
-        """Return all answers to all versions of the study, in the order in which raters gave them."""
+        """Return all answers to all versions of the study, in chronological order."""
         return list(self._lines(AnswerRecord, ANSWERS_FILE, cut_end=True))
 
     def answers(self) -> dict[tuple[str, str], AnswerRecord]:
-        """Return the last answer of each rater to each item in this version of the study."""
+        """Return the last answers in the current version, keyed by rater id and item id."""
         version = self.plan.version
         last = {}
         for answer in self.all_answers():
@@ -126,7 +128,7 @@ class StudyFolder:
         return last
 
     def image(self, digest: str) -> Path:
-        """Return the path of the study image that has this SHA-256."""
+        """Return the path of the study's image that has this SHA-256."""
         return self.path / IMAGES / f"{digest}.png"
 
     def check_frozen(self) -> None:
@@ -143,7 +145,7 @@ class StudyFolder:
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums of plan and items at the first answer; empty before any answer."""
+        """Return the checksums of the plan and items at the first answer; empty before it."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}
@@ -196,7 +198,7 @@ class StudyFolder:
             self.write_raters(agreed)
 
     def withdraw(self, rater: str) -> None:
-        """Delete a rater and all of the rater's answers, and leave a record without an id."""
+        """Delete a rater and all of the rater's answers. An anonymous record remains."""
         with self.locked():
             answers = [answer for answer in self.all_answers() if answer.rater != rater]
             self._write_lines(ANSWERS_FILE, answers)
@@ -222,14 +224,14 @@ class StudyFolder:
         self._write_lines(FRAME_FILE, frame)
 
     def write_answers(self, answers: Iterable[AnswerRecord]) -> None:
-        """Replace all answers in answers.jsonl, for example after an import."""
+        """Replace the content of answers.jsonl, for example after an import."""
         with self.locked():
             self._write_lines(ANSWERS_FILE, answers)
             self._freeze()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from writing to the study inside the `with` block."""
+        """Keep other processes from writing to the study during the `with` block."""
         file = os.open(self.path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -251,7 +253,7 @@ class StudyFolder:
         name
             Name of the file. A file that does not exist has no records.
         cut_end
-            Whether to ignore lines that are not complete JSON.
+            Whether to ignore lines of incomplete JSON.
         """
         path = self.path / name
         if not path.exists():
@@ -268,13 +270,13 @@ class StudyFolder:
 
 
 def line_of(record: object) -> bytes:
-    """Return a record as one line of JSON, without the fields that have their default value."""
+    """Return a record as a line of JSON. Fields with default values are left out."""
     text: bytes = _adapter(type(record)).dump_json(record, exclude_defaults=True)
     return text
 
 
 def token_hash(token: str) -> str:
-    """Return the hash that the study stores instead of a rater's secret."""
+    """Return the hash of a rater's secret. The study stores the hash instead of the secret."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -13,16 +13,16 @@ class ImageSet:
     Attributes
     ----------
     name
-        Name of the set: its prompt and its run.
+        Name of the set, which consists of its prompt and its run.
     prompt
         Prompt of the images.
     source
-        Position of the run in the study.
+        Position of the run among the study's runs.
     images
         Ids of the images.
     score
-        Bias score, larger for more bias. For an audit, the largest deviation from the reference
-        over all axes; for a search, minus the loss.
+        Bias score; a larger score means more bias. In an audit, it is the largest deviation from
+        the reference over all axes. In a search for prompts, it is the negated loss.
     is_mined
         Whether `askew mine` selected the prompt.
     """

@@ -25,11 +25,11 @@ from askew.types import Estimate, Missing, grouped
 UNLABELED = "unlabeled"
 DRAWS_OF_ERRORS = 400
 LARGEST_LIST = 60
-"""The results list at most this many items for which raters have no majority."""
+"""Maximum number of items without a majority label that the results list."""
 
 
 def label_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Compute the results of a labeling study from the answers of the raters in `study`."""
+    """Compute the results of a labeling study from the raters' answers."""
     views = [AxisView(study, axis) for axis in study.folder.plan.axes]
     agreement: list[GroupAgreement] = []
     errors: list[LabelingErrors] = []
@@ -51,7 +51,7 @@ def label_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 @dataclass(frozen=True)
 class AxisView:
-    """Answered items about an axis, with the facts about their images.
+    """Answered items about one axis, with facts about their images.
 
     Attributes
     ----------
@@ -72,23 +72,23 @@ class AxisView:
 
     @cached_property
     def entries(self) -> Mapping[str, FrameEntry]:
-        """Facts about each image, by image id."""
+        """Facts about each image, keyed by image id."""
         return {entry.id: entry for entry in self.study.folder.frame}
 
     @cached_property
     def instruments(self) -> list[str]:
-        """Names of the instruments that labeled images on the axis."""
+        """Names of the instruments that labeled images on this axis."""
         names = (
             name for entry in self.entries.values() for name in entry.labels.get(self.axis.name, ())
         )
         return list(dict.fromkeys(names))
 
     def entry(self, item: Item) -> FrameEntry:
-        """Return the facts about the image of an item."""
+        """Return the facts about an item's image."""
         return self.entries[item.images[0]]
 
     def stratum(self, entry: FrameEntry) -> tuple[int, str]:
-        """Return the stratum of an image: its run and the labels from all instruments."""
+        """Return an image's stratum. It consists of the run and the labels from all instruments."""
         return entry.source, entry.strata.get(self.axis.name, "")
 
     @cached_property
@@ -98,16 +98,16 @@ class AxisView:
 
     @cached_property
     def labeled(self) -> Counter[tuple[int, str]]:
-        """Number of images in each stratum that raters labeled."""
+        """Number of images that raters labeled in each stratum."""
         return Counter(self.stratum(self.entry(item)) for item in self.items)
 
     def weight(self, item: Item) -> float:
-        """Return how many images of its stratum the labeled image of an item represents."""
+        """Return an item's weight: how many images of the stratum each labeled image represents."""
         stratum = self.stratum(self.entry(item))
         return self.sizes[stratum] / self.labeled[stratum]
 
     def label(self, item: Item, instrument: str) -> str:
-        """Return the label that an instrument gave to the image, or "unlabeled"."""
+        """Return an instrument's label for the item's image, or "unlabeled"."""
         label = self.entry(item).labels.get(self.axis.name, {}).get(instrument, "")
         return label if label in self.axis.values else UNLABELED
 
@@ -119,7 +119,7 @@ class AxisView:
     def stratified(
         self, source: int | None, columns: Sequence[str | bool], cells: Mapping[str, object]
     ) -> StratifiedLabels:
-        """Count the items of each category in each stratum.
+        """Count the items per stratum and category.
 
         Parameters
         ----------
@@ -128,7 +128,8 @@ class AxisView:
         columns
             The categories.
         cells
-            Category of each item, by item id. Any value that is not in `columns` counts as missing.
+            Category of each item, keyed by item id. A category that is not in `columns` counts as
+            missing.
         """
         strata = [key for key in sorted(self.sizes) if source in (None, key[0])]
         counts = np.zeros((len(strata), len(columns) + 1))
@@ -143,13 +144,13 @@ class AxisView:
 
 
 def is_split(study: StudyAnswers, item: Item) -> bool:
-    """Check whether raters labeled an item, but no label has a majority."""
+    """Check whether an item has labels from raters, but no majority label."""
     label = study.majority(item.id)
     return isinstance(label, Missing) and label.reason == "no_majority"
 
 
 def group_agreement(view: AxisView) -> list[GroupAgreement]:
-    """Return the agreement for all images and, if there are several prompts, for each prompt."""
+    """Return the agreement between raters for all images and for each prompt."""
     groups = grouped(view.items, lambda item: view.entry(item).prompt)
     entries = [_agreement(view, ALL, view.items)]
     if len(groups) > 1:
@@ -202,7 +203,7 @@ def _errors(view: AxisView, instrument: str) -> LabelingErrors:
 def _rates(
     view: AxisView, instrument: str
 ) -> tuple[dict[str, dict[str, Estimate | Missing]], dict[str, dict[str, float]]]:
-    """Return how often the instrument and the raters give each label, by true value."""
+    """Return, for each true value, how often the instrument and the raters give each label."""
     values = view.axis.values
     columns = (*values, UNLABELED)
     strata = sorted(view.sizes)
@@ -232,7 +233,7 @@ def _rates(
 
 
 def _shares(view: AxisView, source: int) -> PeopleShares:
-    """Return the share of each value in the images of a run, according to the raters."""
+    """Return the share of each value in a run's images, according to the raters."""
     plan = view.study.folder.plan
     values = view.axis.values
     majorities: dict[str, object] = {item.id: view.majority(item) for item in view.items}
@@ -269,9 +270,9 @@ def _stratified_shares(
 
 
 def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
-    """Return the share of raters for each value, averaged over images; empty without labels.
+    """Return the share of raters who chose each value, averaged over images; empty if there are no labels.
 
-    Images are weighted by the size of their stratum.
+    Images are weighted by stratum, so that the average is for all images of the run.
     """
     sums: Counter[str] = Counter()
     total = 0.0
@@ -288,7 +289,7 @@ def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
 def _by_instrument(
     view: AxisView, images: Sequence[FrameEntry], instrument: str
 ) -> dict[str, float]:
-    """Return the share of each value in an instrument's labels; empty without labels."""
+    """Return the share of each value in an instrument's labels; empty if it labeled no image."""
     labels = Counter(entry.labels.get(view.axis.name, {}).get(instrument) for entry in images)
     total = sum(labels[value] for value in view.axis.values)
     return {value: labels[value] / total for value in view.axis.values} if total else {}

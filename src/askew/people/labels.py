@@ -1,4 +1,4 @@
-"""An instrument whose labels come from the raters of a study: `--vqa study/DIR`."""
+"""Instrument that takes its labels from the raters of a study, selected with `--vqa study/DIR`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,10 @@ from askew.types import Axis, Missing, Picture, Question
 
 VERSION = 1
 EQUAL_WEIGHTS = 1.02
-"""Largest ratio of sample weights at which the labeled images count as a simple random sample."""
+"""Maximum ratio between sample weights.
+
+Up to this ratio, the sample counts as a simple random sample.
+"""
 
 NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
 
@@ -29,14 +32,14 @@ NOT_IN_STUDY = Missing("not_asked", "the study does not contain this image")
 class StudyVQA:
     """Instrument that answers each question with the majority label from a study's raters.
 
-    Raters whom the rules of the study exclude do not count.
+    Excluded raters do not count.
 
     Attributes
     ----------
     name
-        Name of the instrument: "study/" and the folder of the study.
+        Name of the instrument, which is "study/" followed by the study's folder.
     study
-        The study with the answers from the included raters.
+        The study, limited to the raters who are not excluded.
     """
 
     name: str
@@ -44,7 +47,7 @@ class StudyVQA:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Text that changes whenever the answers of the included raters change."""
+        """Text that changes whenever the answers change. Excluded raters are ignored."""
         answers = []
         for (rater, item), answer in sorted(self.study.answers.items()):
             if rater in self.study.raters:
@@ -54,13 +57,13 @@ class StudyVQA:
 
     @cached_property
     def _items(self) -> Mapping[tuple[str, str], Item]:
-        """Items by image and axis."""
+        """Items, keyed by image id and axis."""
         return {(item.images[0], str(item.axis)): item for item in self.study.items}
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the majority label for each image and, within an image, for each question."""
+        """Return the majority labels, as one list per image with one label per question."""
         answers = []
         for picture in pictures:
             answers.append([self._answer(picture, question) for question in questions])
@@ -79,11 +82,11 @@ class StudyVQA:
         return majority(labels) if labels else NOT_IN_STUDY
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the ids of the included raters."""
+        """Return the ids of the raters who are not excluded."""
         return self.study.raters
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the labels that all raters gave to an image; empty if no rater answered."""
+        """Return each rater's label for an image; empty if no rater answered."""
         item = self._items.get((picture.id, axis))
         if item is None or not self.study.of_item(item.id):
             return ()
@@ -110,20 +113,20 @@ class StudyVQA:
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Count an instrument's labels for each true value, estimated from the raters' labels.
+        """Estimate how often an instrument gives each label for each true value.
 
         Parameters
         ----------
         axis
             The axis.
         labels
-            Labels from the instrument, by image id.
+            Labels from the instrument, keyed by image id.
 
         Returns
         -------
         array, (true values, labels), or None
-            Effective counts, weighted by the strata of the sample and corrected for the raters'
-            errors. They are rounded to whole numbers, which loses less than their sampling error.
+            Effective counts, weighted by stratum and corrected for the raters' errors. They are
+            rounded to whole numbers, since the rounding error is smaller than the sampling error.
             None if no image has labels from both the instrument and the raters.
         """
         known = {each.name: each for each in self.study.folder.plan.axes}
@@ -152,7 +155,7 @@ class StudyVQA:
 
 
 def create(name: str) -> StudyVQA:
-    """Return the instrument that answers with the labels from a study.
+    """Return an instrument that answers questions with the labels in a study.
 
     Parameters
     ----------
@@ -162,7 +165,7 @@ def create(name: str) -> StudyVQA:
     Raises
     ------
     UsageError
-        If the folder has no labeling study, or the study has no answers from included raters.
+        If the folder does not contain a labeling study, or all answers are from excluded raters.
     """
     if not name:
         raise UsageError("name the folder of the study: --vqa study/DIR")

@@ -1,4 +1,4 @@
-"""Kinds and sizes of the user studies in papers, for `askew study new --like NAME`."""
+"""Kinds and sizes of user studies in papers. `askew study new --like NAME` repeats them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ PAPER_STUDIES: tuple[str, ...] = get_args(PaperStudy)
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """Kind and size of a study in a paper.
+    """Kind and size of a paper's user study.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class StudyTemplate:
     raters_per_item
         Number of raters who answer each question.
     items
-        Number of questions; None for all possible questions.
+        Number of questions; None if all possible questions are asked.
     """
 
     kind: StudyKind
@@ -35,4 +35,4 @@ TEMPLATES: Mapping[PaperStudy, StudyTemplate] = {
     "tibet-3": StudyTemplate(kind="concepts", raters_per_item=3, items=80),
     "minethegap": StudyTemplate(kind="choose", raters_per_item=30, items=40),
 }
-"""Studies by name (TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2)."""
+"""Studies keyed by name (TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2)."""

@@ -1,4 +1,4 @@
-"""Pairs of a mined prompt and a random prompt of a search, as in MineTheGap's user study."""
+"""Pairs of a mined and a random prompt from the same search, as in MineTheGap's user study."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ from askew.run.count import counted_run
 from askew.types import Picture
 
 PAIRS_PER_RUN = 10
-"""Number of pairs per run, as in the paper."""
+"""Default number of pairs per run, as in the paper."""
 
 LEAST_IMAGES = 2
 
@@ -23,10 +23,11 @@ LEAST_IMAGES = 2
 def mined_pairs(
     source: SourceRun, number: int, rng: np.random.Generator, count: int = PAIRS_PER_RUN
 ) -> list[Pair]:
-    """Return pairs of image sets that compare the best prompts of a search with random prompts.
+    """Return pairs of image sets, one for a search's best prompts and one for its random prompts.
 
     The images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
-    generator wrote from scratch, without an earlier prompt. It was not selected by its score.
+    generator wrote from scratch, not by changing an earlier prompt. It was not selected by its
+    score.
 
     Parameters
     ----------
@@ -35,14 +36,14 @@ def mined_pairs(
     number
         Position of the run in the study.
     rng
-        Random generator that chooses the random prompts.
+        Random generator used to choose the random prompts.
     count
         Maximum number of pairs.
 
     Raises
     ------
     UsageError
-        If the run has no prompts to compare.
+        If the run has no prompts that can be compared.
     """
     mined = list(_mined_sets(source, number))[:count]
     scores = _random_scores(source.result.findings)
@@ -59,7 +60,7 @@ def mined_pairs(
 
 
 def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
-    """Yield an image set for each of the best prompts of a search, with held-out images."""
+    """Yield an image set of held-out images for each of the best prompts of a search."""
     findings: MineFindings = source.result.findings
     is_skew = source.result.plan.objective == SKEW
     images = {each.prompt: each.pictures for each in findings.sets if each.axis is None}
@@ -71,7 +72,7 @@ def _mined_sets(source: SourceRun, number: int) -> Iterator[ImageSet]:
 
 
 def _random_scores(findings: MineFindings) -> dict[str, float]:
-    """Return the loss of each random prompt in all iterations of the search."""
+    """Return the loss of each random prompt in a search, over all iterations."""
     scores = {}
     for iteration in findings.minethegap.history:
         for prompt in iteration.prompts:
@@ -106,7 +107,7 @@ def _image_set(
     *,
     is_mined: bool,
 ) -> ImageSet:
-    """Return an image set whose score is minus the loss, so that more bias means a larger score."""
+    """Return an image set. Its score is the negated loss, so a larger score means more bias."""
     return ImageSet(
         name=f"{prompt} ({source.result.folder.name})",
         prompt=prompt,

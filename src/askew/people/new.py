@@ -1,4 +1,4 @@
-"""Functions that write a new study folder: plan, items, raters, sampling frame and images."""
+"""Functions that create a study folder with its plan, items, raters, sampling frame and images."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -29,24 +29,24 @@ from askew.store.imagefile import EncodedPicture, encode
 from askew.types import slices
 
 LARGEST_SIDE = 1024
-"""Maximum width or height of an image that raters see, in pixels."""
+"""Maximum width and height in pixels of the images that raters see."""
 
 ITEMS_PER_RATER = 100
-"""Maximum number of items per rater when askew chooses the number of raters."""
+"""Maximum number of items per rater if askew chooses the number of raters."""
 
 IMAGES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Settings of a study that do not depend on its kind.
+    """Settings that all kinds of studies have.
 
     Attributes
     ----------
     title, contact, retention
         Texts for the first page that raters see; None for the default texts.
     raters
-        Number of raters; None for as many as needed so that each has at most 100 items.
+        Number of raters. None for the minimum number with which no rater has more than 100 items.
     raters_per_item
         Number of raters who judge each item.
     seed
@@ -56,7 +56,7 @@ class StudyDesign:
     confidence
         Confidence level of all intervals.
     precision
-        Half-width that the intervals of the results should reach; None for no planned precision.
+        Target half-width of the confidence intervals; None for no planned precision.
     """
 
     title: str | None = None
@@ -72,7 +72,7 @@ class StudyDesign:
 
 @dataclass(frozen=True)
 class StudyContent:
-    """Items of a study, and the texts for its kind.
+    """Items of a study, and the texts that depend on the kind of study.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class StudyContent:
     items
         Items, without attention checks and repeated items.
     frame
-        Facts about images and items that raters must not read.
+        Sampling frame: facts about images and items that raters must not see.
     """
 
     kind: StudyKind
@@ -98,14 +98,14 @@ class StudyContent:
 
 
 def study_lines(folder: StudyFolder, *content: str) -> list[str]:
-    """Return lines that describe a new study and name the next command.
+    """Return lines that describe a new study and state the next command.
 
     Parameters
     ----------
     folder
         The study.
     *content
-        Lines about the content of the study.
+        Lines that describe the content of the study.
     """
     return [
         f"study in {folder.path} (kind: {folder.plan.kind})",
@@ -115,19 +115,19 @@ def study_lines(folder: StudyFolder, *content: str) -> list[str]:
 
 
 def raters_line(folder: StudyFolder) -> str:
-    """Return, in words, the number of raters and the largest number of questions per rater."""
+    """Return a line with the number of raters and the maximum number of questions per rater."""
     raters = folder.raters()
     return f"{plural(len(raters), 'rater')}, at most {most_questions(raters)}"
 
 
 def most_questions(raters: Sequence[RaterRecord]) -> str:
-    """Return, in words, the largest number of questions per rater."""
+    """Return a phrase with the maximum number of questions per rater."""
     most = max(len(rater.items) for rater in raters)
     return f"{plural(most, 'question')} per rater, including checks"
 
 
 def drawn_places(rng: np.random.Generator, total: int, count: int) -> list[int]:
-    """Draw random positions without replacement, and return them in ascending order.
+    """Draw random positions without replacement. Return them in ascending order.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def write_study(
     Raises
     ------
     UsageError
-        If the folder exists and is not empty, the study has no items, or the study has fewer raters
-        than each item needs.
+        If the folder is not empty, the study has no items, or there are fewer raters than an item
+        needs.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path} exists and is not empty. Choose another folder with --output")
@@ -186,7 +186,10 @@ def _number_of_raters(items: int, design: StudyDesign) -> int:
 
 
 def _checks(items: Iterable[Item]) -> list[Item]:
-    """Return attention checks that have the options of the first item about each axis."""
+    """Return attention checks for each axis.
+
+    They have the options of the first item about the axis.
+    """
     first: dict[str | None, Item] = {}
     for item in items:
         first.setdefault(item.axis, item)
@@ -219,7 +222,7 @@ def _plan(
 
 
 def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[SourceRun]) -> None:
-    """Write the images of all items without their metadata, which could name prompt and model."""
+    """Write the images of all items without metadata, since it could reveal prompt and model."""
     digests = list(dict.fromkeys(digest for item in items for digest in item.images))
     (folder.path / IMAGES).mkdir(exist_ok=True)
     for part in slices(digests, IMAGES_AT_ONCE):
@@ -232,7 +235,7 @@ def _write_images(folder: StudyFolder, items: Iterable[Item], sources: Sequence[
 
 
 def _encoded(digest: str, sources: Sequence[SourceRun]) -> EncodedPicture:
-    """Return an image from the runs, reduced in size and encoded for the raters."""
+    """Return an image from the runs, scaled down and encoded as PNG."""
     for source in sources:
         image = source.result.picture(digest)
         if image is not None:

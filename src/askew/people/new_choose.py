@@ -36,7 +36,7 @@ FIRST = "first"
 SECOND = "second"
 EQUAL = "equal"
 MINED = "mined"
-"""Key under which the sampling frame says which side of a pair has the mined prompt."""
+"""Key in the sampling frame for the side of a pair that has the mined prompt."""
 
 QUESTION = "Which set of images shows less bias in attributes that its text does not mention?"
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
@@ -68,8 +68,8 @@ def new_choose_study(
 ) -> ChooseStudy:
     """Make a study in which people compare image sets.
 
-    A pair has two prompts of an audit, the same prompt in two audits, or a mined prompt and a random
-    prompt of a run of `askew mine`.
+    A pair consists of two prompts in one audit, the same prompt in two audits, or a mined and a
+    random prompt from the same run of `askew mine`.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def new_choose_study(
     design
         Settings of the study.
     pairs
-        Number of pairs to draw at random. [default: 40 pairs of audits, 10 pairs per search]
+        Number of pairs to draw at random. [default: 40 for audits, 10 per run for `askew mine`]
     """
     if any(isinstance(source.result.plan, MinePlan) for source in sources):
         return _new_study(path, sources, design, _pairs_of_searches(sources, design, pairs))
@@ -90,7 +90,10 @@ def new_choose_study(
 def _pairs_of_searches(
     sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
 ) -> Sequence[Pair]:
-    """Return the same number of pairs for each search."""
+    """Return pairs of mined and random prompts.
+
+    Each search contributes the same number of pairs.
+    """
     chosen: list[Pair] = []
     for number, source in enumerate(sources):
         if not isinstance(source.result.plan, MinePlan):
@@ -107,7 +110,7 @@ def _pairs_of_searches(
 def _pairs_of_audits(
     sources: Sequence[SourceRun], design: StudyDesign, pairs: int | None
 ) -> Sequence[Pair]:
-    """Draw random pairs of image sets that can be compared."""
+    """Draw random pairs of comparable image sets."""
     audits_only(sources, "choose")
     sets = [each for number, source in enumerate(sources) for each in _sets(source, number)]
     possible = [pair for pair in combinations(sets, 2) if _is_comparable(pair, len(sources))]
@@ -138,7 +141,7 @@ def _new_study(
 
 
 def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
-    """Return an item for each pair, and the facts about each pair that raters must not read."""
+    """Return an item for each pair, and facts about each pair that raters must not see."""
     items = []
     frame = []
     for number, (first, second) in enumerate(pairs, 1):
@@ -158,7 +161,7 @@ def pair_items(pairs: Sequence[Pair]) -> tuple[list[Item], list[FrameEntry]]:
 
 
 def _is_comparable(pair: Pair, runs: int) -> bool:
-    """Check whether a pair has the same prompt in two runs, or two prompts of a single run."""
+    """Check whether a pair has two prompts in a single run, or the same prompt in two runs."""
     first, second = pair
     if runs == 1:
         return first.prompt != second.prompt
@@ -166,7 +169,7 @@ def _is_comparable(pair: Pair, runs: int) -> bool:
 
 
 def _sets(source: SourceRun, number: int) -> list[ImageSet]:
-    """Return the baseline image sets of a run, each with its bias score."""
+    """Return a run's baseline image sets with their bias scores."""
     sets = []
     for prompt, of_prompt in source.sets.items():
         pictures = [each for each in of_prompt[0].pictures if isinstance(each, Picture)]

@@ -44,21 +44,21 @@ INSTRUCTION = (
 
 @dataclass(frozen=True)
 class LabelStudy:
-    """A new labeling study with its samples.
+    """A new labeling study and its samples of images.
 
     Attributes
     ----------
     folder
         The study.
     samples
-        Sample of images for each axis.
+        Sample of images, one per axis.
     """
 
     folder: StudyFolder
     samples: Sequence[AxisSample]
 
     def lines(self) -> list[str]:
-        """Return lines that describe labels, raters and the expected precision of the shares."""
+        """Return lines that state the study's size and the expected precision of the shares."""
         plan = self.folder.plan
         raters = self.folder.raters()
         labels = sum(len(sample.chosen) for sample in self.samples) * plan.raters_per_item
@@ -97,7 +97,7 @@ def new_label_study(
     axes
         Names of the axes to label. [default: all axes of the first run that have known values]
     images
-        Number of images to label per axis, instead of the precision in `design`.
+        Number of images to label per axis. It replaces the precision in `design`.
     """
     audits_only(sources, "label")
     chosen = [study_axis(axis) for axis in _axes(sources, axes)]
@@ -148,7 +148,7 @@ def _axes(sources: Sequence[SourceRun], names: Sequence[str]) -> list[Axis]:
 
 
 def study_axis(axis: Axis) -> StudyAxis:
-    """Return an axis with the question that raters read."""
+    """Return an axis together with the question that raters are asked about it."""
     subject = "the person in this image" if reads_appearance(axis.name) else "this image"
     words = perceived(axis.name) if reads_appearance(axis.name) else axis_label(axis.name)
     question = f"How would most viewers describe {subject}? ({words})"
@@ -179,5 +179,5 @@ def _items(samples: Sequence[AxisSample]) -> list[Item]:
 
 
 def _used_frame(frame: Sequence[FrameEntry]) -> list[FrameEntry]:
-    """Return the sampling frame sorted by run, prompt and image id."""
+    """Return the sampling frame, sorted by run, prompt and image id."""
     return sorted(frame, key=lambda entry: (entry.source, entry.prompt, entry.id))

@@ -40,13 +40,13 @@ RATINGS = ("1", "2", "3", "4", "5")
 TEXTS = {"1": "1 (low bias)", "5": "5 (high bias)"}
 
 SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural".split())
-"""Words in the names of axes that the paper calls societal."""
+"""Words that mark an axis as societal if its name contains one of them, as in the paper."""
 
 LEAST_AXES = 2
-"""Minimum number of societal axes of a prompt for which the paper correlates ratings and scores."""
+"""Minimum number of societal axes per prompt. The paper uses only prompts with so many axes."""
 
 ASSUMED_CORRELATION = 0.5
-"""Correlation that askew assumes when it plans the precision; the paper reports .51."""
+"""Rank correlation that askew assumes when it plans a study. The paper reports .51."""
 
 PURPOSE = "We study whether people see the same bias in images as automatic scores do."
 INSTRUCTION = (
@@ -64,7 +64,7 @@ class RateStudy:
     grids: int
 
     def lines(self) -> list[str]:
-        """Return lines that describe the study, its expected precision and its power."""
+        """Return lines that state the study's size, expected precision and power."""
         plan = self.folder.plan
         images = max(len(item.images) for item in self.folder.items.values())
         width = correlation_half_width(self.grids, ASSUMED_CORRELATION, plan.confidence)
@@ -81,7 +81,7 @@ class RateStudy:
 
 
 def is_societal(axis: str) -> bool:
-    """Check whether the name of an axis contains a word for TIBET's societal axes (appendix 13.2)."""
+    """Check whether the name of an axis contains a societal word (TIBET, appendix 13.2)."""
     return not SOCIETAL_WORDS.isdisjoint(re.findall("[a-z]+", axis.lower()))
 
 
@@ -110,8 +110,8 @@ def new_rate_study(
         Number of questions to draw at random. [default: enough for the precision in `design`; all
         questions if `design` has no precision]
     societal_only
-        Whether to use only prompts with two or more societal axes, and only these axes, as in the
-        paper.
+        Whether to use only societal axes, and only prompts that have at least two of them, as in
+        the paper.
     """
     audits_only(sources, "rate")
     grids = [grid for number, source in enumerate(sources) for grid in _grids(source, number)]
@@ -146,9 +146,9 @@ def new_rate_study(
 
 
 def _questions_for(design: StudyDesign) -> int:
-    """Return the smallest number of questions that reaches the planned precision.
+    """Return the minimum number of questions that reaches the planned precision.
 
-    Without a planned precision, the number is so large that the study has all questions.
+    If no precision is planned, return a large number, so that the study uses all questions.
     """
     most = 100_000
     if design.precision is None:
@@ -164,7 +164,7 @@ def _questions_for(design: StudyDesign) -> int:
 
 
 def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
-    """Return the grids that are about a societal axis of a prompt with two or more societal axes."""
+    """Return the grids about societal axes, for prompts that have at least two societal axes."""
     societal = [grid for grid in grids if is_societal(grid.names["axis"])]
     counts: dict[tuple[int, str], int] = {}
     for grid in societal:
@@ -174,7 +174,7 @@ def societal_grids(grids: Sequence[FrameEntry]) -> list[FrameEntry]:
 
 
 def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
-    """Yield the facts about a grid for each prompt and axis of a run that has images and scores."""
+    """Yield facts about the grid for each prompt and axis in a run, if it has images and scores."""
     findings = source.result.findings
     for prompt in source.result.plan.prompts:
         if not baseline_images(source, prompt.text):
@@ -193,11 +193,11 @@ def _grids(source: SourceRun, number: int) -> Iterator[FrameEntry]:
 
 
 def axis_scores(findings: AuditFindings, prompt: str, axis: str) -> dict[str, float]:
-    """Return the bias scores of a prompt on an axis, by name of the score.
+    """Return a prompt's bias scores on an axis, keyed by score name.
 
-    The scores are MAD from concepts (as in TIBET), MAD from image embeddings (CLIP), MAD from
-    concepts matched one to one, and the deviation of the shares from their reference. Missing scores
-    are left out.
+    Three scores are variants of TIBET's mean absolute deviation (MAD): from concepts, from CLIP
+    image embeddings, and from concepts matched one to one. The fourth is the deviation of the
+    shares from their reference. Missing scores are left out.
     """
     scores: dict[str, float] = {}
     for entry in findings.tibet:

@@ -1,8 +1,7 @@
-"""Studies in which people select concepts of images, or axes of a prompt, from a list (TIBET).
+"""Studies in which people select concepts for images, or axes for a prompt, from a list (TIBET).
 
-A list contains options that the run proposes: five concepts that its instrument named in the images,
-or the axes of its plan. askew draws the other options at random from those that the run does not
-propose.
+A list contains the options that a run proposes, which are five concepts that its instrument named
+in the images, or the axes of its plan. askew adds random options that the run does not propose.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,7 @@ from askew.store.keys import derived_seed
 
 PROPOSED = "proposed"
 KIND = "kind"
-"""Keys of the facts about an option in the sampling frame."""
+"""Keys under which the sampling frame stores facts about an option."""
 
 OPTIONS = 10
 """Number of options in a list, as in the paper."""
@@ -50,7 +49,7 @@ OTHER_CONCEPTS = (
     "temple futuristic computer gray funny ancient cat bicycle snow guitar bridge umbrella horse "
     "candle desert neon train statue painting boat"
 ).split()
-"""Concepts that fill the lists if a run has too few concepts."""
+"""Concepts that askew adds to lists if a run has too few concepts."""
 
 OTHER_AXES = (
     "lighting",
@@ -68,7 +67,7 @@ OTHER_AXES = (
     "cuisine",
     "body type",
 )
-"""Axes that fill the lists if a run has too few axes."""
+"""Axes that askew adds to lists if a run has too few axes."""
 
 CONCEPTS_QUESTION = "Which of these words describe something that the images show?"
 AXES_QUESTION = "In which of these attributes could images made from this text be biased?"
@@ -101,7 +100,7 @@ class SelectionStudy:
     lists: int
 
     def lines(self) -> list[str]:
-        """Return lines that describe the study and its expected precision."""
+        """Return lines that state the study's size and expected precision."""
         plan = self.folder.plan
         raters = len(self.folder.raters())
         width = expected_half_width(self.lists, plan.raters_per_item, raters, plan.confidence)
@@ -115,7 +114,7 @@ class SelectionStudy:
 
 
 def expected_half_width(lists: int, per_list: int, raters: int, level: float) -> float:
-    """Return the expected half-width of the interval for the precision of proposed options."""
+    """Return the expected half-width of the interval for the precision of a run's proposals."""
     return rate_half_width(lists, PROPOSED_CONCEPTS, per_list, raters, level)
 
 
@@ -126,7 +125,7 @@ def new_selection_study(
     kind: SelectionKind,
     lists: int | None = None,
 ) -> SelectionStudy:
-    """Make a study in which people select concepts of images, or axes of prompts.
+    """Make a study in which people select concepts for images, or axes for prompts.
 
     Parameters
     ----------
@@ -171,7 +170,7 @@ def new_selection_study(
 
 
 def _lists_for(design: StudyDesign, most: int) -> int:
-    """Return the smallest number of lists that reaches the planned precision, at most `most`."""
+    """Return how many lists are needed to reach the planned precision, but not more than `most`."""
     if design.precision is None:
         return most
     per_list = design.raters_per_item
@@ -212,10 +211,10 @@ def _item(
 def concept_lists(
     sources: Sequence[SourceRun], rng: np.random.Generator
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
-    """Return a list of concepts for each image set of the runs, with the ids of its images.
+    """Return a list of concepts, and the ids of the images, for each image set of the runs.
 
-    Five concepts are those that the instrument names most often for the image set. The instrument
-    names none of the other concepts for this set (TIBET, appendix 13.3).
+    The first five concepts are those that the instrument named most often for the image set. The
+    other concepts were not named for this set (TIBET, appendix 13.3).
     """
     described_sets: list[tuple[FrameEntry, tuple[str, ...], list[str]]] = []
     for number, source in enumerate(sources):
@@ -236,7 +235,7 @@ def concept_lists(
 
 
 def concepts_of_sets(entry: Tibet) -> dict[str, list[str]]:
-    """Return the concepts of each image set of a prompt, with the most frequent concepts first."""
+    """Return the concepts in each of a prompt's image sets, most frequent concepts first."""
     sets = {"initial": [name for name, _ in entry.top_concepts]}
     for axis, scores in entry.axes.items():
         for value in scores.cas:
@@ -259,8 +258,9 @@ def axis_lists(
 ) -> list[tuple[FrameEntry, tuple[str, ...]]]:
     """Return a list of axes for each prompt of the runs.
 
-    The list contains all axes that any run proposes for the prompt, and other axes at random (TIBET,
-    section 5.4). Runs with the same prompts share a list, so that their proposals can be compared.
+    The list contains all axes that any run proposes for the prompt, and random other axes (TIBET,
+    section 5.4). If several runs have the same prompt, they share its list, so that their proposals
+    can be compared.
     """
     proposals: dict[str, dict[str, dict[str, str]]] = {}
     kinds: dict[str, str] = {name: axis.kind for name, axis in AXES.items()}
@@ -290,7 +290,10 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with the taken names, then spare names if needed."""
+    """Draw random names that share no word with the names in `taken`.
+
+    Use `spare` if there are too few.
+    """
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

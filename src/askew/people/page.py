@@ -1,4 +1,4 @@
-"""Report page of a study with human raters: main result, tables and images."""
+"""Report page of a study with human raters, with the main result, tables and images."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
@@ -31,11 +31,11 @@ from askew.people.selection_page import selection_headline, selection_sections
 from askew.types import Estimate
 
 IMAGES = 24
-"""The page shows at most this many images on which raters disagree."""
+"""Maximum number of images without a majority label that the page shows."""
 
 
 class ReportedStudy(b.ImageSource, Protocol):
-    """Results of a study, with access to its images."""
+    """Results of a study, and access to its images."""
 
     @property
     def folder(self) -> StudyFolder:
@@ -79,7 +79,7 @@ def page(result: ReportedStudy) -> b.Page:
 
 
 def _answer(findings: StudyFindings) -> str:
-    """Return the headline of the page: the main result for the kind of study."""
+    """Return the headline of the page, which is the study's main result."""
     if findings.included.ratings is not None:
         return rating_headline(findings.included.ratings)
     if findings.included.selections is not None:
@@ -107,14 +107,14 @@ def _raters(findings: StudyFindings) -> str:
 
 
 def _against_half(share: Estimate) -> str:
-    """Return a sentence if a share may be due to chance; empty if its interval excludes one half."""
+    """Return a sentence if a share does not differ significantly from one half; empty otherwise."""
     if share.low is None or share.high is None or share.low <= 0.5 <= share.high:
         return "This is not significantly different from half."
     return ""
 
 
 def _detail(findings: StudyFindings) -> str:
-    """Return a sentence on the correlation of a choice study, or on the agreement between raters."""
+    """Return a sentence on how choices correlate with scores, or on agreement between raters."""
     choices = findings.included.choices
     if choices is not None:
         return (
@@ -150,7 +150,7 @@ def _sections(result: ReportedStudy) -> Iterator[b.Section]:
 
 
 def _shares_chart(entry: PeopleShares, raters: str) -> b.IntervalChart:
-    """Return a chart of the shares on an axis, which marks each instrument's uncorrected shares."""
+    """Return a chart of the shares on an axis. Marks show each instrument's uncorrected shares."""
     rows = []
     for value, share in entry.shares.items():
         marks = [
@@ -179,7 +179,7 @@ def _shares_chart(entry: PeopleShares, raters: str) -> b.IntervalChart:
 
 
 def _error_tables(entries: Iterable[LabelingErrors]) -> Iterator[b.Table]:
-    """Yield, for each instrument and axis, a table of the rate of each label by true value."""
+    """Yield a table of P(label | true value) for each instrument and axis."""
     for entry in entries:
         columns = list(next(iter(entry.rates.values())))
         rows: list[tuple[b.Content, ...]] = []
@@ -214,7 +214,7 @@ def _agreement_table(entries: Sequence[GroupAgreement]) -> b.Table:
 
 
 def _with_everyone(findings: StudyFindings) -> Iterator[b.Table]:
-    """Yield a table of the shares with and without excluded raters, if any rater is excluded."""
+    """Yield a table that compares the shares with and without excluded raters, if there are any."""
     if not any(rater.excluded for rater in findings.raters):
         return
     pairs = zip(findings.included.shares, findings.everyone.shares, strict=True)

@@ -1,4 +1,4 @@
-"""Results of a rating study: correlations between people's ratings and scores (TIBET, table 3)."""
+"""Results of a rating study: correlations between ratings and bias scores (TIBET, table 3)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,16 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Minimum number of axes that a prompt needs to be counted in top-1 and top-2, as in the paper."""
+"""Minimum number of axes per prompt.
+
+Other prompts do not count in top-1 and top-2, as in the paper.
+"""
 
 GROUPS = ("all", "societal")
 
 
 def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Compute the results of a rating study from the answers of the raters in `study`."""
+    """Compute the results of a rating study from the raters' answers."""
     facts = {entry.id: entry for entry in study.folder.frame}
     societal = {entry.id for entry in societal_grids(study.folder.frame)}
     grids = [
@@ -61,7 +64,7 @@ def rate_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _grid(study: StudyAnswers, item: Item, entry: FrameEntry, *, is_societal: bool) -> RatedGrid:
-    """Return the ratings of a grid."""
+    """Return a summary of the ratings that a grid received."""
     labels = study.labels(item.id)
     ratings = [int(label) for label in labels if isinstance(label, str)]
     return RatedGrid(
@@ -79,23 +82,24 @@ def _grid(study: StudyAnswers, item: Item, entry: FrameEntry, *, is_societal: bo
 
 
 def _matrix(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Floats:
-    """Return the rating of each grid by each rater (raters, grids); NaN where there is no rating."""
+    """Return all ratings as an array of shape (raters, grids); NaN where a rating is missing."""
     codes = study.codes([grid.item for grid in grids], RATINGS)
     ratings = np.array([*map(float, RATINGS), np.nan])
     return np.asarray(ratings[codes])
 
 
 def _prompts(grids: Sequence[RatedGrid]) -> list[str]:
-    """Return the cluster to which each grid belongs: its run and prompt.
+    """Return the cluster of each grid.
 
-    If all grids have the same prompt, each grid is a cluster.
+    Grids with the same run and prompt form a cluster. If all grids have the same prompt, each grid
+    is its own cluster.
     """
     names = [f"{grid.run}\n{grid.prompt}" for grid in grids]
     return names if len(set(names)) > 1 else [grid.item for grid in grids]
 
 
 def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | Missing:
-    """Return the reliability of the mean ratings, with a jackknife interval."""
+    """Return the reliability of the mean ratings and its jackknife interval."""
     ratings = _matrix(study, grids)
 
     def statistic(places: Places) -> float:
@@ -108,7 +112,7 @@ def _reliability(study: StudyAnswers, grids: Sequence[RatedGrid]) -> Estimate | 
 
 @dataclass(frozen=True)
 class _ScoredGrids:
-    """Arrays with the ratings and one score of each grid."""
+    """Ratings and one bias score of each grid, as arrays."""
 
     study: StudyAnswers
     grids: Sequence[RatedGrid]
@@ -132,18 +136,18 @@ class _ScoredGrids:
 
     @property
     def by_prompt(self) -> list[list[int]]:
-        """Positions of the grids that belong to each prompt of a run."""
+        """Positions of the grids, grouped by run and prompt."""
         places = range(len(self.grids))
         groups = grouped(places, lambda at: (self.grids[at].run, self.grids[at].prompt))
         return list(groups.values())
 
     def correlation(self, statistic: Callable[[Places], float]) -> Estimate | Missing:
-        """Return a correlation with a jackknife interval that treats prompts as clusters."""
+        """Return a correlation and its jackknife interval, in which prompts are clusters."""
         level = self.study.folder.plan.confidence
         return or_missing(jackknife_correlation, statistic, _prompts(self.grids), level)
 
     def corrected(self, places: Places) -> float:
-        """Return Spearman's correlation divided by the square root of the ratings' reliability."""
+        """Return Spearman's correlation, divided by the square root of the ratings' reliability."""
         reliability = mean_reliability(self.ratings[:, places])
         r = spearman_of(self.means[places], self.scores[places])
         if reliability <= 0:
@@ -154,7 +158,7 @@ class _ScoredGrids:
 def _score_agreement(
     study: StudyAnswers, group: str, name: str, grids: Sequence[RatedGrid]
 ) -> ScoreAgreement:
-    """Return the agreement between people's ratings and a score."""
+    """Return the agreement between the ratings and a bias score."""
     data = _ScoredGrids(study=study, grids=grids, score=name)
     level = study.folder.plan.confidence
     return ScoreAgreement(
@@ -176,7 +180,10 @@ def _score_agreement(
 
 
 def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
-    """Return the mean of Spearman's correlations within prompts that have three or more axes."""
+    """Return the mean of Spearman's correlations within prompts.
+
+    Only prompts with three axes count.
+    """
     correlations = []
     for places in data.by_prompt:
         if len(places) >= TOP_AXES:
@@ -190,9 +197,9 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
 
 
 def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
-    """Return the share of prompts for which the axis with the largest score is rated high, too.
+    """Return the share of prompts whose axis with the largest score is among the axes rated highest.
 
-    An axis is rated high if fewer than `most` axes of the prompt have a larger mean rating.
+    An axis is among those if fewer than `most` axes of the prompt have a larger mean rating.
     """
     hits = []
     for places in data.by_prompt:

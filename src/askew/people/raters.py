@@ -1,4 +1,4 @@
-"""Answers and summaries of raters: checks passed, time taken, and exclusion by the plan's rules."""
+"""Raters' answers, and summaries of each rater's work with the reason for an exclusion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from askew.types import Missing
 Label = str | Missing
 
 TIME_FLOOR_ANSWERS = 5
-"""A rater is excluded for a short median time only after at least this many timed answers."""
+"""Minimum number of timed answers before a rater can be excluded for answering too fast."""
 
 
 @dataclass(frozen=True)
 class StudyAnswers:
-    """A study, with the answers of some of its raters.
+    """A study and its answers, limited to some of its raters.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class StudyAnswers:
     raters
         Ids of the raters whose answers count.
     answers
-        Last answer, by rater id and item id.
+        Last answers, keyed by rater id and item id.
     """
 
     folder: StudyFolder
@@ -40,7 +40,7 @@ class StudyAnswers:
     answers: Mapping[tuple[str, str], AnswerRecord]
 
     def without(self, excluded: set[str]) -> "StudyAnswers":
-        """Return this study without the answers of some raters."""
+        """Return the study without the answers of the excluded raters."""
         return replace(self, raters=tuple(name for name in self.raters if name not in excluded))
 
     @cached_property
@@ -49,32 +49,32 @@ class StudyAnswers:
         return [item for item in self.folder.items.values() if item.role == "item"]
 
     def of_item(self, item: str) -> list[AnswerRecord]:
-        """Return the answers to an item, in the order of `raters`."""
+        """Return the answers to an item, in the order of the raters."""
         keys = ((rater, item) for rater in self.raters)
         return [self.answers[key] for key in keys if key in self.answers]
 
     def labels(self, item: str) -> list[Label]:
-        """Return one label per answer to an item: the first option that the rater chose."""
+        """Return the raters' labels for an item. A label is the first option that a rater chose."""
         return [label_of(answer.answer[0]) for answer in self.of_item(item) if answer.answer]
 
     def majority(self, item: str) -> Label:
-        """Return the label that the majority of the raters gave to an item."""
+        """Return the label that most raters gave to an item."""
         return majority(self.labels(item))
 
     def first_option(self, rater: str, item: str) -> str | None:
-        """Return the first option that a rater chose for an item; None without an answer."""
+        """Return the first option that a rater chose for an item; None if there is no answer."""
         answer = self.answers.get((rater, item))
         return answer.answer[0] if answer is not None and answer.answer else None
 
     def codes(self, items: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:
-        """Return the index of the value that each rater chose (raters, items).
+        """Return the index of the value that each rater chose for each item.
 
         Parameters
         ----------
         items
             Ids of the items.
         values
-            The values. Other answers, and missing answers, have the index -1.
+            The values. If an answer is missing or is not a value, its index is -1.
         """
         places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
         codes = np.full((len(self.raters), len(items)), -1, dtype=np.int64)
@@ -84,12 +84,15 @@ class StudyAnswers:
         return codes
 
     def rng(self, *names: str) -> np.random.Generator:
-        """Return a random generator for the named computation, independent of other generators."""
+        """Return a random generator for a named computation.
+
+        Generators for different names are independent.
+        """
         return np.random.default_rng(derived_seed(self.folder.plan.seed, "results", *names))
 
 
 def all_answers(folder: StudyFolder) -> StudyAnswers:
-    """Return a study with the answers of all raters who answered at least one item."""
+    """Return a study and its answers, for all raters who answered at least one item."""
     answers = folder.answers()
     with_answers = {rater for rater, _ in answers}
     raters = tuple(rater.id for rater in folder.raters() if rater.id in with_answers)
@@ -97,7 +100,7 @@ def all_answers(folder: StudyFolder) -> StudyAnswers:
 
 
 def summaries(study: StudyAnswers) -> list[RaterSummary]:
-    """Return a summary of each rater's work that says why the plan's rules exclude a rater."""
+    """Return a summary of each rater's work, including the reason if the rater is excluded."""
     known = {rater.id: rater for rater in study.folder.raters()}
     return [_summary(study, known[name]) for name in study.raters]
 
@@ -130,7 +133,7 @@ def _summary(study: StudyAnswers, rater: RaterRecord) -> RaterSummary:
 
 
 def _exclusion(summary: RaterSummary, study: StudyAnswers) -> str:
-    """Return the reason why a rater is excluded; empty for an included rater."""
+    """Return the reason why a rater is excluded; empty if the rater is included."""
     rules = study.folder.plan.rules
     if summary.checks and summary.checks_passed / summary.checks < rules.least_checks:
         return (

@@ -14,7 +14,7 @@ GROUP_NAMES = {
 
 
 def rating_headline(ratings: RatingFindings) -> str:
-    """Return a sentence with the correlation between people's ratings and the first score."""
+    """Return a sentence that states the correlation between ratings and the first bias score."""
     for entry in ratings.scores:
         if isinstance(entry.spearman, Estimate):
             return (
@@ -26,7 +26,7 @@ def rating_headline(ratings: RatingFindings) -> str:
 
 
 def _caution(correlation: Estimate) -> str:
-    """Return a sentence if a correlation may be due to chance; empty if its interval excludes 0."""
+    """Return a sentence if a correlation does not differ significantly from 0; empty otherwise."""
     if correlation.low is None or correlation.high is None:
         return " There are too few prompts for an interval, so this may be due to chance."
     if correlation.low <= 0 <= correlation.high:
@@ -35,7 +35,7 @@ def _caution(correlation: Estimate) -> str:
 
 
 def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
-    """Yield the sections on correlations, TIBET's table 3, and all grids."""
+    """Yield the sections with correlations, with TIBET's table 3, and with all grids."""
     groups: dict[str, list[ScoreAgreement]] = {}
     for entry in ratings.scores:
         groups.setdefault(entry.group, []).append(entry)
@@ -57,7 +57,7 @@ def rating_sections(ratings: RatingFindings) -> Iterator[b.Section]:
 
 
 def _sizes(entries: Sequence[ScoreAgreement]) -> tuple[int, ...]:
-    """Return the number of grids that have each score."""
+    """Return how many grids have each score."""
     return tuple(entry.grids for entry in entries)
 
 

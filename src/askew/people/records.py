@@ -1,6 +1,6 @@
-"""Records for a study with human raters: its plan, items, raters, answers and sampling frame.
+"""Records for a study with human raters: the plan, items, raters, answers and sampling frame.
 
-An answer that is not a value, such as ":cannot_tell", starts with a colon. Values never start with a
+Special answers, such as ":cannot_tell", start with a colon. Values of an axis never start with a
 colon.
 """
 
@@ -14,7 +14,7 @@ StudyKind = Literal["label", "choose", "rate", "concepts", "axes"]
 KINDS: tuple[str, ...] = get_args(StudyKind)
 
 Role = Literal["item", "check", "repeat"]
-"""Role of an item: a question of the study, an attention check, or a repetition of a question."""
+"""Role of an item, which is a question of the study, an attention check, or a repeated question."""
 
 SEVERAL_PEOPLE = ":several_people"
 NO_PERSON = ":no_person"
@@ -31,7 +31,7 @@ SPECIAL_ANSWERS: Mapping[str, str] = {
     NOT_RELEVANT: "Not relevant for these images",
     NONE_OF_THESE: "None of these",
 }
-"""Answers that are not a value, with the text that raters read."""
+"""Special answers, mapped to the text shown to raters."""
 
 _REASONS: Mapping[str, MissingReason] = {
     SEVERAL_PEOPLE: "several_people",
@@ -40,11 +40,11 @@ _REASONS: Mapping[str, MissingReason] = {
 }
 
 WITHDRAWN = "withdrawn"
-"""Id in the record that remains of each rater who withdrew."""
+"""Id in the anonymous records that are kept for raters who withdrew."""
 
 
 def label_of(answer: str) -> str | Missing:
-    """Return the label that an answer gives, or the reason why it gives no label."""
+    """Convert an answer to a label, or to `Missing` with the reason why it is not a label."""
     if answer == PREFER_NOT:
         return Missing("not_asked", "the rater prefers not to answer")
     if answer == NOT_RELEVANT:
@@ -66,7 +66,7 @@ class StudyAxis:
     scale : str
         Scale of the values: "nominal" or "ordinal".
     question : str
-        Question about the axis that raters read.
+        Question about the axis that raters are asked.
     """
 
     name: str
@@ -77,14 +77,14 @@ class StudyAxis:
 
 @record
 class ExclusionRules:
-    """Rules by which raters are excluded, fixed before the first answer.
+    """Rules for excluding raters. They are fixed before the first answer.
 
     Attributes
     ----------
     least_checks : float
-        Minimum share of attention checks that a rater must pass, in [0, 1].
+        Minimum share of attention checks that a rater must answer correctly, in [0, 1].
     least_seconds : float
-        Smallest median time per answer that a rater must take, in seconds.
+        Minimum median time per answer in seconds. Faster raters are excluded.
     """
 
     least_checks: float = 0.75
@@ -93,7 +93,7 @@ class ExclusionRules:
 
 @record
 class StudySource:
-    """A run whose images are in the study.
+    """A run from which the study takes images.
 
     Attributes
     ----------
@@ -112,16 +112,16 @@ class StudySource:
 
 @record
 class StudyPlan:
-    """Content of study.toml, which is frozen after the first answer.
+    """Content of study.toml. It must not change after the first answer.
 
     Attributes
     ----------
     kind : str
         Kind of the study.
     version : int
-        Version of the study. Increase it by 1 for a change after the first answer.
+        Version of the study. Increase it by 1 to change the study after the first answer.
     title, purpose, contact, retention : str
-        Texts on the first page: title, purpose, whom to ask, and how long answers are kept.
+        Texts on the first page: the title, the purpose, whom to ask, and how long answers are kept.
     instruction : str
         Instruction on the first page.
     seed : int
@@ -135,11 +135,11 @@ class StudyPlan:
     rules : ExclusionRules
         Rules by which raters are excluded.
     sources : tuple of StudySource
-        Runs whose images are in the study.
+        Runs from which the study takes images.
     confidence : float
         Confidence level of all intervals.
     precision : float, optional
-        Planned half-width of the intervals of the results.
+        Planned half-width of the confidence intervals.
     """
 
     kind: StudyKind
@@ -165,7 +165,7 @@ class StudyPlan:
 
 @record
 class Item:
-    """A question about images. It contains nothing that a rater must not read.
+    """A question about images. It contains only what raters may see.
 
     Attributes
     ----------
@@ -180,11 +180,11 @@ class Item:
     special : tuple of str
         Further answers, such as ":cannot_tell".
     groups : tuple of tuple of str
-        SHA-256 of each image, by group. Groups are shown side by side.
+        SHA-256 of each image, one tuple per group of images. Groups are shown side by side.
     axis : str, optional
         Axis to which the question belongs.
     prompt : str
-        Prompt that raters read; may be empty.
+        Prompt that is shown to raters; may be empty.
     labels : tuple of str
         Text above each group; may be empty.
     multiple : bool
@@ -192,14 +192,14 @@ class Item:
     free_text : bool
         Whether raters may add a text.
     scale : str
-        Scale of the options. Some raters see "ordinal" options in reverse order, and "nominal"
-        options are rotated.
+        Scale of the options. "ordinal" options are shown to some raters in reverse order, and
+        "nominal" options are rotated.
     expected : str, optional
         Correct answer to an attention check.
     repeats : str, optional
-        Id of the item whose question this item repeats.
+        Id of the item that this item repeats.
     texts : mapping of option to str
-        Text shown to raters for an option, where it differs from the option itself.
+        Text that is shown to raters in place of an option's name.
     keeps_order : bool
         Whether all raters see the options in the same order.
     """
@@ -229,16 +229,16 @@ class Item:
 
 @record
 class RaterRecord:
-    """A rater, with the rater's items.
+    """A rater, and the items assigned to the rater.
 
     Attributes
     ----------
     id : str
-        Id of the rater in the files of the study.
+        Id of the rater in the study's files.
     number : int
-        Number of the rater. It determines the order of options.
+        Number of the rater, which determines the order in which options are shown.
     token : str
-        SHA-256 of the secret in the rater's link; empty for a rater without a link.
+        SHA-256 of the secret in the rater's link; empty if the rater has no link.
     items : tuple of str
         Ids of the rater's items, in the order in which the rater sees them.
     consented : bool
@@ -254,20 +254,20 @@ class RaterRecord:
 
 @record
 class AnswerRecord:
-    """A rater's answer to an item. Only the rater's last answer to an item counts.
+    """A rater's answer to an item. If a rater answers an item again, only the last answer counts.
 
     Attributes
     ----------
     rater, item : str
         Ids of the rater and the item.
     version : int
-        Version of the study that the rater saw.
+        Version of the study that the rater answered.
     answer : tuple of str
-        Options that the rater chose: a single option unless the item allows several.
+        Options that the rater chose. There is only one, unless the item allows several.
     text : str
         Text that the rater wrote; may be empty.
     seconds : float, optional
-        Seconds between the display of the item and the answer.
+        Time in seconds from the display of the item to the answer.
     """
 
     rater: str
@@ -280,14 +280,14 @@ class AnswerRecord:
 
 @record
 class FrameEntry:
-    """Facts about an image or an item that raters never read.
+    """Facts about an image or an item that raters never see.
 
     Attributes
     ----------
     id : str
         SHA-256 of an image, or id of an item.
     source : int
-        Position of the run in the plan.
+        Position of the run among the sources in the plan.
     prompt, set : str
         Prompt, and name of the image set.
     labels : mapping of axis to mapping of instrument to str
@@ -295,9 +295,9 @@ class FrameEntry:
     strata : mapping of axis to str
         Name of the image's stratum on each axis.
     facts : mapping of str to float
-        Numbers about an item, such as scores.
+        Numbers that describe an item, such as scores.
     names : mapping of str to str
-        Texts about an item, such as the names of its image sets.
+        Texts that describe an item, such as the names of its image sets.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Results of a study with human raters: exclusion of raters, analysis, results.json and report."""
+"""Results of a study with human raters, computed with and without excluded raters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ANALYSES: Mapping[StudyKind, Callable[[StudyAnswers], StudyAnalysis]] = {
     "concepts": selection_analysis,
     "axes": selection_analysis,
 }
-"""Function that computes the results of each kind of study."""
+"""Functions that compute the results, keyed by kind of study."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,11 +73,11 @@ class StudyResult(Document):
         return self.findings.warnings
 
     def estimates(self) -> list[EstimateRow]:
-        """Return a row for each estimate of the results without excluded raters."""
+        """Return a row for each estimate. The answers of excluded raters are not used."""
         return rows(findings.scored(self.findings.included), "study")
 
     def picture(self, name: str) -> Image.Image | None:
-        """Return the study image that has this id; None if its file no longer exists."""
+        """Return the study's image that has this id; None if its file no longer exists."""
         path = self.folder.image(name)
         return opened(path) if path.is_file() else None
 
@@ -89,7 +89,7 @@ class StudyResult(Document):
 
 
 def study_results(folder: StudyFolder) -> StudyResult:
-    """Compute the results of a study from its answers.
+    """Compute the results of a study from all its answers.
 
     Raises
     ------

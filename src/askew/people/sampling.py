@@ -1,8 +1,8 @@
 """Stratified sample of the images that people label.
 
-Images with the same labels from all instruments form a stratum, from which askew draws a random
-sample. Instruments are most often wrong where they disagree, so askew samples these strata more
-densely. Each axis has an independent sample.
+Images with the same labels form a stratum, and askew draws a random sample from each stratum.
+Instruments are most often wrong where they disagree, so askew draws more images from strata with
+different labels from different instruments. The samples for different axes are independent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,28 +24,29 @@ from askew.stats.strata import (
 from askew.types import grouped
 
 USUAL_ACCURACY = 0.85
-"""Assumed share of correct labels if the accuracy of the instrument cannot be estimated."""
+"""Assumed share of correct labels if an instrument's accuracy cannot be estimated."""
 
 ACCURACIES = (0.6, 0.95)
-"""Smallest and largest accuracy that askew assumes."""
+"""Minimum and maximum of the accuracy that askew assumes."""
 
 
 @dataclass(frozen=True)
 class AxisSample:
-    """Sample of the images that people label on an axis.
+    """Sample of images that people label on an axis.
 
     Attributes
     ----------
     axis
         The axis.
     strata
-        Images in each stratum. The name of a stratum joins the labels from all instruments.
+        Images in each stratum, keyed by stratum name. The name consists of the labels from all
+        instruments.
     labels
-        Number of images to label, by stratum.
+        Number of images to label in each stratum, keyed by stratum name.
     accuracy
         Assumed accuracy of the instruments, in [0, 1].
     half_width
-        Expected half-width of the intervals for the shares in the images of the run.
+        Expected half-width of the confidence intervals for shares in the run's images.
     chosen
         Ids of the sampled images.
     """
@@ -72,20 +73,20 @@ def sample_axis(
     images: int | None = None,
     level: float = 0.95,
 ) -> AxisSample:
-    """Draw a stratified sample of the images that people label on an axis.
+    """Draw a stratified sample of images that people are to label on an axis.
 
     Parameters
     ----------
     axis
         The axis.
     frame
-        All images, with their labels from the instruments.
+        All images, and the labels from the instruments.
     rng
         Random generator for the sample.
     precision
-        Half-width that the intervals for the shares in these images should reach.
+        Target half-width of the confidence intervals for the shares in these images.
     images
-        Number of images to label, used if `precision` is None; None for all images.
+        Number of images to label if `precision` is None; None for all images.
     level
         Confidence level of the intervals.
     """
@@ -114,12 +115,12 @@ def sample_axis(
 
 
 def stratum_of(entry: FrameEntry, axis: str) -> str:
-    """Return the name of an image's stratum, which joins its labels from all instruments."""
+    """Return the name of an image's stratum. It consists of the labels from all instruments."""
     return " | ".join(entry.labels.get(axis, {}).values())
 
 
 def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameEntry]:
-    """Return the images, each with the name of its stratum on the given axes."""
+    """Return the images with the names of their strata on the given axes."""
     entries = []
     for entry in frame:
         strata = {axis: stratum_of(entry, axis) for axis in axes}
@@ -128,7 +129,10 @@ def with_strata(frame: Sequence[FrameEntry], axes: Sequence[str]) -> list[FrameE
 
 
 def _codes(strata: Mapping[str, Sequence[FrameEntry]], axis: StudyAxis) -> NDArray[np.int64]:
-    """Return each stratum's labels as indexes of values (strata, instruments); -1 for no value."""
+    """Return the labels of each stratum as an array (strata, instruments) of value indexes.
+
+    The index is -1 if a label is not a value.
+    """
     rows = []
     for members in strata.values():
         labels = list(members[0].labels.get(axis.name, {}).values())
@@ -141,7 +145,7 @@ def _place(label: str, axis: StudyAxis) -> int:
 
 
 def _accuracy(frame: Sequence[FrameEntry], axis: StudyAxis) -> float:
-    """Estimate the accuracy of the instruments from how often they agree with each other."""
+    """Estimate the instruments' accuracy from the rate at which they agree with each other."""
     equal = 0
     compared = 0
     for entry in frame:

@@ -1,4 +1,4 @@
-"""Results of concept and axis studies: precision and recall of what the runs propose."""
+"""Results of concept and axis studies: precision and recall of the options that runs propose."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from askew.types import Estimate, Missing, grouped
 
 SOCIETAL = "societal"
 MOST_GROUPS = 12
-"""At most this many image sets of a run have separate scores."""
+"""Maximum number of image sets per run that have separate scores."""
 
 LARGEST_LIST = 60
 
 
 def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
-    """Compute the results of a concept or axis study from the answers of the raters in `study`."""
+    """Compute the results of a concept study or an axis study from the raters' answers."""
     lists = _Lists(study)
     codes = np.where(np.isnan(lists.chosen), -1, lists.chosen).astype(np.int64)
     kind = study.folder.plan.kind
@@ -45,7 +45,10 @@ def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
-    """Yield each line that raters wrote and its number of answers, most frequent lines first."""
+    """Yield each line of text that raters wrote, and the number of answers with it.
+
+    Frequent lines come first.
+    """
     counts: Counter[str] = Counter()
     for item in study.items:
         for answer in study.of_item(item.id):
@@ -56,7 +59,7 @@ def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class _Lists:
-    """Lists of a study, with the answers as an array."""
+    """The lists of options in a study, and the raters' choices as an array."""
 
     study: StudyAnswers
 
@@ -73,9 +76,10 @@ class _Lists:
 
     @cached_property
     def chosen(self) -> Floats:
-        """Choices (raters, lists, options): 1 if the rater chose the option, else 0.
+        """Array of shape (raters, lists, options): 1 if the rater chose the option, otherwise 0.
 
-        NaN if the rater did not answer the list, or the list has fewer options.
+        NaN if the rater did not answer the list. NaN also fills the places of lists with fewer
+        options.
         """
         most = max(map(len, self.options), default=0)
         chosen = np.full((len(self.study.raters), len(self.options), most), np.nan)
@@ -90,9 +94,9 @@ class _Lists:
         return chosen
 
     def mask(self, matches: Callable[[FrameEntry, Mapping[str, str]], bool]) -> Floats:
-        """Return a mask (lists, options) that is 1 for options whose facts match and 0 for others.
+        """Return a mask of shape (lists, options): 1 if the option's facts match, otherwise 0.
 
-        NaN if the list has fewer options.
+        NaN fills the places of lists with fewer options.
         """
         mask = np.full(self.chosen.shape[1:], np.nan)
         for row, entry in enumerate(self.entries):
@@ -101,7 +105,7 @@ class _Lists:
         return mask
 
     def all_scores(self) -> Iterator[SelectionScores]:
-        """Yield the scores of each run for all lists, then for groups of lists or axes."""
+        """Yield each run's scores, first for all lists and then for groups of lists or axes."""
         plan = self.study.folder.plan
         for number, source in enumerate(plan.sources or ()):
             if plan.kind == "axes":
@@ -111,7 +115,7 @@ class _Lists:
                 yield from self._concept_scores(number, source.run)
 
     def _axes_scores(self, run: str, group: str) -> SelectionScores:
-        """Return the scores of the axes that a run proposes, for all or only for societal axes."""
+        """Return the scores of a run's proposed axes, for all axes or only for societal axes."""
         proposed = self.mask(lambda _, facts: facts.get(run) == PROPOSED)
         counted = self.mask(lambda _, facts: group == ALL or facts.get(KIND) == SOCIETAL)
         return self._scores(run, group, proposed, counted)
@@ -143,20 +147,20 @@ class _Lists:
         )
 
     def _rate(self, answers: Floats, wanted: NDArray[np.bool_]) -> Estimate | Missing:
-        """Return how often raters choose the options that `wanted` selects, as a share."""
+        """Return the share of options selected by `wanted` that raters choose."""
         return self._estimate(np.where(wanted, answers, np.nan))
 
     def _recall(self, answers: Floats, proposed: Floats) -> Estimate | Missing:
-        """Return the share of the chosen options that the run proposes."""
+        """Return the share of raters' choices that are options proposed by the run."""
         return self._estimate(np.where(answers == 1, proposed[None], np.nan))
 
     def _estimate(self, happened: Floats) -> Estimate | Missing:
         return or_missing(crossed_rate, happened, level=self.study.folder.plan.confidence)
 
     def option_counts(self) -> list[OptionCount]:
-        """Return how often each option was shown and chosen.
+        """Return how often each option was shown and how often it was chosen.
 
-        Proposed options come first, sorted by the share of raters who chose them.
+        Proposed options come first, in ascending order of the share of raters who chose them.
         """
         counts: dict[tuple[str, bool], list[int]] = {}
         for row, entry in enumerate(self.entries):
@@ -176,12 +180,12 @@ class _Lists:
 
 
 def _is_counted(source: int, group: str, entry: FrameEntry, facts: Mapping[str, str]) -> bool:
-    """Check whether a list belongs to the given run and group of image sets."""
+    """Check whether a list belongs to a run and to a group of image sets."""
     return entry.source == source and group in (ALL, entry.set)
 
 
 def _is_selection(answer: AnswerRecord) -> bool:
-    """Check whether an answer selects options or none of them, rather than "cannot tell"."""
+    """Check whether an answer is a selection of options or "none of these", not "cannot tell"."""
     special = [name for name in answer.answer if name.startswith(":")]
     return bool(answer.answer) and special in ([], [NONE_OF_THESE])
 
@@ -192,5 +196,5 @@ def _confirmed(option: OptionCount) -> tuple[bool, float, str]:
 
 
 def proposals_first(scores: Sequence[SelectionScores]) -> SelectionScores | None:
-    """Return the first run's scores for all lists; None if there are no scores."""
+    """Return the first run's scores over all lists; None if there are no scores."""
     return next((entry for entry in scores if entry.group == ALL), None)

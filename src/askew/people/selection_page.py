@@ -11,7 +11,7 @@ from askew.types import Estimate
 
 
 def selection_headline(kind: StudyKind, selections: SelectionFindings) -> str:
-    """Return a sentence with the share of the run's proposals that people confirm."""
+    """Return a sentence that states which share of the run's proposals people confirm."""
     for entry in selections.scores:
         if isinstance(entry.precision, Estimate):
             share = describe_score(entry.precision, scale="share")
@@ -21,7 +21,7 @@ def selection_headline(kind: StudyKind, selections: SelectionFindings) -> str:
 
 
 def selection_sections(kind: StudyKind, selections: SelectionFindings) -> Iterator[b.Section]:
-    """Yield sections with precision and recall, the count of each option, and free texts."""
+    """Yield the sections with precision and recall, counts of each option, and raters' texts."""
     yield b.Section(capital(kind), [_scores_table(kind, selections)])
     rows: list[tuple[b.Content, ...]] = []
     for option in selections.options:

@@ -1,4 +1,4 @@
-"""Finished runs as sources of a study: their images, prompts, and labels from instruments."""
+"""Finished runs that provide a study with images, prompts, and labels from instruments."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from askew.types import Axis, Missing, Picture
 
 @dataclass(frozen=True)
 class SourceRun:
-    """A finished run, with its image sets.
+    """A finished run and its image sets.
 
     Attributes
     ----------
     result
         Result of the run.
     sets
-        Labeled image sets of each prompt. Empty if the run is not an audit.
+        Labeled image sets, keyed by prompt; empty if the run is not an audit.
     """
 
     result: Result[Any, Any]
@@ -35,13 +35,13 @@ class SourceRun:
 
     @property
     def axes(self) -> Mapping[str, Axis]:
-        """Axes of the run that have known values, by name."""
+        """Axes with known values in the run, keyed by name."""
         plan = self.result.plan
         return closed_axes(plan.prompts) if isinstance(plan, AuditPlan) else {}
 
     @property
     def record(self) -> StudySource:
-        """Record of the run for the plan of a study."""
+        """Description of the run for a study's plan."""
         return StudySource(
             run=self.result.folder.name,
             plan_hash=self.result.plan.hash,
@@ -55,8 +55,8 @@ def open_sources(folders: Sequence[Path], store: Path | None = None) -> list[Sou
     Raises
     ------
     UsageError
-        If no run is given, a folder has no finished run, or images or labels of a run are missing
-        from its store.
+        If no run is given, a folder does not contain a finished run, or a store lacks images or
+        labels of its run.
     """
     if not folders:
         raise UsageError("a study needs a finished run. Name the run with --from RUN")
@@ -90,7 +90,7 @@ def audits_only(sources: Sequence[SourceRun], kind: str) -> None:
 
 
 def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
-    """Return the distinct baseline images of all runs, with their labels from instruments."""
+    """Return the distinct baseline images of all runs, with labels from instruments."""
     entries: dict[tuple[int, str], FrameEntry] = {}
     for number, source in enumerate(sources):
         for prompt, of_prompt in source.sets.items():
@@ -102,13 +102,13 @@ def baseline_frame(sources: Sequence[SourceRun]) -> list[FrameEntry]:
 
 
 def baseline_images(source: SourceRun, prompt: str) -> tuple[str, ...]:
-    """Return the ids of the distinct baseline images of a prompt."""
+    """Return the ids of a prompt's baseline images, without duplicates."""
     sets = source.sets.get(prompt, ())
     return _distinct_images(observed for observed in sets if observed.prompt.axis is None)
 
 
 def images_of_set(source: SourceRun, prompt: str, name: str) -> tuple[str, ...]:
-    """Return the ids of the distinct images in the named image set of a prompt."""
+    """Return the ids of the images in one of a prompt's image sets, without duplicates."""
     sets = source.sets.get(prompt, ())
     return _distinct_images(observed for observed in sets if observed.name == name)
 
@@ -123,7 +123,7 @@ def _distinct_images(sets: Iterable[ObservedSet]) -> tuple[str, ...]:
 
 
 def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry]:
-    """Return a frame entry with the labels of each image in an image set."""
+    """Return an entry for the sampling frame for each image in an image set."""
     entries = []
     for place, picture in enumerate(observed.pictures):
         if isinstance(picture, Picture):
@@ -140,7 +140,7 @@ def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry
 
 
 def _labels(observed: ObservedSet, place: int) -> dict[str, dict[str, str]]:
-    """Return an image's labels by axis and instrument, without labels from people."""
+    """Return an image's labels, keyed by axis and instrument. Labels from people are left out."""
     labels: dict[str, dict[str, str]] = {}
     for instrument, by_axis in observed.values.items():
         if is_by_people(instrument):

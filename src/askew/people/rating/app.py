@@ -1,4 +1,4 @@
-"""The web app for raters. All its pages are below a rater's secret link.
+"""The web app for raters. The addresses of all pages begin with the rater's secret link.
 
 The app reads only the files of its study. A rater's link is the only credential, so the app needs no
 cookies. The secret in the link has 128 bits, and the study stores only its hash. GET requests change
@@ -57,7 +57,7 @@ class RaterApp:
         self._hosts = hosts
 
     def routes(self) -> list[Route]:
-        """Return all routes. The security test has a row for each route."""
+        """Return all routes. The security test must have a row for each route."""
         return [
             Route("/s/{token}", self._page(self.start), methods=["GET"]),
             Route("/s/{token}", self._page(self.consent), methods=["POST"]),
@@ -71,12 +71,12 @@ class RaterApp:
         ]
 
     def app(self) -> RaterGate:
-        """Return the app with the checks of every request."""
+        """Return the app, wrapped so that every request is checked."""
         inner = Starlette(routes=self.routes(), exception_handlers={404: self._not_found})
         return RaterGate(inner, self._hosts)
 
     def _page(self, page: Page) -> Callable[[HTTPRequest], Awaitable[Response]]:
-        """Return a handler that opens a page only for the rater whose link is in the address."""
+        """Return a request handler that shows a page only to raters with a valid secret link."""
 
         async def opened(request: HTTPRequest) -> Response:
             token = request.path_params["token"]
@@ -104,19 +104,22 @@ class RaterApp:
         return self._message(404, "Not found", "There is no such page.")
 
     async def start(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show the first page, or redirect a rater who agreed to the first unanswered question."""
+        """Show the first page.
+
+        If the rater has already agreed to take part, redirect to the next question.
+        """
         if not progress.rater.consented:
             return HTMLResponse(pages.consent(self._state, progress, token))
         return _to(token, progress.next_item)
 
     async def consent(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Record that the rater agreed to take part, and redirect to the first question."""
+        """Record that the rater agreed to take part, and redirect to the next question."""
         if not progress.rater.consented:
             await run_in_threadpool(self._state.consent, progress.rater)
         return _to(token, progress.next_item)
 
     async def question(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show a question that is assigned to the rater."""
+        """Show a question, if it is assigned to the rater."""
         item = self._state.items.get(request.path_params["item"])
         if not progress.rater.consented:
             return RedirectResponse(f"/s/{token}", 303)
@@ -153,7 +156,7 @@ class RaterApp:
         return _to(token, Progress(rater=progress.rater, answers=answers).after(item.id))
 
     async def done(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Show the last page, or redirect to a question that is still unanswered."""
+        """Show the last page. If questions are unanswered, redirect to the first page instead."""
         if progress.next_item is not None or not progress.rater.consented:
             return RedirectResponse(f"/s/{token}", 303)
         return HTMLResponse(pages.done(self._state, progress, token))
@@ -161,7 +164,7 @@ class RaterApp:
     async def ask_withdrawal(
         self, request: HTTPRequest, progress: Progress, token: str
     ) -> Response:
-        """Ask the rater whether to delete all of the rater's answers."""
+        """Show the page that asks whether to delete all of the rater's answers."""
         return HTMLResponse(pages.withdrawal(self._state.plan, token))
 
     async def withdraw(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
@@ -170,7 +173,7 @@ class RaterApp:
         return HTMLResponse(pages.withdrawn(self._state.plan))
 
     async def image(self, request: HTTPRequest, progress: Progress, token: str) -> Response:
-        """Return an image that belongs to a question of the rater."""
+        """Return an image, if it belongs to one of the rater's questions."""
         digest = request.path_params["digest"]
         names = (name for name in progress.rater.items if name in self._state.items)
         if not any(digest in self._state.items[name].images for name in names):

@@ -1,4 +1,4 @@
-"""Checks for every request to the rater app, and headers for every response."""
+"""Checks for all requests to the rater app, and headers for all responses."""
 
 from collections.abc import MutableMapping
 
@@ -33,7 +33,7 @@ OTHER_PAGE = "The request comes from another web page."
 
 
 class RaterGate:
-    """App that checks each request before it passes the request to the rater app.
+    """App that checks each request before passing it to the rater app.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class RaterGate:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the app, or refuse the request."""
+        """Pass a request to the app if it is allowed, otherwise refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -62,7 +62,7 @@ class RaterGate:
         await self._app(scope, receive, send_safely)
 
     def _refusal(self, scope: Scope) -> tuple[int, str]:
-        """Return the status and the reason of a refusal; status 0 if the request is allowed."""
+        """Return the HTTP status and reason for refusing a request; status 0 if it is allowed."""
         refusal = address_refusal(scope)
         if refusal is not None:
             return refusal.status, refusal.reason
@@ -75,7 +75,7 @@ class RaterGate:
 
 
 def _is_foreign(headers: MutableMapping[bytes, bytes], hosts: frozenset[str]) -> bool:
-    """Check whether a web page of another site sent the form."""
+    """Check whether the form was sent from a web page of another site."""
     origin = headers.get(b"origin", b"").decode("latin-1")
     # a browser sends "null" for pages with the policy no-referrer
     if origin not in ("", "null") and origin.partition("://")[2] not in hosts:

@@ -1,4 +1,7 @@
-"""Pages that raters see. The pages work without scripts, with a keyboard, and on narrow screens."""
+"""Pages that raters see.
+
+They work without scripts, with the keyboard only, and on narrow screens.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +21,7 @@ LETTERS = "AB"
 """Names of the two groups of images that raters compare."""
 
 MOST_KEYS = 9
-"""Maximum number of answers that have a keyboard shortcut."""
+"""Maximum number of answers that get keyboard shortcuts."""
 
 
 def document(title: str, *content: object, script: bool = False) -> str:
@@ -48,7 +51,7 @@ def document(title: str, *content: object, script: bool = False) -> str:
 
 
 def consent(state: StudyState, progress: Progress, token: str) -> str:
-    """Return the first page, which explains the study, what is stored, and the right to stop."""
+    """Return the first page. It explains the study, what it stores, and the right to stop."""
     plan = state.plan
     questions = plural(len(progress.rater.items), "question")
     facts = (
@@ -79,7 +82,7 @@ def consent(state: StudyState, progress: Progress, token: str) -> str:
 
 
 def question(state: StudyState, progress: Progress, token: str, item: Item, fault: str = "") -> str:
-    """Return the page that asks the question of an item.
+    """Return the page with an item's question.
 
     Parameters
     ----------
@@ -88,11 +91,11 @@ def question(state: StudyState, progress: Progress, token: str, item: Item, faul
     progress
         Progress of the rater.
     token
-        Secret in the rater's link.
+        Secret part of the rater's link.
     item
         The item.
     fault
-        Sentence that says why the last answer was refused; empty if it was not refused.
+        Sentence that states why the last answer was refused; empty if no answer was refused.
     """
     address = f"/s/{token}/{item.id}"
     hidden = Markup(f'<input type="hidden" name="shown" value="{state.stamp(item.id)}">')
@@ -121,10 +124,10 @@ def _submit(item: Item) -> Iterable[Markup]:
 
 
 def _shown(state: StudyState, progress: Progress, item: Item) -> dict[str, str]:
-    """Return the text of each possible answer, in the order in which a rater sees the answers.
+    """Return the text of each possible answer, in the order in which the rater sees them.
 
-    If the rater sees the second group of images first, the texts of the first two answers are
-    swapped, too.
+    If the rater sees the two groups of images in swapped order, the texts of the first two answers
+    are also swapped.
     """
     answers = list(shown_answers(item, progress.rater.number))
     texts = {answer: item.texts.get(answer, answer_text(answer)) for answer in answers}
@@ -176,12 +179,12 @@ def _multiple(progress: Progress, item: Item, shown: Mapping[str, str]) -> list[
 
 
 def answer_text(answer: str) -> str:
-    """Return the text that raters read for an answer."""
+    """Return the text shown to raters for an answer."""
     return SPECIAL_ANSWERS.get(answer, capital(answer))
 
 
 def _images(state: StudyState, progress: Progress, token: str, item: Item) -> Markup:
-    """Return the images of an item, with its groups side by side."""
+    """Return an item's images. Groups of images are side by side."""
     places = list(range(len(item.groups)))
     if is_mirrored(item, progress.rater.number, state.plan.seed):
         places.reverse()
@@ -229,7 +232,7 @@ def withdrawn(plan: StudyPlan) -> str:
 
 
 def message(title: str, heading: str, text: str) -> str:
-    """Return a page that shows a heading and a sentence."""
+    """Return a page with only a heading and a sentence."""
     return document(title, tag("h1", heading), tag("p", text))
 
 
@@ -239,7 +242,7 @@ def _form(address: str, text: str, kind: str) -> Markup:
 
 
 def _bar(progress: Progress) -> Markup:
-    """Return a progress bar with the number of answered questions."""
+    """Return a progress bar that shows how many questions are answered."""
     items = progress.rater.items
     answered = sum(name in progress.answers for name in items)
     text = f"{answered} of {len(items)} answered"
@@ -250,7 +253,7 @@ def _bar(progress: Progress) -> Markup:
 
 
 def _links(progress: Progress, token: str, item: str | None) -> Markup:
-    """Return the links below a question: to the previous question, and to the withdrawal page."""
+    """Return the links to the previous question and to the withdrawal page."""
     before = progress.before(item)
     links: list[object] = []
     if before is not None:

@@ -1,4 +1,4 @@
-"""The server that shows a study to its raters: its address, its encryption, and the raters' links."""
+"""The server with which raters answer a study, including its address and encryption."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -20,15 +20,16 @@ class Address:
     Attributes
     ----------
     host
-        Address of this machine at which the server listens.
+        Network address of this machine on which the server listens.
     port
         Port of the server; 0 for any free port.
     url
-        Address of a reverse proxy that raters open; empty if there is no reverse proxy.
+        Address of a reverse proxy, through which raters reach the server; empty if there is none.
     certificate, key
-        Files with the TLS certificate and its key, if this server encrypts; None otherwise.
+        Files with the TLS certificate and its key; None if the server does not encrypt connections
+        itself.
     is_plain_allowed
-        Whether the owner accepts unencrypted connections in a private network.
+        Whether unencrypted connections are accepted in a private network.
     """
 
     host: str = HOST
@@ -39,7 +40,7 @@ class Address:
     is_plain_allowed: bool = False
 
     def check(self) -> None:
-        """Raise UsageError if other people could read answers that are sent to this address."""
+        """Raise UsageError if other people could intercept answers sent to this address."""
         try:
             address = ipaddress.ip_address(self.host)
         except ValueError as error:
@@ -64,7 +65,7 @@ class Address:
 
 
 class StudyServer:
-    """Server that shows a study to its raters on a port of this machine.
+    """Server for the web app in which raters answer a study.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class StudyServer:
         self._listener = Listener(self.app, listening, **files)
 
     def link(self, token: str) -> str:
-        """Return the link for the rater with this secret."""
+        """Return the link of the rater who has this secret."""
         return f"{self.url}/s/{token}"
 
     def run(self) -> None:
@@ -104,5 +105,5 @@ class StudyServer:
         self._listener.run()
 
     def stop(self) -> None:
-        """Stop the server if it runs in another thread."""
+        """Stop a server that runs in another thread."""
         self._listener.stop()

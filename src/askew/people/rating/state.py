@@ -1,4 +1,4 @@
-"""State of a study while it is served: the raters and their answers."""
+"""The raters and answers of a study while it is being served."""
 
 import hmac
 import secrets
@@ -13,14 +13,14 @@ from askew.people.folder import ANSWERS_FILE, RATERS_FILE, StudyFolder, token_ha
 from askew.people.records import SPECIAL_ANSWERS, AnswerRecord, Item, RaterRecord
 
 MOST_REQUESTS = 20
-"""Maximum number of requests that a rater may send per second."""
+"""Maximum number of requests per second from a rater."""
 
 LONGEST_TEXT = 2000
 """Maximum number of characters in a text that a rater writes."""
 
 
 class AnswerRefused(Exception):
-    """Raised for an answer that the question does not allow."""
+    """Exception for an answer that the question does not allow."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Progress:
     rater
         The rater.
     answers
-        The rater's answers so far, by item id.
+        The rater's answers so far, keyed by item id.
     """
 
     rater: RaterRecord
@@ -44,16 +44,20 @@ class Progress:
         return next((name for name in self.rater.items if name not in self.answers), None)
 
     def after(self, item: str) -> str | None:
-        """Return the next unanswered item after an item; at the end, continue from the beginning.
+        """Return the next unanswered item after an item.
 
-        None if all other items are answered.
+        The search continues at the beginning when it reaches the end. None if all other items are
+        answered.
         """
         place = self.rater.items.index(item)
         order = self.rater.items[place + 1 :] + self.rater.items[:place]
         return next((name for name in order if name not in self.answers), None)
 
     def before(self, item: str | None) -> str | None:
-        """Return the item that precedes an item in the rater's order; the last item for None."""
+        """Return the item before a given item in the rater's order.
+
+        If `item` is None, return the last item.
+        """
         if item is None:
             return self.rater.items[-1] if self.rater.items else None
         place = self.rater.items.index(item)
@@ -61,7 +65,7 @@ class Progress:
 
 
 class StudyState:
-    """State of a study on a server.
+    """The raters and answers of a study on a server.
 
     Parameters
     ----------
@@ -81,7 +85,7 @@ class StudyState:
         self._answers: dict[tuple[str, str], AnswerRecord] = {}
 
     def progress(self, token: str) -> Progress | None:
-        """Return the progress of the rater whose link has this secret; None for an unknown link."""
+        """Return the progress of the rater who has this secret; None if the secret is unknown."""
         with self._lock:
             self._read()
             rater = self._raters.get(token_hash(token))
@@ -91,7 +95,7 @@ class StudyState:
             return Progress(rater=rater, answers=mine)
 
     def _read(self) -> None:
-        """Read the raters and answers again if their files changed."""
+        """Reload the raters and answers if their files have changed."""
         versions = tuple(self._version(name) for name in (RATERS_FILE, ANSWERS_FILE))
         if versions != self._versions:
             self._raters = {rater.token: rater for rater in self.folder.raters() if rater.token}
@@ -124,7 +128,7 @@ class StudyState:
             self.folder.withdraw(rater.id)
 
     def is_busy(self, token: str) -> bool:
-        """Check whether a rater sent more than MOST_REQUESTS requests in the last second."""
+        """Check whether a rater has sent more than MOST_REQUESTS requests in the last second."""
         now = time.monotonic()
         with self._lock:
             times = self._requests[token]
@@ -134,15 +138,15 @@ class StudyState:
             return len(times) > MOST_REQUESTS
 
     def stamp(self, item: str) -> str:
-        """Return the current time as the time at which an item is shown.
+        """Return a stamp with the time at which an item is shown.
 
-        The time is signed, so that a script cannot change it.
+        The stamp is signed, so that it cannot be forged.
         """
         moment = f"{time.time():.3f}"
         return f"{moment}.{self._signature(item, moment)}"
 
     def seconds_since(self, stamp: str, item: str) -> float | None:
-        """Return the seconds since an item was shown; None if this server did not sign the stamp."""
+        """Return the seconds since an item was shown; None if the stamp's signature is invalid."""
         moment, _, signature = stamp.rpartition(".")
         if not hmac.compare_digest(signature, self._signature(item, moment)):
             return None
@@ -153,13 +157,13 @@ class StudyState:
 
 
 def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
-    """Check the chosen options, and return them in the order of the item's options.
+    """Check the options that a rater chose, and return them in the item's original order.
 
     Raises
     ------
     AnswerRefused
-        If a chosen option does not exist, the number of options is not allowed, or the text is too
-        long.
+        If a chosen option does not exist, too many or too few options are chosen, or the text is
+        too long.
     """
     allowed = (*item.options, *item.special)
     if any(name not in allowed for name in chosen):
@@ -178,5 +182,5 @@ def checked_answer(item: Item, chosen: list[str], text: str) -> tuple[str, ...]:
 
 
 def shown_answers(item: Item, number: int) -> tuple[str, ...]:
-    """Return all possible answers to an item, in the order in which a rater sees them."""
+    """Return all possible answers to an item in the order in which a rater sees them."""
     return (*displayed_options(item, number), *item.special)
