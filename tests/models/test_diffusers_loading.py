@@ -25,6 +25,7 @@ from askew.parts.survey.instruments import unknown_words
 from askew.plan import AxisPlan, PromptPlan
 from askew.presets import presets
 from askew.prompts.axes import find_axis
+from slow_cases import quick_only
 
 Saved = Callable[[str], Path]
 
@@ -291,6 +292,53 @@ def test_words_beyond_the_limit_of_t5_and_qwen_are_named(family: str, tiny: Save
     assert 10 < received < len(words) - 10
     assert torch.equal(encoded(received + 1, "x"), encoded(received + 1, "y"))
     assert not torch.equal(encoded(received - 1, "x"), encoded(received - 1, "y"))
+
+
+TEMPLATES = {
+    "z-image": 100,
+    "sana": 100,
+    "lumina-2": 256,
+    "flux-2-klein": 100,
+    "ovis-image": 256,
+    "krea-2": 300,
+    "fibo": 100,
+    "kandinsky-3": 128,
+    "deepfloyd": 77,
+}
+"""Limits of families with a template around the prompt, an unknown tokenizer, or a fixed limit."""
+
+
+@pytest.mark.parametrize("family", quick_only(["z-image", "sana"], TEMPLATES))
+def test_words_beyond_the_limit_of_a_template_are_named(family: str, tiny: Saved) -> None:
+    settings: dict[str, Any] = {"num_inference_steps": 1, "height": 64, "width": 64}
+    if family not in ("kandinsky-3", "deepfloyd"):
+        settings["max_sequence_length"] = TEMPLATES[family]
+    if family == "sana":
+        settings["use_resolution_binning"] = False
+    model = DiffusersModel(tiny(family), **settings)
+    long = "a photo of a nurse " + "and so on " * 60
+    assert model.unknown_words(long + "zebra")[-1] == "zebra"
+    words = long.split()
+    received = len(words) - len(model.unknown_words(long))
+    inputs: list[torch.Tensor] = []
+    model.pipeline.text_encoder.register_forward_pre_hook(
+        lambda _, arguments, named: inputs.append(
+            named["input_ids"] if named.get("input_ids") is not None else arguments[0]
+        ),
+        with_kwargs=True,
+    )
+
+    def received_tokens(place: int) -> list[int]:
+        """Return the tokens that the loaded network receives if a word is replaced."""
+        inputs.clear()
+        changed = [*words[:place], "x" * len(words[place]), *words[place + 1 :]]
+        model.generate([Request(" ".join(changed), 1)])
+        return list(inputs[0].flatten().tolist())
+
+    whole = received_tokens(len(words) - 1)
+    assert 2 < received < len(words) - 10
+    assert received_tokens(received) == whole
+    assert received_tokens(received - 2) != whole
 
 
 def test_values_beyond_the_limit_are_refused_before_any_image(tiny: Saved) -> None:

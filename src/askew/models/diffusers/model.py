@@ -25,6 +25,7 @@ from askew.messages import report_message
 from askew.models.base import EditRequest, Request, Setting, report_images
 from askew.models.device import AUTO, dtype_name, free_memory
 from askew.models.diffusers.adapters import Adapters
+from askew.models.diffusers.encoder_input import TOKENIZER, EncoderInput, has_single_encoder
 from askew.models.diffusers.families import call_signature, pipeline_class
 from askew.models.diffusers.loading import DeviceSetup, all_sources, load
 from askew.models.diffusers.recommended import distilled_word, recommended_settings
@@ -401,23 +402,40 @@ class DiffusersModel(PipelineMaker[Request]):
     def unknown_words(self, prompt: str) -> list[str]:
         """Return the words at the end of a prompt that no text encoder receives, in their order.
 
-        Text encoders cut off the end of long prompts. askew knows the limits of CLIP, T5 and Qwen
-        only. For pipelines with another text encoder, the list is empty.
+        Text encoders cut off the end of long prompts. The list is empty for pipelines of which
+        askew does not know what their text encoders receive.
         """
         if len(prompt) <= SHORT_PROMPT:
             return []
         tokenizers = text_limits(
             self.repository, self._call_settings, call_signature(self.pipeline_class)
         )
-        if not tokenizers:
-            return []
-        return min((self._cut_words(prompt, limit) for limit in tokenizers), key=len)
+        if tokenizers:
+            return min((self._cut_words(prompt, limit) for limit in tokenizers), key=len)
+        return [] if self._encoder_input is None else self._encoder_input.cut_words(prompt)
+
+    @cached_property
+    def _encoder_input(self) -> EncoderInput | None:
+        """Input of the only text encoder of a pipeline; None if it is not known."""
+        if not has_single_encoder(self.repository):
+            return None
+        call = call_signature(self.pipeline_class)
+        try:
+            return EncoderInput(
+                self.pipeline_class, self._tokenizer(TOKENIZER), self._call_settings, call
+            )
+        except (AttributeError, TypeError):  # some pipelines cannot be built without networks
+            return None
+
+    def _tokenizer(self, component: str) -> Any:
+        """Return a tokenizer of the pipeline."""
+        with explain_errors(self.repository.name, LIBRARY, component):
+            folder = self.repository.network.folder / component
+            return _tokenizer(self.repository.kind(component), folder)
 
     def _cut_words(self, prompt: str, limit: TextLimit) -> list[str]:
         """Return the words that a tokenizer cuts off. The first may be the end of a word."""
-        with explain_errors(self.repository.name, LIBRARY, limit.tokenizer):
-            folder = self.repository.network.folder / limit.tokenizer
-            tokenizer = _tokenizer(self.repository.kind(limit.tokenizer), folder)
+        tokenizer = self._tokenizer(limit.tokenizer)
         ids = tokenizer(prompt, add_special_tokens=False, verbose=False).input_ids
         most = limit.tokens if limit.tokens is not None else tokenizer.model_max_length
         words: list[str] = tokenizer.decode(ids[most - limit.special :]).split()
