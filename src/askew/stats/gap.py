@@ -1,8 +1,9 @@
 """MineTheGap's bias score: how well the images of a prompt cover its variations (section 4.1).
 
-A similarity matrix has a row for each variation of the prompt and a column for each image. Its
-numbers are finite and have a mean above 0. Functions that compute a score raise NotEnoughData for a
-mean of 0 or less, and ValueError for an invalid matrix. A lower score means more bias.
+A similarity matrix has a row for each variation of the prompt and a column for each image. All
+similarities must be finite, and their mean must be above 0. Functions that compute a score raise
+NotEnoughData if the mean is 0 or less, and ValueError for an invalid matrix. A lower score means
+more bias.
 """
 
 from dataclasses import replace
@@ -24,14 +25,15 @@ from askew.stats.intervals import (
 from askew.types import Estimate
 
 QUANTILE = 0.25
-"""Share of variations, and of images, that may lack a match (alpha in the paper)."""
+"""Share of the variations, and of the images, that may lack a match (alpha in the paper)."""
 
 
 def unit_similarity(cosine: ArrayLike) -> Floats:
     """Map cosines from [-1, 1] to [0, 1] by (1 + cosine) / 2.
 
     Eq. 1 divides by the mean similarity, which must be well above 0. CLIP's cosines between images
-    and texts meet this condition. Many other embedders have both positive and negative cosines.
+    and texts meet this condition. Many other embedding models give both positive and negative
+    cosines.
 
     Parameters
     ----------
@@ -44,10 +46,11 @@ def unit_similarity(cosine: ArrayLike) -> Floats:
 def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
     """Compute the bias score of one prompt (MineTheGap, Eq. 1).
 
-    The score is the mean of two quantiles, divided by the mean similarity. The quantile for missed
-    visual concepts is Q{max over images}: it takes the best image of each variation. The quantile
-    for the least-aligned images is Q{max over variations}: it takes the best variation of each
-    image. Q is the lower quantile. At 0.25, it is the 4th smallest of 15 numbers.
+    The score is the mean of two quantiles, divided by the mean similarity. Q{max over images}
+    covers missed visual concepts: it is the quantile, over all variations, of the similarity to the
+    best image. Q{max over variations} covers the least-aligned images: it is the quantile, over all
+    images, of the similarity to the best variation. Q is the lower quantile. At 0.25, it is the 4th
+    smallest of 15 numbers.
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ def bias_score(similarity: ArrayLike, quantile: float = QUANTILE) -> float:
 def worst(
     similarity: ArrayLike, of: Literal["variations", "pictures"], quantile: float = QUANTILE
 ) -> NDArray[np.intp]:
-    """Return the variations without a good image, or the images without a good variation.
+    """Return the variations that no image matches well, or the images that match no variation well.
 
     Parameters
     ----------
@@ -77,12 +80,13 @@ def worst(
         Whether to return variations (rows) or images (columns).
     quantile
         Quantile of the best matches, in [0, 1]. The function returns the variations or images whose
-        best match is at or below this quantile. At 0.25, these are 4 of 15.
+        best match is at or below this quantile. At 0.25, the function returns 4 of 15.
 
     Returns
     -------
     array
-        Indexes of the rows or columns, the worst first. Equal matches keep their order.
+        Indexes of the rows or columns, from the worst match to the best. Equal matches keep their
+        order.
     """
     axis = 1 if of == "variations" else 0
     best: Floats = _matrix(similarity).max(axis=axis)
@@ -100,14 +104,14 @@ def gap_estimate(
     level: float = 0.95,
     missing: int = 0,
 ) -> Estimate:
-    """Estimate the bias score, corrected for chance if images of the variations are given.
+    """Estimate the bias score, corrected for chance if `of_variations` is given.
 
     The interval is for the mean score over new samples with the same numbers of images and
     variations. These numbers matter, because more images cover more variations. askew resamples
     variations and images. A resample contains fewer distinct images, so its score is lower.
-    Therefore the interval uses only how far each resampled score is from the mean of these scores.
-    For few rows or columns, the deviations are stretched by the ratio of Student's t to the normal
-    quantile. With fewer than three images or variations there is no interval.
+    Therefore the interval uses only the deviations of the resampled scores from their mean. If
+    there are few rows or columns, askew stretches these deviations by the ratio of Student's t to
+    the normal quantile. With fewer than three images or variations there is no interval.
 
     Under the null, the model shows everything in the variations. Each null draw takes the same
     number of images, with replacement, from images that were generated from the variations. Low
@@ -129,7 +133,7 @@ def gap_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing images, which is only recorded.
+        Number of missing images, which the estimate only reports.
     """
     s = _matrix(similarity)
     variations, images = s.shape
@@ -165,9 +169,10 @@ def gap_estimate(
 def null_scores(
     of_variations: ArrayLike, pictures: int, quantile: float, draws: int, rng: Generator
 ) -> Floats:
-    """Simulate scores under the null, where the model shows everything in the variations.
+    """Simulate scores under the null that the model shows everything in the variations.
 
-    For each draw, images are drawn with replacement from images generated from the variations.
+    For each score, images are drawn with replacement from the images that were generated from the
+    variations.
 
     Parameters
     ----------

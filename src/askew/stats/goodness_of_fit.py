@@ -1,19 +1,19 @@
 """Tests whether the images of a set have the reference shares, by Pearson's chi-squared statistic.
 
-askew reports the distance from the reference but tests Pearson's statistic, which has more power. An
-image with a label that is rarely expected has more weight in this statistic than in a distance.
-p is the mid-p: samples that are as extreme as the observed sample count half. The usual p counts
-these samples in full and is reported as `exact_p`. With few images, a test by the usual p rejects
-less often than its level allows.
+askew reports the distance from the reference but tests Pearson's statistic, because this test has
+more power. The statistic gives more weight than a distance to an image with a rarely expected
+label. p is the mid-p: samples that are as extreme as the observed sample count half. The usual p
+counts these samples in full and is reported as `exact_p`. With few images, a test that uses the
+usual p rejects less often than its level allows.
 
 There are three nulls:
 
 - Images are drawn from an exact reference. The distribution of the statistic is exact if there are
   at most `MOST_OUTCOMES` possible counts, and simulated if there are more.
-- Labels have known errors. Images have the reference shares, and the errors follow matrices that
-  are compatible with the counts of errors (`confusion.ReadingErrors.drawn`).
-- The reference was counted in another set of images. The images of both sets are pooled, and dealt
-  to the two sets at random.
+- Labels have known errors. Images have the reference shares, and labeling errors are drawn from
+  matrices that are compatible with the error counts (`confusion.ReadingErrors.drawn`).
+- The reference was counted in another set of images. The images of both sets are pooled and
+  randomly divided into two sets of the same sizes.
 """
 
 import math
@@ -34,7 +34,7 @@ MOST_OUTCOMES = 200_000
 DRAWS = 100_000
 """Number of simulated samples if there are too many possible counts to enumerate."""
 ERROR_DRAWS = 20_000
-"""Number of simulated samples for labels with errors and for a counted reference."""
+"""Number of simulated samples if labels have errors, or if the reference was counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ class NullLaw:
     statistics : array, (outcomes,)
         Values of the statistic in ascending order.
     above : array, (outcomes + 1,)
-        For each index, the probability of the value there or of any later value. The last is 0.
+        For each index, the probability of the value at this index or of any later value. The last
+        is 0.
     unseen : float
         Probability that is added to every tail so that no p is 0: 1 / (1 + draws) in a simulation,
         0 for an exact distribution.
@@ -82,14 +83,14 @@ class NullLaw:
 
     @classmethod
     def simulated(cls, statistics: Floats) -> "NullLaw":
-        """Return the distribution of a statistic from its simulated values (draws,)."""
+        """Return the distribution of a statistic from its simulated values."""
         draws = len(statistics)
         weights = np.full(draws, 1 / (1 + draws))
         law = cls.of(statistics, weights)
         return cls(statistics=law.statistics, above=law.above, unseen=1 / (1 + draws))
 
     def p(self, statistics: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the mid-p and the usual p of each observed statistic (...)."""
+        """Return the mid-p and the usual p of each observed statistic."""
         observed = np.asarray(statistics, dtype=float)
         slack = TOLERANCE * (1 + np.where(np.isfinite(observed), np.abs(observed), 0))
         reached = self.above[np.searchsorted(self.statistics, observed - slack, side="left")]
@@ -133,9 +134,8 @@ def reference_test(
     reference : array, (K,)
         Reference shares.
     reference_images
-        Number of images from which the reference was counted, by the same instrument. None if the
-        reference is exact. A counted reference has the same labeling errors, so `errors` is not
-        used then.
+        Number of images in which the same instrument counted the reference; None if the reference
+        is exact. A counted reference has the same labeling errors, so `errors` is then not used.
     errors
         Known errors of the labels.
 
@@ -160,7 +160,7 @@ def reference_test(
 
 
 def smallest_p(n: int, reference: tuple[float, ...]) -> float:
-    """Return the smallest p that a test of n images against an exact reference can have."""
+    """Return the minimum p of a test of n images against an exact reference."""
     law = exact_law(n, reference)
     mid, _ = law.p(law.statistics[-1])
     return float(mid)
@@ -173,7 +173,7 @@ def _fit_test(law: NullLaw, statistic: float) -> FitTest:
 
 @lru_cache(maxsize=64)
 def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
-    """Return the distribution of Pearson's statistic for n images drawn from a reference (K,)."""
+    """Return the distribution of Pearson's statistic for n images drawn from a reference."""
     q = np.array(reference)
     if not counts_are_listed(n, len(q)):
         rng = np.random.default_rng([n, len(q)])
@@ -183,7 +183,7 @@ def exact_law(n: int, reference: tuple[float, ...]) -> NullLaw:
 
 
 def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
-    """Return the probability of each row of counts (outcomes, K) if values have shares (K,)."""
+    """Return the probability of each row of counts if the values have these shares."""
     images = counts.sum(axis=1)
     logs = scipy.special.gammaln(images + 1) - scipy.special.gammaln(counts + 1).sum(axis=1)
     logs = logs + scipy.special.xlogy(counts, shares).sum(axis=1)
@@ -191,13 +191,16 @@ def multinomial_probabilities(counts: Floats, shares: Floats) -> Floats:
 
 
 def counts_are_listed(n: int, values: int) -> bool:
-    """Check whether the possible counts of n images by value are few enough to enumerate."""
+    """Check whether n images have few enough possible counts by value to enumerate them."""
     return math.comb(n + values - 1, values - 1) <= MOST_OUTCOMES
 
 
 @lru_cache(maxsize=16)
 def possible_counts(n: int, values: int) -> Floats:
-    """Return all possible counts (outcomes, K) of n images, by placing K - 1 bars among n stars."""
+    """Return all possible counts of n images by value (method of stars and bars).
+
+    The counts have the shape (outcomes, K).
+    """
     bars = np.array(list(combinations(range(n + values - 1), values - 1)), dtype=float)
     first = np.full((len(bars), 1), -1.0)
     last = np.full((len(bars), 1), float(n + values - 1))
@@ -207,7 +210,7 @@ def possible_counts(n: int, values: int) -> Floats:
 def law_with_errors(
     n: int, reference: tuple[float, ...], errors: ReadingErrors
 ) -> tuple[Floats, NullLaw]:
-    """Return expected counts (K,) and the null of Pearson's statistic, for labels with errors.
+    """Return the expected counts and the null of Pearson's statistic for labels with errors.
 
     Parameters
     ----------
@@ -233,7 +236,7 @@ def _law_with_errors(n: int, reference: tuple[float, ...], key: bytes) -> tuple[
 
 
 def _exchange_test(counts: Floats, others: Floats) -> FitTest:
-    """Test whether two sets with counts (K,) have equal shares, by dealing images at random."""
+    """Test whether two sets have equal shares by randomly dividing all images into two sets."""
     pooled = counts + others
     n = int(counts.sum())
     total = int(pooled.sum())

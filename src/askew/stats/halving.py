@@ -1,9 +1,9 @@
-"""Successive halving, which finds the best few of many prompts and spends few images on the others.
+"""Successive halving: find the few best of many prompts and spend few images on the others.
 
 Each round adds images to the remaining prompts and keeps the better half of the prompts (sequential
 halving, Karnin, Koren and Somekh 2013, ICML). The number of images per prompt doubles from round to
-round, so the remaining prompts have about as many images in total as in the first round. Prompts are
-compared by all their images so far.
+round. So the remaining prompts together have about as many images as all prompts had in the first
+round. Each comparison uses all images that a prompt has so far.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class HalvingRound:
 
 
 def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound, ...]:
-    """Return the rounds that reduce `prompts` prompts to the best `wanted`.
+    """Return the rounds that reduce the prompts to the `wanted` best ones.
 
     Parameters
     ----------
@@ -55,7 +55,10 @@ def halving_rounds(prompts: int, wanted: int, images: int) -> tuple[HalvingRound
 
 
 def least_images(prompts: int, wanted: int) -> int:
-    """Return the fewest images per prompt in the last round for `FIRST_IMAGES` in the first."""
+    """Return the minimum number of images per prompt in the last round.
+
+    With this number, a prompt has `FIRST_IMAGES` images in the first round.
+    """
     doublings = len(halving_rounds(prompts, wanted, 1)) - 1
     return FIRST_IMAGES << doublings
 

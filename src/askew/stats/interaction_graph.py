@@ -1,7 +1,7 @@
 """Summaries of a graph of interactions between axes, and agreement between graphs (BiasConnect).
 
 An effect is the Intersectional Sensitivity (IS) of an ordered pair of two different axes. The
-summaries are those of Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
+summaries come from BiasConnect's Table 1, Eq. 7-8 and 14, and appendices A.5 to A.8.
 """
 
 import math
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
-    """Correct the p-values of several tests by Benjamini and Hochberg's method.
+    """Convert the p-values of several tests to q-values by Benjamini and Hochberg's method.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
     """Return the axis with the most edges; ties are resolved by the sum of |IS|, then by name.
 
-    If the axes are the targets of the edges, this is MaxInf, the axis that depends on the most
-    axes. If they are the sources, it is MaxImp, the axis on which the most axes depend.
+    If `edges` contains the target of each edge, this axis is MaxInf, which depends on the most
+    axes. If `edges` contains the source of each edge, it is MaxImp, on which the most axes depend.
 
     Parameters
     ----------
     edges
-        The axis and |IS| of each edge.
+        One axis, the source or the target, and |IS| of each edge.
 
     Returns
     -------
@@ -78,21 +78,20 @@ def amplification(
     """Compute the overall amplification, the sum of |IS| over all pairs (BiasConnect, Eq. 14).
 
     It has no upper bound. Noise makes every pair contribute a small amount, even a pair without an
-    effect. The null is the mean sum of these contributions, and p is the probability that their sum
-    is at least as large as the value.
-
-    The interval is for the true sum. Noise adds most to the value if only few pairs have effects,
-    and least if all effects are equal in units of their standard errors. The low end assumes that
-    few pairs have effects. At level .95, it is the value minus the 97.5 % quantile of the null, at
-    least 0, so it is above 0 if p is below .025. The high end assumes equal effects. It is the true
-    sum at which 2.5 % of all samples would have a value as low as the observed value.
+    effect. The null is the mean of the sum of these contributions, and p is the probability that
+    the sum is at least as large as the value. The interval is for the true sum. Noise adds most to
+    the value if only few pairs have effects. It adds least if all effects are the same number of
+    standard errors. The low end assumes that few pairs have effects. At level .95, it is the value
+    minus the 97.5 % quantile of the null, at least 0, so it is above 0 if p is below .025. The high
+    end assumes equal effects. It is the true sum for which 2.5 % of all samples would have a value
+    as low as the observed value.
 
     Parameters
     ----------
     effects
         IS of each pair of axes.
     null_sizes : mapping to array, (draws,)
-        Simulated |IS| of each pair without any effect, from `sensitivity.null_sizes`.
+        Simulated |IS| of each pair without an effect, from `sensitivity.null_sizes`.
 
     Returns
     -------
@@ -121,11 +120,11 @@ def amplification(
 
 
 def _largest_amplification(value: float, draws: Floats, level: float) -> float:
-    """Return the sum of equal effects at which few simulated values are as low as `value`.
+    """Return the sum of equal effects for which few simulated values are as low as `value`.
 
     An effect of c standard errors is observed as |X| with X ~ N(c, 1). The null draws show the mean
-    and the standard deviation of the sum at c = 0. They are scaled to other effects by the mean and
-    the standard deviation of |X|.
+    and the standard deviation of the sum at c = 0. The mean and the standard deviation of |X| then
+    show how the sum changes for larger c.
     """
     mean = float(draws.mean())
     deviation = float(draws.std())
@@ -136,7 +135,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
     deviation_without_effect = float(scipy.stats.foldnorm.std(0))
 
     def gap(c: float) -> float:
-        """Return how far the low quantile of values exceeds the observed value."""
+        """Return the low quantile of the simulated values minus the observed value."""
         center = mean * float(scipy.stats.foldnorm.mean(c)) / mean_without_effect
         spread = deviation * float(scipy.stats.foldnorm.std(c)) / deviation_without_effect
         return center - quantile * spread - value
@@ -149,7 +148,7 @@ def _largest_amplification(value: float, draws: Floats, level: float) -> float:
 
 
 def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
-    """Compute the share of pairs with IS < 0, whose target gets worse (BiasConnect, appendix A.5).
+    """Compute the share of pairs with IS < 0, so that the target gets worse (BiasConnect, A.5).
 
     The low end counts only the pairs whose simultaneous interval is entirely below 0. The high end
     counts all pairs whose interval has a low end below 0. Without effects both signs are equally
@@ -182,7 +181,7 @@ def negative_share(effects: Sequence[Estimate]) -> Estimate | Missing:
 
 
 def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Estimate | Missing:
-    """Average the effects of one pair of axes over prompts, with the same weight for each prompt.
+    """Average the effects of one pair of axes over prompts, giving each prompt the same weight.
 
     The interval is for the mean over these prompts only. It combines the intervals of the prompts,
     which are independent (MOVER). n is the number of prompts.
@@ -218,9 +217,9 @@ def mean_sensitivity(effects: Sequence[Estimate], *, level: float = 0.95) -> Est
 def heterogeneity(effects: Sequence[Estimate]) -> float | None:
     """Test the hypothesis that an effect is the same in all prompts, by Cochran's Q.
 
-    If the n effects e_i are the same, Q = sum_i ((e_i - m) / s_i)**2 follows χ² with n - 1 degrees
-    of freedom. m is the mean weighted by 1 / s_i**2, and the standard errors s_i are computed from
-    the widths of the intervals.
+    If the n effects e_i are the same, Q = sum_i ((e_i - m) / s_i)**2 follows a chi-squared
+    distribution with n - 1 degrees of freedom. m is the mean of the effects, weighted by 1 /
+    s_i**2. The standard errors s_i are computed from the widths of the intervals.
 
     Parameters
     ----------
@@ -251,16 +250,16 @@ def correlation(
 ) -> Estimate | Missing:
     """Correlate predicted and measured sensitivities over pairs (BiasConnect, Eq. 7-8, Table 1).
 
-    The value is Pearson's r, in [-1, 1]. Pairs with the same target share its baseline images, so
-    targets are independent but pairs are not. p is two-sided. Its permutations swap all pairs of a
-    target with all pairs of another target of the same prompt. With three targets or more, the
-    interval is from a jackknife over targets on Fisher's z scale, with Student's t. Sampling errors
-    of both arrays reduce the correlation.
+    The value is Pearson's r, in [-1, 1]. Pairs with the same target share the baseline images of
+    this target, so targets are independent but pairs are not. p is two-sided and comes from
+    permutations. Each permutation swaps all pairs of a target with all pairs of another target of
+    the same prompt. With three targets or more, the interval comes from a jackknife over targets on
+    Fisher's z scale and uses Student's t. Sampling errors of both arrays reduce the correlation.
 
     Parameters
     ----------
     before : array, (..., sources, targets)
-        IS that the counterfactual images of each prompt predict; NaN for a pair to leave out.
+        IS predicted from the counterfactual images of each prompt; NaN for a pair to leave out.
     after : array, (..., sources, targets)
         IS measured on images of the mitigated model, and on baseline images that were not used for
         `before`. If both arrays used the same baseline images, noise would cause r = .6.
@@ -305,7 +304,7 @@ def correlation(
 
 
 def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Return |r| after permutations of the targets of `y` within each prompt."""
+    """Return |r| after each of several permutations of the targets of `y` within prompts."""
     orders = rng.random((draws, len(x), x.shape[2])).argsort(axis=2)
     exchanged = np.array(
         [pearson(x, np.take_along_axis(y, order[:, None], axis=2)) for order in orders]
@@ -314,7 +313,7 @@ def _exchanged_sizes(x: Floats, y: Floats, rng: np.random.Generator, draws: int)
 
 
 def _without_each_target(x: Floats, y: Floats) -> list[float]:
-    """Return r with each target of each prompt left out in turn."""
+    """Return an array of r, each computed without one target of one prompt."""
     correlations = []
     for prompt, target in zip(*np.nonzero(np.isfinite(x + y).any(axis=1)), strict=True):
         remaining = x.copy()
@@ -324,7 +323,7 @@ def _without_each_target(x: Floats, y: Floats) -> list[float]:
 
 
 def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the interval of r, computed on Fisher's z scale from r with each target left out."""
+    """Return the interval of r from its jackknife values, on Fisher's z scale."""
     z, *others = np.arctanh(np.clip([r, *left_out], -1 + TOLERANCE, 1 - TOLERANCE)).tolist()
     error = math.sqrt((len(others) - 1) * float(np.var(others)))
     reach = float(scipy.stats.t.isf(tail(level), len(others) - 1)) * error
@@ -332,7 +331,7 @@ def _jackknife_interval(r: float, left_out: Sequence[float], level: float) -> tu
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """Compute Pearson's r over the positions where both arrays are finite.
+    """Compute Pearson's r from the positions where both arrays are finite.
 
     Parameters
     ----------
@@ -358,7 +357,8 @@ def mean_correlation(
 ) -> Estimate | Missing:
     """Average the correlations of several prompts (BiasConnect, Table 1).
 
-    With two prompts or more, the interval is Student's t over the prompts, cut at -1 and 1.
+    With two prompts or more, the interval is Student's interval over the prompts, limited to [-1,
+    1].
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ BOUNDED_FORM: CorrectedForm = "(value - null) / (max - null)"
 POINT = 1e-9  # an interval at this level is as good as a point: the median-unbiased estimate
 ENOUGH = 10  # null draws as large as a score from which its p-value is known well enough
 LEAST_IMAGES = 3
-"""Minimum number of images from which an interval is computed by resampling.
+"""Minimum number of images that are needed to compute an interval by resampling.
 
 All resamples of one image are equal, and half of the resamples of two images contain only one image.
 """
@@ -27,19 +27,19 @@ TOLERANCE = 1e-9  # scores closer than this count as equal, so that rounding dec
 
 
 def tail(level: float) -> float:
-    """Return the probability left out on each side of a central interval, in (0, 0.5)."""
+    """Return the probability that a central interval leaves out on each side, in (0, 0.5)."""
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; it must lie between 0 and 1")
     return (1 - level) / 2
 
 
 def student_stretch(level: float, freedom: int) -> float:
-    """Return how many times wider Student's interval is than a normal interval."""
+    """Return the width of Student's interval divided by the width of a normal interval."""
     return float(scipy.stats.t.isf(tail(level), freedom) / scipy.stats.norm.isf(tail(level)))
 
 
 def fisher_interval(r: float, error: float, level: float) -> tuple[float, float]:
-    """Return the interval of a correlation, by a normal approximation on Fisher's z scale.
+    """Return the interval of a correlation, computed as a normal interval on Fisher's z scale.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def array_of(
     axes: str = "(images, columns)",
     finite: bool = True,
 ) -> Floats:
-    """Convert numbers to an array, and check that it has the given axes.
+    """Convert numbers to an array, and check that the array has the given axes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def array_of(
     NotEnoughData
         If there is no number.
     ValueError
-        If the number of axes differs, or a number is not finite but must be.
+        If the number of axes is wrong, or if a number must be finite but is not.
     """
     x = np.asarray(numbers, dtype=float)
     if x.ndim != axes.count(",") + 1:
@@ -97,15 +97,16 @@ def in_order(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def bootstrap_weights(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw resamples of n images, as image weights (draws, n) with rows that sum to 1."""
+    """Draw bootstrap resamples, as image weights of shape (draws, n) whose rows sum to 1."""
     return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) / n)
 
 
 def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Draw sampling errors of the mean of an image set, centered at 0.
 
-    They are stretched by sqrt(n / (n - 1)), since a resample varies less than a new sample. With
-    fewer than `LEAST_IMAGES` images, they are too small for an interval (`from_enough`).
+    The errors are stretched by sqrt(n / (n - 1)), because a resample varies less than a new sample.
+    With fewer than `LEAST_IMAGES` images, even the stretched errors are too small for an interval
+    (`from_enough`).
 
     Parameters
     ----------
@@ -126,20 +127,20 @@ def bootstrap_errors(pictures: Floats, draws: int, rng: np.random.Generator) -> 
 
 
 def percentile_interval(draws: Floats, level: float) -> tuple[float, float]:
-    """Return the central interval (low, high) of bootstrap draws (draws,)."""
+    """Return the low and high end of the central interval of bootstrap draws."""
     low, high = quantile(draws, [tail(level), 1 - tail(level)])
     return float(low), float(high)
 
 
 def quantile(draws: Floats, shares: ArrayLike) -> Floats:
-    """Return quantiles of a few draws: the same as from `numpy.quantile`, in a fifth of the time.
+    """Return the same quantiles as `numpy.quantile`, but for few draws in a fifth of the time.
 
     Parameters
     ----------
     draws : array, (draws,)
         The draws.
     shares : array, (...)
-        Fraction of the draws below each quantile, in [0, 1].
+        Fraction of the draws that are below each quantile, in [0, 1].
 
     Returns
     -------
@@ -180,18 +181,20 @@ def first_accepted(
     steps: int = 10,
     accepted: ArrayLike | None = None,
 ) -> Floats:
-    """Find by bisection where tests along several paths change from rejection to acceptance.
+    """Find, by bisection, where the test result on each path changes from rejection to acceptance.
 
     Parameters
     ----------
     accepts
-        Test of positions (...), True where a position is accepted.
+        Function that tests a position on each path and returns True where it accepts the position.
     start, stop : array, (...)
-        Ends of the paths. `stop` is the answer if no position before it is accepted.
+        First and last position on each path. The function returns `stop` if no earlier position is
+        accepted.
     steps
         Number of bisections.
     accepted : array, (...), optional
-        Result of the test at `start`, if it is known. Where it is True, `start` is the answer.
+        Result of the test at `start`, if it is known. Where it is True, the function returns
+        `start`.
     """
     at_start = np.asarray(accepts(np.asarray(start)) if accepted is None else accepted)
     rejected = np.asarray(start)
@@ -205,14 +208,15 @@ def first_accepted(
 
 
 def p_value(value: float, null_draws: Floats) -> float:
-    """Return the p-value, (1 + null draws that reach the value) / (1 + all null draws)."""
+    """Return the p-value: (1 + number of draws that reach the value) / (1 + number of draws)."""
     return float((1 + np.count_nonzero(null_draws >= value - TOLERANCE)) / (1 + len(null_draws)))
 
 
 def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
-    """Return the p-values of scores (...), from several rounds of null draws (draws, ...).
+    """Return the p-value of each score, from several rounds of null draws.
 
-    It stops early once null draws have reached each score `ENOUGH` times.
+    Each round is an array of shape (draws, ...). The function stops early when null draws have
+    reached each score `ENOUGH` times.
     """
     reached = np.zeros(np.shape(observed))
     draws = 0
@@ -225,7 +229,7 @@ def p_by_rounds(observed: ArrayLike, rounds: Iterable[Floats]) -> Floats:
 
 
 def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -> Estimate:
-    """Add to a score with a maximum its null, its p-value, and its chance-corrected value.
+    """Add the null, the p-value and the chance-corrected value to a score that has a maximum.
 
     The corrected value is not clipped. It is None if the null equals the maximum.
     """
@@ -239,13 +243,13 @@ def corrected(estimate: Estimate, null: float, p: float, maximum: float = 1.0) -
 
 
 def less_null(estimate: Estimate, null: float, p: float | None) -> Estimate:
-    """Add to a signed score its null, its p-value, and its corrected value (value minus null)."""
+    """Add the null, the p-value and the corrected value (value minus null) to a signed score."""
     difference = estimate.value - null
     return replace(estimate, null=null, corrected=difference, corrected_form="value - null", p=p)
 
 
 def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
-    """Return the ends of an interval, widened to hold simultaneously for `tests` estimates.
+    """Return the ends of an interval after widening it for `tests` simultaneous estimates.
 
     Bonferroni's correction is used. Each half of the interval is treated as a normal quantile times
     a standard error.
@@ -259,13 +263,13 @@ def simultaneous(estimate: Estimate, tests: int) -> tuple[float, float]:
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of the interval; without an interval, both are the value."""
+    """Return the low and high end of the interval. Without an interval, both are the value."""
     low, high = (estimate.value if end is None else end for end in (estimate.low, estimate.high))
     return low, high
 
 
 def sure_ends(estimate: Estimate) -> tuple[float, float]:
-    """Return the low and high end of the interval; without an interval, both are infinite."""
+    """Return the low and high end of the interval. Without an interval, both are infinite."""
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
     return low, high
@@ -299,7 +303,7 @@ def mover(
 
 
 def positive_counts(counts: ArrayLike, name: str = "counts", whole: bool = False) -> Floats:
-    """Return counts (..., values) as an array, and check that every row has an observation.
+    """Return counts as an array, and check that each row has an observation.
 
     Raises NotEnoughData for a row of zeros, and ValueError for negative or infinite numbers.
     """
@@ -331,13 +335,14 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
 
 
 def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, list[float]]]:
-    """Return the p and q of each family of tests, with consistent q-values of its members.
+    """Return p and q for each family of tests, and consistent q-values for the members.
 
-    The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). Its q is
+    The p of a family comes from the first step of Holm (1979), min(1, m * smallest p). Its q comes
     from Benjamini and Hochberg's method over all families. The q of a member is its Holm-adjusted p
     times the ratio q / p of the family, because selected families are tested at a reduced level
-    (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its family is, too.
-    If the q of a family is below a level, at least one member's q is, too.
+    (Benjamini & Bogomolov 2014). So if a member's q is below a level, the q of its family is also
+    below this level. If the q of a family is below a level, the q of at least one member is also
+    below this level.
 
     Parameters
     ----------
@@ -362,7 +367,7 @@ def holm_then_bh(tests: Sequence[Sequence[float]]) -> list[tuple[float, float, l
 
 
 def holm(p: Sequence[float]) -> Floats:
-    """Return the p-values of a family in the given order, adjusted by Holm's method (1979)."""
+    """Return the p-values of a family, in the same order, adjusted by Holm's method (1979)."""
     order = np.argsort(p, kind="stable")
     factors = np.arange(len(p), 0, -1)
     steps = np.maximum.accumulate(np.asarray(p, dtype=float)[order] * factors)

@@ -1,17 +1,17 @@
-"""Error rates of an instrument, estimated from raters who make errors, too (Dawid and Skene 1979).
+"""Error rates of an instrument, estimated from raters who also make errors (Dawid and Skene 1979).
 
 Each image has an unknown true value t with probability pi_t. Given t, a rater chooses the value v
 with probability R_tv, and the instrument independently chooses the label a with probability C_ta.
-The EM algorithm maximizes the likelihood. With a single rater per image, R cannot be estimated, so
-the rater's labels count as the truth.
+The EM algorithm maximizes the likelihood. If each image has only one rater, R cannot be estimated,
+so the rater's labels count as the truth.
 
 "True" means the label that most raters of this kind would give. The raters of an image are a random
 sample of all raters, so a single matrix R describes all of them. Images may have weights if the
 sample is stratified by the instrument's labels.
 
-For the intervals, askew resamples the images within their strata and repeats EM. Each interval is
-Wilson's interval for the number of images that would give the same variance. It therefore has a
-width even for a share of 0 or 1.
+For the intervals, askew resamples the images within their strata and repeats EM. Each interval is a
+Wilson interval at the effective sample size: the number of independent images that would give the
+same variance. Its width is therefore above 0 even for a share of 0 or 1.
 """
 
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ from askew.types import Estimate
 ITERATIONS = 200
 TOLERANCE = 1e-6
 STEPS_OF_DRAWS = 100
-"""Maximum number of EM steps for a resample. EM starts at the estimate from all images."""
+"""Maximum number of EM steps for a resample. EM then starts at the estimate from all images."""
 
 PSEUDO_COUNT = 0.1
-"""Number added to each row of the counts for R and C, so that no label is impossible."""
+"""Number added to each row of counts when estimating R and C, so that no label is impossible."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RatedLabels:
     labels : array, (images,)
         Index of the instrument's label. Labels that are not a value have indexes after the values.
     kinds : int
-        Number of different labels: the values, and labels that are not a value.
+        Number of different labels, including labels that are not a value.
     weights : array, (images,)
         Number of images in the run that each image represents.
     strata : array, (images,)
@@ -98,7 +98,7 @@ class RatedLabels:
 
 @dataclass(frozen=True)
 class LatentTruth:
-    """Estimates of the model, for one or more sets of image weights (draws).
+    """Estimated shares and error rates, for each of several draws of the image weights.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class LatentTruth:
     instrument : array, (draws, values, kinds)
         P(label | true value).
     sizes : array, (draws, values)
-        Effective number of images with each true value.
+        Effective sample size for each true value.
     """
 
     shares: Floats
@@ -125,14 +125,14 @@ class InstrumentErrors:
     Attributes
     ----------
     rates : tuple of tuple of Estimate
-        P(label | true value): a row per true value, a column per label.
+        P(label | true value): one row per true value, one column per label.
     rater_rates : array, (values, values)
         P(vote | true value).
     shares : array, (values,)
         Shares of the true values among the weighted images.
     counts : array, (values, values)
-        Effective number of images by true value (rows) and label (columns), for the correction of
-        shares. Labels that are not a value are left out.
+        Effective sample size by true value (rows) and label (columns), for correcting shares.
+        Labels that are not a value are left out.
     """
 
     rates: tuple[tuple[Estimate, ...], ...]
@@ -182,7 +182,7 @@ def instrument_errors(
 
 
 def _rate(rate: float, variance: float, size: float, labeled: int, level: float) -> Estimate:
-    """Return a rate with Wilson's interval for the number of images that gives its variance."""
+    """Return a rate with a Wilson interval at the sample size that gives the rate this variance."""
     images = max(size, 1.0)
     inside = (rate * images + 0.5) / (images + 1)
     effective = min(inside * (1 - inside) / max(variance, 1e-12), labeled)
@@ -200,7 +200,7 @@ def _rate(rate: float, variance: float, size: float, labeled: int, level: float)
 
 @dataclass(frozen=True)
 class _Patterns:
-    """Distinct combinations of votes, label and stratum, with the number of their images."""
+    """Distinct combinations of votes, label and stratum, and the number of images with each."""
 
     votes: Floats
     labels: NDArray[np.int64]
@@ -227,7 +227,7 @@ class _Patterns:
         )
 
     def resampled(self, draws: int, rng: Generator) -> Floats:
-        """Resample images within strata, and return weights (draws, patterns) of the patterns."""
+        """Resample images within strata, and return the weight of each pattern in each draw."""
         weights = np.zeros((draws, len(self.images)))
         for stratum in np.unique(self.strata):
             members = np.flatnonzero(self.strata == stratum)
@@ -240,15 +240,15 @@ class _Patterns:
         return weights
 
     def fit(self, weights: Floats, start: LatentTruth | None, steps: int) -> LatentTruth:
-        """Maximize the likelihood by EM, for each set of weights (draws, patterns).
+        """Maximize the likelihood by EM for each draw of the weights.
 
         Parameters
         ----------
         weights
             Weights of the patterns.
         start
-            Estimate at which EM starts. If None, the true value of each pattern starts with the
-            distribution of its votes.
+            Estimate at which EM starts. If None, EM starts with the votes for each pattern as the
+            distribution of its true value.
         steps
             Maximum number of EM steps.
         """
@@ -272,11 +272,11 @@ class _Patterns:
         return estimate
 
     def _squared(self, weights: Floats) -> Floats:
-        """Return the sum (draws,) of the squared weights of the images."""
+        """Return the sum of the squared image weights in each draw."""
         return np.asarray((np.square(weights) / self.images).sum(axis=1))
 
     def _posterior(self, estimate: LatentTruth) -> Floats:
-        """Return P(true value | votes and label) for each pattern (draws, patterns, values)."""
+        """Return P(true value | votes and label) for each draw and pattern."""
         if self.single:
             return np.broadcast_to(self.votes, (len(estimate.shares), *self.votes.shape))
         of_votes = np.einsum("pv,dtv->dpt", self.votes, np.log(estimate.raters))
@@ -287,7 +287,7 @@ class _Patterns:
         return np.asarray(unscaled / unscaled.sum(axis=2, keepdims=True))
 
     def _maximum(self, weights: Floats, posterior: Floats) -> LatentTruth:
-        """Estimate the parameters from the probabilities of the true values (M step of EM)."""
+        """Estimate shares and error rates, given the probabilities of the true values (M step)."""
         of_truth = weights[:, :, None] * posterior
         sizes = of_truth.sum(axis=1)
         raters = np.einsum("dpt,pv->dtv", of_truth, self.votes)
@@ -308,12 +308,12 @@ def _rows(counts: Floats) -> Floats:
 
 
 def votes_of(codes: ArrayLike, values: int) -> NDArray[np.int64]:
-    """Return the number (images, values) of raters who chose each value.
+    """Return how many raters chose each value for each image, of shape (images, values).
 
     Parameters
     ----------
     codes : array, (raters, images)
-        Index of the value that a rater chose, or -1 if there is no vote.
+        Index of the value that each rater chose for each image, or -1 if there is no vote.
     values
         Number of values.
     """

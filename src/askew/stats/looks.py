@@ -1,15 +1,15 @@
-"""Sequential tests: askew adds images and tests at several looks, until it reaches a verdict.
+"""Sequential tests: askew adds images and tests repeatedly, until it reaches a verdict.
 
 A look tests all images so far against the reference, by Pearson's mid-p (`goodness_of_fit`). The
-number of images doubles at every second look. The **sequential p** belongs to the smallest p of the
-looks so far. It is the probability that a model without bias has such a small p at any look, up to
-the largest number of images. The levels of all looks are equal, as in Pocock's design (1977,
-Biometrika 64, 191-199). The smallest p never grows, so a sequential p is valid whenever sampling
-stops, whatever the reason.
+number of images doubles at every second look. The **sequential p** is computed from the smallest p
+of all looks so far. It is the probability that a model without bias has a p as small as this at any
+look, up to the maximum number of images. All looks have the same significance level, as in Pocock's
+design (1977, Biometrika 64, 191-199). The smallest p never increases, so a sequential p is valid
+whenever and for whatever reason sampling stops.
 
-Intervals at a stop are *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS B 51,
-305-361). The interval at each look has a higher level, so that the intervals of all looks together
-contain the model's true value with the desired confidence.
+When sampling stops, askew reports *repeated confidence intervals* (Jennison and Turnbull 1989, JRSS
+B 51, 305-361). The interval at each look has a higher level, so that the intervals of all looks
+together contain the model's true value with the desired confidence.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def looks(most: int) -> tuple[int, ...]:
 def look_p(
     counts: ArrayLike, reference: tuple[float, ...], errors: ReadingErrors | None = None
 ) -> float:
-    """Return the mid-p of the images at one look; 1 if there are no images.
+    """Return the mid-p of the images at one look, or 1 if there are no images.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def sequential_p(
     reference: tuple[float, ...],
     errors: ReadingErrors | None = None,
 ) -> float:
-    """Return the probability that a model without bias has such a small p at any look.
+    """Return the probability that a model without bias has a p this small at any look.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def sequential_p(
 
 
 def look_confidence(sizes: Sequence[int], confidence: float) -> float:
-    """Return the confidence level that the interval at each look needs for a joint confidence.
+    """Return the level of each look's interval that gives all looks a joint confidence level.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def look_confidence(sizes: Sequence[int], confidence: float) -> float:
 def _law(
     n: int, reference: tuple[float, ...], errors: ReadingErrors | None
 ) -> tuple[Floats, NullLaw]:
-    """Return the expected counts (K,) and the null distribution of Pearson's statistic."""
+    """Return the expected counts and the null distribution of Pearson's statistic."""
     if errors is None:
         return n * np.array(reference), exact_law(n, reference)
     return law_with_errors(n, reference, errors)
@@ -116,7 +116,7 @@ def _law(
 def _smallest_p_law(
     sizes: tuple[int, ...], reference: tuple[float, ...], key: bytes | None
 ) -> NullLaw:
-    """Return the distribution of minus the smallest p over all looks for a model without bias."""
+    """Return the null distribution of -p, where p is the smallest p of all looks."""
     values = len(reference)
     rng = np.random.default_rng([*sizes, values])
     errors = None
@@ -139,7 +139,7 @@ def _smallest_p_law(
 
 @lru_cache(maxsize=32)
 def _smallest_normal_p(sizes: tuple[int, ...]) -> Floats:
-    """Return the smallest two-sided p over all looks in each simulation of a normal mean."""
+    """Return, for each simulation of a normal mean, the smallest two-sided p of all looks."""
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
     sums = np.cumsum(rng.normal(size=(10 * PATHS, len(sizes))) * np.sqrt(steps), axis=1)

@@ -1,8 +1,8 @@
-"""Change in the mean deviation over several axes, between two image sets that have the same seeds.
+"""Change in the mean deviation over several axes, between two image sets with the same seeds.
 
-All axes are labeled in the same images, so their deviations are correlated. The standard error is
-from bootstrap samples of the seeds. In these samples, the two images that have the same seed stay
-together with all their labels. A mean over several axes is nearly normal.
+All axes are labeled in the same images, so their deviations are correlated. The standard error
+comes from bootstrap samples of the seeds. These samples keep the two images of a seed, and all
+labels of these images, together. A mean over several axes is nearly normal.
 """
 
 import math
@@ -26,7 +26,8 @@ class AxisRows:
     Attributes
     ----------
     before, after : array, (images, K)
-        A row for each seed, with a 1 in the column of the label; all 0 without a label.
+        One row per seed, with a 1 in the column of the label and 0 in all other columns. If the
+        image has no label, all columns are 0.
     reference : array, (K,)
         Reference shares.
     distance : str
@@ -55,9 +56,9 @@ def mean_deviation_change(
     Parameters
     ----------
     axes
-        Labels of the same images on each axis.
+        Labels on each axis, all for the same images.
     value
-        The change (after minus before), with the bias from few images removed.
+        The change (after minus before), corrected for the bias due to few images.
     rng
         Random generator for all draws.
     draws
@@ -68,7 +69,7 @@ def mean_deviation_change(
     Returns
     -------
     Estimate
-        The value with its interval, and p of the test of no change.
+        The value with its interval, and the p of the test for a change.
     """
     images = len(axes[0].before)
     counts = bootstrap_weights(images, draws, rng) * images
@@ -96,7 +97,7 @@ def mean_deviation_change(
 
 
 def _deviations(counts: Floats, axis: AxisRows, rows: Floats) -> Floats:
-    """Return the deviation of an axis in each bootstrap sample, given as counts (draws, images)."""
+    """Return the deviation on an axis in each bootstrap sample."""
     sampled = counts @ rows
     labeled = sampled.sum(axis=1, keepdims=True)
     # a sample without a label is possible if few images have one

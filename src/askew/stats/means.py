@@ -19,7 +19,7 @@ MOST_ENUMERATED = 12
 """Maximum number of differences for which all sign flips are enumerated."""
 
 SIGN_DRAWS = 10_000
-"""Number of random sign flips if there are more differences."""
+"""Number of random sign flips if there are too many differences to enumerate all flips."""
 
 
 def student_mean(
@@ -36,17 +36,17 @@ def student_mean(
     Parameters
     ----------
     numbers : array, (n,)
-        The numbers. For a single number or two equal numbers there is no interval and no p.
+        The numbers. A single number, or two equal numbers, give no interval and no p.
     level
         Confidence level of the interval, in (0, 1).
     interval
         Name of the interval's method.
     missing
-        Number of missing numbers, which is only recorded.
+        Number of missing numbers, which the estimate only reports.
     null
         Mean under the null, for a two-sided test.
     bounds
-        Smallest and largest possible mean, at which the interval is cut.
+        Minimum and maximum possible mean. The interval is limited to this range.
 
     Raises
     ------
@@ -83,9 +83,9 @@ def prompt_mean(
     bounds: tuple[float, float] | None = None,
     rng: Generator | None = None,
 ) -> Estimate:
-    """Estimate the mean over prompts of numbers that are measured with errors.
+    """Estimate the mean of numbers over prompts, where each number has a measurement error.
 
-    The standard error is computed from the spread between prompts, and from the errors within
+    Two standard errors are computed: from the spread between prompts, and from the errors within
     prompts. askew uses the larger of the two, because the numbers of a few prompts can agree by
     chance. The interval is Student's t.
 
@@ -98,13 +98,13 @@ def prompt_mean(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of missing numbers, which is only recorded.
+        Number of missing numbers, which the estimate only reports.
     bounds
-        Smallest and largest possible mean, at which the interval is cut.
+        Minimum and maximum possible mean. The interval is limited to this range.
     rng
-        Random generator for sign flips, which test the mean two-sided against 0. For at most 12
-        numbers all flips are enumerated, and p is the mid-p, which is at least 1 / 2**prompts. None
-        for no test.
+        Random generator for the sign flips of a two-sided test of the mean against 0. For at most
+        12 numbers, all flips are enumerated, and p is the mid-p, which is at least 1 / 2**prompts.
+        None for no test.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def prompt_mean(
 
 
 def _mean_p(x: Floats, rng: Generator) -> float:
-    """Return the mid-p of a mean from all sign flips; for many numbers, p from random flips."""
+    """Return the mid-p of a mean from all sign flips, or p from random flips for many numbers."""
     if len(x) > MOST_ENUMERATED:
         return sign_flip_p(x, rng, SIGN_DRAWS)
     signs = np.array(list(product((-1.0, 1.0), repeat=len(x))))
@@ -141,16 +141,17 @@ def _mean_p(x: Floats, rng: Generator) -> float:
 def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS of a value over the prompts of a domain (TIBET, section 5.2).
 
-    The interval is Student's t over prompts, extended downward by the mean of `apart` and upward by
-    twice this mean. In all prompts of a domain, image sets differ in a similar way, either in few or
-    in all concepts. So more prompts do not reduce this error (docs/reference/calibration.md).
+    The interval is Student's interval over prompts, extended downward by the mean of `apart` and
+    upward by twice this mean. It is unknown whether image sets differ in few or in all concepts,
+    but this is similar for all prompts of a domain. So more prompts do not reduce this error
+    (docs/reference/calibration.md).
 
     Parameters
     ----------
     scores : array, (prompts,)
         Debiased CAS of the value for each prompt.
     apart : array, (prompts,)
-        Possible error of each debiased CAS, from `Associations.apart`.
+        Possible error of each debiased CAS (`Associations.apart`).
     level
         Confidence level of the interval, in (0, 1).
     """
@@ -165,8 +166,8 @@ def mean_cas(scores: ArrayLike, apart: ArrayLike, level: float = 0.95) -> Estima
 def mean_cas_contrast(contrasts: ArrayLike, plug_ins: ArrayLike, level: float = 0.95) -> Estimate:
     """Estimate the mean CAS contrast of a value over the prompts of a domain, tested against 0.
 
-    The interval is Student's t over prompts. It is extended by the mean bias correction, in the
-    direction of this correction.
+    The interval is Student's interval over prompts. It is extended by the mean bias correction, in
+    the direction of this correction.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def with_student(
     interval: str,
     null: float | None = None,
 ) -> Estimate:
-    """Return an estimate with Student's interval from a mean and its standard error.
+    """Return an estimate with Student's interval, given a mean and its standard error.
 
     Parameters
     ----------
@@ -211,8 +212,8 @@ def with_student(
     interval
         Name of the interval's method.
     null
-        Mean under the null, for a two-sided test. Without spread, p is 1 if the mean equals the
-        null, and 0 if it does not.
+        Mean under the null, for a two-sided test. If the standard error is 0, p is 1 if the mean
+        equals the null, and 0 if it does not.
     """
     reach = float(scipy.stats.t.isf(tail(level), freedom)) * error
     p = None
@@ -237,17 +238,18 @@ def with_student(
 def search_difference(
     first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], level: float
 ) -> Estimate:
-    """Estimate how much the mean loss of the best prompts differs between two searches.
+    """Estimate how much two searches differ in the mean loss of their best prompts.
 
-    The value is the mean loss of the second search minus the mean loss of the first, so below 0 the
-    second search is better. With two or more runs, the searches are paired by run, and the interval
-    is for the mean difference over runs. With a single run, the interval is for the mean difference
-    over prompts like these, and does not cover other runs.
+    The value is the mean loss of the second search minus the mean loss of the first search. If it
+    is below 0, the second search is better. With two or more runs, the searches are paired by run,
+    and the interval is for the mean difference over runs. With a single run, the interval is for
+    the mean difference over similar prompts, and does not account for the variation between runs.
 
     Parameters
     ----------
     first, second
-        For each run of the search, the losses of its best prompts on held-out images.
+        For each run of the search, the losses of the run's best prompts, measured on held-out
+        images.
     level
         Confidence level of the interval, in (0, 1).
 
@@ -273,7 +275,7 @@ def search_difference(
 
 
 def _prompt_difference(a: Floats, b: Floats, level: float) -> Estimate:
-    """Return the mean of b minus the mean of a, with Welch's interval over prompts."""
+    """Return the mean of `b` minus the mean of `a`, with Welch's interval over prompts."""
     value = float(b.mean() - a.mean())
     n = min(len(a), len(b))
     if n < 2:

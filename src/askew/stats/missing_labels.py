@@ -1,4 +1,4 @@
-"""Shares in all images if some labels are missing, perhaps for reasons that depend on the label.
+"""Shares in all images if some labels are missing, possibly for reasons that depend on the label.
 
 askew assumes nothing about why labels are missing: each missing label may be any value. So even
 infinitely many images would show only that the share of a value lies between two bounds.
@@ -14,19 +14,19 @@ from askew.stats.intervals import Floats, tail
 from askew.stats.shares import axis_counts, share_end
 
 WIDEST = 40.0
-"""Largest distance between the bounds, in standard errors, that is used to compute the tail."""
+"""Maximum distance between the bounds, in standard errors, for computing the tail."""
 
 
 def worst_case_intervals(
     counts: ArrayLike, missing: int, *, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Return intervals for the shares in all images, whatever the reason for missing labels.
+    """Return intervals for the shares in all images, whatever the reason why labels are missing.
 
-    The lower bound of a share counts no missing label as the value, and the upper bound counts all
-    of them. The ends of the interval are those of Imbens and Manski (2004, Eq. 6 and 7), with mid-P
-    limits instead of normal limits. Wherever the true share is between its bounds, the interval
-    contains it with probability `level`. Without missing labels, it is the interval of
-    `share_intervals`.
+    The lower bound of a value's share counts no missing label as this value, and the upper bound
+    counts all missing labels as this value. The ends of the interval are computed as by Imbens and
+    Manski (2004, Eq. 6 and 7), with mid-P limits instead of normal limits. The interval contains
+    the true share with probability `level`, wherever the true share lies between the two bounds. If
+    no labels are missing, it is the interval of `share_intervals`.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ def worst_case_intervals(
 
 
 def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> float:
-    """Return the probability that an interval leaves out beyond each bound of a share.
+    """Return the probability that an interval leaves out on each side.
 
-    It is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if they are far apart,
-    since the true share can then be close to only one of them.
+    It is (1 - level) / 2 if both bounds are equal. It rises to 1 - level if the bounds are far
+    apart, because the true share can then be close to only one bound.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def imbens_manski_tail(lowest: float, highest: float, n: int, level: float) -> f
 
 
 def closest_counts(counts: ArrayLike, missing: int, reference: ArrayLike) -> Floats:
-    """Fill in missing labels so that the counts come as close to a reference as possible.
+    """Fill in missing labels so that the counts are as close to a reference as possible.
 
-    Each missing label in turn is given the value with the smallest ratio of (count + 0.5) to the
+    Each missing label in turn becomes the value with the smallest ratio of (count + 0.5) to the
     expected share. This minimizes Pearson's statistic, which is a sum of convex terms.
 
     Parameters

@@ -1,11 +1,12 @@
 """Shares of values in the images of several prompts, where each prompt is a cluster.
 
-Images of the same prompt are similar. So many images of a few prompts contain less information about
-all prompts than the same number of images of many prompts. The design effect is the ratio of two
-variances of the shares: the variance seen between prompts, and the variance that independent images
-would have (Rao and Scott 1981). Tests and intervals use the number of independent images that would
-have the same sampling error. If prompts vary no more than independent images would, this is the
-number of images. One image of each prompt therefore counts in full.
+Images of the same prompt are similar. So a set of images from a few prompts contains less
+information about all prompts than an equally large set from many prompts. The design effect is the
+variance of the shares observed between prompts, divided by the variance that independent images
+would have (Rao and Scott 1981). Tests and intervals use the effective sample size: the number of
+independent images that would have the same sampling error. If prompts vary no more than independent
+images would, it equals the number of images. So if each prompt has one image, every image counts in
+full.
 """
 
 from dataclasses import dataclass, replace
@@ -83,15 +84,15 @@ class PromptCounts:
         return max(float(terms.sum()) / (int(values) - 1), 1.0)
 
     def expected(self, errors: ReadingErrors | None) -> Floats:
-        """Return the expected shares (prompts, K) of the labels if the references are true."""
+        """Return the expected label shares of each prompt if the references are true."""
         return self.references if errors is None else self.references @ errors.rates
 
     def independent_images(self, level: float = 0.95) -> int:
-        """Return the number of independent images with the same sampling error, at least 1.
+        """Return the effective sample size, at least 1.
 
-        It is the number of images divided by the design effect. It is smaller still for few
-        prompts, where Student's t replaces the normal quantile. If the design effect is 1, it is the
-        number of images.
+        It is the number of images divided by the design effect. For few prompts it is reduced
+        further, because Student's t replaces the normal quantile. If the design effect is 1, it is
+        the number of images.
         """
         n = int(self.sizes.sum())
         effect = self.design_effect()
@@ -104,7 +105,7 @@ def shares_over_prompts(prompts: PromptCounts, *, level: float = 0.95) -> tuple[
     """Estimate the share of each value in the images of all prompts.
 
     The interval is mid-P Clopper-Pearson if all images count as independent. If they do not, it is
-    Wilson's interval with the number of independent images as sample size.
+    a Wilson interval at the effective sample size.
 
     Parameters
     ----------
@@ -137,10 +138,10 @@ def distance_over_prompts(
     level: float = 0.95,
     reference_images: int | None = None,
 ) -> Estimate:
-    """Estimate the distance between the shares over all prompts and the mean reference.
+    """Estimate the distance of the shares in all prompts together from the mean reference.
 
-    The interval and the null are computed as in `shares.distance_estimate`, for the number of
-    independent images.
+    The interval and the null are computed as in `shares.distance_estimate`, at the effective sample
+    size.
 
     Parameters
     ----------
@@ -186,8 +187,9 @@ def over_prompts_test(
 ) -> FitTest:
     """Test whether the images of all prompts together have the reference shares.
 
-    p is the larger of two p-values. The first treats all images as images of one prompt. The second
-    divides Pearson's statistic by the design effect (Rao and Scott 1981) and uses an F distribution.
+    p is the larger of two p-values. The first p-value treats all images as images of one prompt.
+    The second p-value divides Pearson's statistic by the design effect (Rao and Scott 1981) and
+    uses an F distribution.
 
     Parameters
     ----------
@@ -210,7 +212,7 @@ def over_prompts_test(
 def _clustered_p(
     prompts: PromptCounts, errors: ReadingErrors | None, reference_images: int | None
 ) -> float:
-    """Return p by Rao and Scott's method; 0 if prompts vary no more than independent images."""
+    """Return p by Rao and Scott's method, or 0 if prompts vary no more than independent images."""
     effect = prompts.design_effect(errors)
     if effect <= 1:
         return 0.0
@@ -223,7 +225,7 @@ def _clustered_p(
 
 
 def _counts(counts: ArrayLike) -> Floats:
-    """Check that there are at least two prompts, each with images, and return counts (prompts, K)."""
+    """Check that there are at least two prompts, each with images, and return their counts."""
     c = np.asarray(counts, dtype=float)
     if c.ndim != 2 or (c.sum(axis=1) > 0).sum() < 2:
         raise NotEnoughData("two prompts with labeled images are needed")
