@@ -7,9 +7,10 @@ import re
 import shutil
 from pathlib import Path
 
+import askew
 from askew.method import load
 from askew.web.jobs import new_identity
-from web_app import Browser, served
+from web_app import PLANTED, Browser, served
 
 
 def run_named(browser: Browser, name: str) -> str:
@@ -45,6 +46,29 @@ def test_a_number_opens_the_images_that_it_counts(browser: Browser) -> None:
         assert counted(browser.get(address.replace("&amp;", "&")).text) == int(count)
 
 
+def test_a_sentence_opens_the_images_that_it_counts(browser: Browser) -> None:
+    page = browser.get(run_named(browser, "nurse")).text
+    in_headline = re.findall(r'<h1[^>]*><bdi><a href="([^"]+)"[^>]*><bdi>(\d+) of 12 images', page)
+    assert len(in_headline) == 1
+    in_sentences = re.findall(r'<a href="([^"]+)"[^>]*><bdi>[^<]+ \((\d+) of 12\)</bdi>', page)
+    assert len(in_sentences) == 2
+    for address, count in in_headline + in_sentences:
+        assert counted(browser.get(address.replace("&amp;", "&")).text) == int(count)
+
+
+def test_a_cell_of_a_matrix_opens_the_images_that_it_counts(tmp_path: Path) -> None:
+    prompts = ["a photo of a nurse", "a photo of a chef"]
+    run = askew.audit(prompts, images=10, run=tmp_path / "jobs", **{**PLANTED, "axes": ["gender"]})
+    with served([tmp_path]) as browser:
+        page = browser.get(run_named(browser, "jobs")).text
+        cells = re.findall(r'class="value"><a href="([^"]+)"[^>]*><bdi>\w+ (\d+)', page)
+        assert len(cells) == 3
+        for (address, percent), images in zip(cells, (20, 10, 10), strict=True):
+            count = counted(browser.get(address.replace("&amp;", "&")).text)
+            assert 100 * count == images * int(percent)
+    assert "images?" not in (run.folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_filters_find_disagreement(browser: Browser, made_runs: Path) -> None:
     run = run_named(browser, "labeled")
     opened = browser.server.site.opened.run(run.removeprefix("/runs/"))
@@ -60,6 +84,7 @@ def test_filters_find_disagreement(browser: Browser, made_runs: Path) -> None:
     assert counted(browser.get(f"{run}/images?show=disagreement&axis=gender").text) == expected
     by_people = browser.get(f"{run}/images?axis=gender&value=male&by=labels").text
     assert counted(by_people) == 5
+    assert ">Images labeled male on gender by labels<" in by_people
 
 
 def test_the_page_of_an_image_lists_prompt_seed_and_labels(

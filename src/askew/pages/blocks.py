@@ -110,6 +110,43 @@ A score is written with its interval, and None is written as a dash.
 
 
 @dataclass(frozen=True, slots=True)
+class ImageQuery:
+    """A query for the images that a number counts, so that the web app can list them.
+
+    Attributes
+    ----------
+    prompt, set : str
+        Prompt and name of the image set. The prompt "" stands for all prompts.
+    axis, instrument : str
+        Axis of the labels, and instrument that assigned them.
+    value : str
+        Label of the images; "" for all images in the set.
+    """
+
+    prompt: str
+    set: str
+    axis: str
+    instrument: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseLink:
+    """A phrase of a sentence that counts images. The web app links it to these images.
+
+    Attributes
+    ----------
+    phrase : str
+        The phrase, as it occurs in the sentence.
+    images : ImageQuery
+        Query for the images that the phrase counts.
+    """
+
+    phrase: str
+    images: ImageQuery
+
+
+@dataclass(frozen=True, slots=True)
 class Paragraph:
     """A paragraph.
 
@@ -123,12 +160,15 @@ class Paragraph:
         Items of a bulleted list below the text.
     muted : bool
         Whether the text is only a remark, which terminals show dimmed.
+    links : tuple of PhraseLink
+        Phrases of the text that count images.
     """
 
     text: str = ""
     lead: str = ""
     items: "tuple[str | Paragraph, ...]" = ()
     muted: bool = False
+    links: tuple[PhraseLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +184,6 @@ Deviation = Literal["over", "under", "none"]
 Over-represented values, and scores further from the reference, are orange. Under-represented
 values, and scores closer to the reference, are blue. Everything else is gray.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class ImageQuery:
-    """A query for the images that a number counts, so that the web app can list them.
-
-    Attributes
-    ----------
-    prompt, set : str
-        Prompt and name of the image set.
-    axis, instrument : str
-        Axis of the labels, and instrument that assigned them.
-    value : str
-        Label of the images; "" for all images in the set.
-    """
-
-    prompt: str
-    set: str
-    axis: str
-    instrument: str
-    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,6 +712,8 @@ class MatrixCell:
         Whether the cell has a frame.
     link : str, optional
         Anchor of the cell's details.
+    images : ImageQuery, optional
+        Query for the images that the cell counts. It replaces the link where it has an address.
     """
 
     text: str
@@ -701,6 +722,7 @@ class MatrixCell:
     significant: bool = False
     framed: bool = False
     link: str | None = None
+    images: ImageQuery | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1056,6 +1078,8 @@ class Page:
         Version of askew.
     limits : str
         Limits of the results, which a printed report shows on its first page.
+    links : tuple of PhraseLink
+        Phrases of the headline and of the sentence below it that count images.
     """
 
     kicker: str
@@ -1070,6 +1094,7 @@ class Page:
     detail: str = ""
     version: str = ""
     limits: str = ""
+    links: tuple[PhraseLink, ...] = ()
 
     def __post_init__(self) -> None:
         filled = tuple(section for section in self.sections if section.blocks)

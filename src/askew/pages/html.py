@@ -22,6 +22,7 @@ from askew.pages.blocks import (
     Details,
     Page,
     Paragraph,
+    PhraseLink,
     PictureGrid,
     PictureRow,
     Section,
@@ -43,7 +44,7 @@ from askew.pages.elements import (
     region,
     tag,
 )
-from askew.pages.media import ImageLink, PageLinks, data_uri
+from askew.pages.media import ImageLink, PageLinks, QueryLink, data_uri
 from askew.pages.plain import as_table
 from askew.types import Estimate
 
@@ -151,7 +152,7 @@ def _content(document: Page, sections: Sequence[Section], links: PageLinks, pref
     first = renderer.first_screen(document.first) if document.first else None
     main = tag("main", first, *(renderer.block(section) for section in sections))
     parts = (
-        _header(document, top),
+        _header(document, top, links.images),
         _navigation(sections, renderer.ids, top),
         main,
         _footer(document),
@@ -177,17 +178,47 @@ def _footer(document: Page) -> Markup:
     return tag("footer", tag("p", notes), limits)
 
 
-def _header(document: Page, top: str) -> Markup:
+def _header(document: Page, top: str, images: QueryLink) -> Markup:
     is_long = len(document.answer) > LONG_HEADLINE
+    answer = tag("bdi", linked(document.answer, document.links, images))
+    detail = linked(document.detail, document.links, images)
     return tag(
         "header",
         tag("p", bdi(document.kicker), class_="kicker"),
-        tag("h1", bdi(document.answer), class_="long" if is_long else None),
-        tag("p", document.detail, class_="lead") if document.detail else None,
+        tag("h1", answer, class_="long" if is_long else None),
+        tag("p", detail, class_="lead") if detail else None,
         tag("p", bdi(document.meta), class_="meta") if document.meta else None,
         _warnings(document.warnings) if document.warnings else None,
         id=top,
     )
+
+
+def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
+    """Return a text whose phrases are links to the images that they count.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    links : iterable of PhraseLink
+        Phrases, of which the text may contain only some.
+    images : callable
+        Function that returns the address of a list of images.
+
+    Returns
+    -------
+    Markup
+        The text. A phrase without an address is not a link.
+    """
+    parts: list[object] = []
+    rest = text
+    for link in links:
+        before, phrase, after = rest.partition(link.phrase)
+        address = panels.images_link(phrase, link.images, images) if phrase else None
+        if address is not None:
+            parts += [before, address]
+            rest = after
+    return joined([*parts, rest])
 
 
 def _warnings(warnings: Sequence[str]) -> Markup:
@@ -271,6 +302,8 @@ class Renderer:
                 return value_rows.changes(block, self.ids)
             case blocks.IntervalChart():
                 return plots.lanes(block, self.ids)
+            case Paragraph():
+                return _paragraph(block, self.links.images)
             case _:
                 return _text(block)
 
@@ -283,7 +316,7 @@ class Renderer:
             case blocks.SortedImages():
                 return panels.sorted_images(block, self._shot, self.links.images)
             case blocks.ScoreMatrix():
-                return panels.matrix(block, self.ids, self._shot)
+                return panels.matrix(block, self.ids, self._shot, self.links.images)
             case PictureGrid():
                 return self._pictures(block)
 
@@ -353,15 +386,13 @@ class Renderer:
         return tag("figure", cell, tag("figcaption", bdi(shot.caption)))
 
 
-TextBlock = Paragraph | blocks.CodeBlock | DefinitionList | blocks.GraphDiagram | Table
+TextBlock = blocks.CodeBlock | DefinitionList | blocks.GraphDiagram | Table
 """Blocks without links and images."""
 
 
 def _text(block: TextBlock) -> Markup:
     """Return the HTML of a block that has no links and images."""
     match block:
-        case Paragraph():
-            return _paragraph(block)
         case blocks.CodeBlock():
             return tag("pre", block.text, tabindex=0)
         case DefinitionList(facts=True):
@@ -375,18 +406,21 @@ def _text(block: TextBlock) -> Markup:
             return table(block)
 
 
-def _paragraph(paragraph: Paragraph) -> Markup:
+def _paragraph(paragraph: Paragraph, images: QueryLink) -> Markup:
     text = None
     if paragraph.lead or paragraph.text:
-        text = tag("p", _led(paragraph), class_="note" if paragraph.muted else None)
-    items = (tag("li", item if isinstance(item, str) else _led(item)) for item in paragraph.items)
+        text = tag("p", _led(paragraph, images), class_="note" if paragraph.muted else None)
+    items = []
+    for item in paragraph.items:
+        items.append(tag("li", item if isinstance(item, str) else _led(item, images)))
     return tag("div", text, tag("ul", *items) if paragraph.items else None, class_="prose")
 
 
-def _led(paragraph: Paragraph) -> Markup:
+def _led(paragraph: Paragraph, images: QueryLink) -> Markup:
+    text = linked(paragraph.text, paragraph.links, images)
     if not paragraph.lead:
-        return joined([paragraph.text])
-    return joined([tag("strong", paragraph.lead), " ", paragraph.text])
+        return text
+    return joined([tag("strong", paragraph.lead), " ", text])
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Markup:

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from askew.pages import words
 from askew.pages.blocks import (
     ImageColumn,
+    ImageQuery,
     LabelGroup,
     MatrixCell,
     MatrixRow,
@@ -76,7 +77,7 @@ def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: Que
     return tag("div", tag("p", name, small, class_="iso-head"), tiles, class_=kind)
 
 
-def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
+def matrix(block: ScoreMatrix, ids: Ids, draw: Draw, images: QueryLink = no_list) -> Markup:
     """Return a matrix as a table. On a narrow screen, each row of a text matrix becomes a card.
 
     Parameters
@@ -87,6 +88,8 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
         Ids of elements, by anchor.
     draw : callable
         Function that returns a thumbnail as an element.
+    images : callable
+        Function that returns the address of a list of the images that a cell counts.
 
     Returns
     -------
@@ -95,7 +98,7 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
     """
     names = (tag("th", bdi(name), scope="col") for name in block.columns)
     head = tag("thead", tag("tr", tag("th", block.heading, scope="col"), *names))
-    rows = (_matrix_row(block, row, ids, draw) for row in block.rows)
+    rows = (_matrix_row(block, row, ids, draw, images) for row in block.rows)
     kind = "grid square" if block.square else "grid cards"
     if len(block.columns) <= FEW and not block.square:
         kind += " few"
@@ -105,7 +108,9 @@ def matrix(block: ScoreMatrix, ids: Ids, draw: Draw) -> Markup:
     return tag("div", parts, keys, class_="matrices")
 
 
-def _matrix_row(block: ScoreMatrix, row: MatrixRow, ids: Ids, draw: Draw) -> Markup:
+def _matrix_row(
+    block: ScoreMatrix, row: MatrixRow, ids: Ids, draw: Draw, images: QueryLink
+) -> Markup:
     name = link(row.label, row.link, ids)
     strip = None
     if row.shots:
@@ -113,18 +118,18 @@ def _matrix_row(block: ScoreMatrix, row: MatrixRow, ids: Ids, draw: Draw) -> Mar
     head = tag("th", name if block.square else tag("b", name), strip, scope="row")
     cells = []
     for column, cell in zip(block.columns, row.cells, strict=True):
-        cells.append(_matrix_cell(cell, column, ids))
+        cells.append(_matrix_cell(cell, column, ids, images))
     return tag("tr", head, *cells)
 
 
-def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids) -> Markup:
+def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids, images: QueryLink) -> Markup:
     """Return a cell. In a card, the cell repeats the heading of its column."""
     if cell is None:
         return tag("td", tag("span", column, class_="lab", aria_hidden="true"), words.ABSENT)
     if not cell.text:
         return tag("td", words.ABSENT, class_="self")
     name = tag("span", column, class_="lab", aria_hidden="true")
-    text = link(cell.text, cell.link, ids)
+    text = images_link(cell.text, cell.images, images) or link(cell.text, cell.link, ids)
     value = tag("b" if cell.significant else "span", text, class_="value")
     small = tag("span", cell.small, class_="small") if cell.small else None
     kinds = (
@@ -133,6 +138,15 @@ def _matrix_cell(cell: MatrixCell | None, column: str, ids: Ids) -> Markup:
         shade(cell.level),
     )
     return tag("td", name, value, small, class_=" ".join(filter(None, kinds)))
+
+
+def images_link(text: str, query: ImageQuery | None, images: QueryLink) -> Markup | None:
+    """Return a link to the images that a text counts; None if the page has no list of images."""
+    address = images(query)
+    if address is None or query is None:
+        return None
+    title = f"Images labeled {query.value}" if query.value else "Images of the set"
+    return tag("a", bdi(text), href=address, title=title)
 
 
 def shade(level: float) -> str:

@@ -13,6 +13,7 @@ from askew.pages.blocks import (
     FirstScreen,
     Page,
     Paragraph,
+    PhraseLink,
     Section,
     Table,
 )
@@ -86,6 +87,7 @@ class Heading:
     detail: str = ""
     meta: Sequence[str] = ()
     first: FirstScreen | None = None
+    links: tuple[PhraseLink, ...] = ()
 
 
 def page(
@@ -141,6 +143,7 @@ def page(
         detail=heading.detail,
         version=head.askew,
         limits=HOLDS,
+        links=heading.links,
     )
 
 

@@ -1,5 +1,6 @@
 """Filters for a run's images: by set, axis, label, instrument, or disagreement of instruments."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
@@ -19,6 +20,13 @@ SHOWN = {
 """Description of each value of the filter `show`."""
 
 
+NAMED = "name:"
+"""Start of a value of the filter `set` that selects the sets of all prompts with the same name."""
+
+DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
+"""Values of the filter `show` that depend on the filter's axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImageFilter:
     """A filter that selects images of a run.
@@ -26,7 +34,8 @@ class ImageFilter:
     Attributes
     ----------
     set
-        Number of the image set; empty for all image sets.
+        Number of the image set, or `NAMED` and the name of the image sets of all prompts; empty for
+        all image sets.
     axis, value, by
         Axis, label, and instrument that gave the label; empty for any.
     show
@@ -53,14 +62,19 @@ class ImageFilter:
 
     def sentence(self, sets: Sequence[LabeledSet]) -> str:
         """Return a description of the selection in words."""
+        axis = f" on {words.axis_label(self.axis)}" if self.axis else ""
+        by = f" by {words.shorten(self.by, 60)}" if self.by else ""
         parts = [SHOWN[self.show]]
-        if self.value:
-            axis = f" on {words.axis_label(self.axis)}" if self.axis else ""
-            by = f" by {words.shorten(self.by, 60)}" if self.by else ""
+        if self.value == NO_LABEL:
+            parts.append(f"without a label{axis}{by}")
+        elif self.value:
             parts.append(f"labeled {words.shorten(self.value, 60)}{axis}{by}")
-        for each in sets:
-            if str(each.number) == self.set:
-                parts.append(f"of {set_title(each)}")
+        elif self.show in DEPENDENT_ON_AXIS:
+            parts[0] += axis
+        if self.value and not self.show:
+            parts = [f"images {parts[1]}"]
+        if self.set in set_titles(sets):
+            parts.append(f"of {set_titles(sets)[self.set]}")
         return words.capital(", ".join(parts))
 
 
@@ -93,7 +107,7 @@ def selected(
 ) -> Iterator[PlacedImage]:
     """Yield the images that a filter selects. Corrections replace the labels of all instruments."""
     for each in sets:
-        if chosen.set in ("", str(each.number)):
+        if chosen.set in ("", str(each.number), NAMED + each.name):
             for image in each.images:
                 if image.id is not None and _fits(image, image.id, chosen, marks):
                     yield PlacedImage(image=image, of=each)
@@ -140,6 +154,20 @@ def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
             if isinstance(label, str) and only in ("", axis):
                 labels.setdefault(axis, set()).add(label)
     return [axis for axis, names in labels.items() if len(names) > 1]
+
+
+def sets_named(sets: Sequence[LabeledSet]) -> dict[str, str]:
+    """Return the filter for the sets of all prompts that have the same name, by that name."""
+    counts = Counter(each.name for each in sets)
+    return {name: NAMED + name for name, count in counts.items() if count > 1}
+
+
+def set_titles(sets: Sequence[LabeledSet]) -> dict[str, str]:
+    """Return the title of each value of the filter `set` that selects some of the sets."""
+    titles = {}
+    for name, chosen in sets_named(sets).items():
+        titles[chosen] = f"all prompts, {words.set_label(name)}"
+    return titles | {str(each.number): set_title(each) for each in sets}
 
 
 def set_title(each: LabeledSet) -> str:

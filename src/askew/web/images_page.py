@@ -19,6 +19,7 @@ from askew.web.filters import (
     disagreeing_axes,
     selected,
     set_title,
+    set_titles,
 )
 from askew.web.marks_page import mark_form
 from askew.web.opened import OpenedRun
@@ -60,7 +61,7 @@ def marks_of(run: OpenedRun) -> HandMarks:
 
 
 def _filter_form(run: OpenedRun, chosen: ImageFilter, base: str) -> Markup:
-    sets = {"": "all sets"} | {str(each.number): set_title(each) for each in run.sets}
+    sets = {"": "all sets"} | set_titles(run.sets)
     values = _values(run.sets, chosen.axis)
     axes = dict.fromkeys(axis.name for each in run.sets for axis in each.axes)
     instruments = run.result.findings.instruments.vqa or {}

@@ -14,7 +14,7 @@ from askew.pages.elements import bdi, tag
 from askew.pages.media import PageLinks
 from askew.plan import PLAN_FILE
 from askew.web.command_form import command_line
-from askew.web.filters import ImageFilter, selected
+from askew.web.filters import ImageFilter, selected, sets_named
 from askew.web.gate import FORBIDDEN
 from askew.web.images_page import marks_of
 from askew.web.index import RunFacts, run_id
@@ -80,10 +80,14 @@ def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
     """Return the address of the list with the images that a number in the report counts."""
     if query is None or FORBIDDEN.search(query.axis + query.value + query.instrument):
         return None
-    number = run.set_numbers.get((query.prompt, query.set))
-    if number is None:
+    if query.prompt:
+        number = run.set_numbers.get((query.prompt, query.set))
+        chosen_set = None if number is None else str(number)
+    else:
+        chosen_set = sets_named(run.sets).get(query.set)
+    if chosen_set is None:
         return None
-    filters = {"set": str(number), "axis": query.axis, "value": query.value, "by": query.instrument}
+    filters = {"set": chosen_set, "axis": query.axis, "value": query.value, "by": query.instrument}
     given = {name: text for name, text in filters.items() if text}
     return f"/runs/{run.facts.id}/images?{urlencode(given)}"
 

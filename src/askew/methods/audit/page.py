@@ -24,6 +24,7 @@ from askew.parts.survey import blocks as survey
 from askew.parts.survey import first_screen
 from askew.parts.survey.agreement import agreement_table
 from askew.parts.survey.following import request_blocks
+from askew.parts.survey.image_links import share_link
 from askew.parts.survey.rewriting import rewriting_blocks
 from askew.parts.survey.sentences import (
     difference_sentence,
@@ -70,6 +71,7 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
             detail=" ".join(filter(None, details)),
             meta=skeleton.meta(findings),
             first=view.first_screen(),
+            links=tuple(texts.answer_links(findings, view.leads)),
         ),
         sections=_sections(view),
         reading=texts.reading(findings),
@@ -346,7 +348,7 @@ class AuditView:
             axis_name = capital(perceived(shares.axis))
             set_name = words.set_label(shares.set)
             text = f"{axis_name} in {set_name} of {plural(shares.prompts, 'prompt')}"
-            yield b.Paragraph(f"{text}: {sentence(shares)}.")
+            yield b.Paragraph(f"{text}: {sentence(shares)}.", links=share_link(shares))
             yield survey.numbers(shares)
 
     def _axes(self, prompt: str) -> Iterator[b.Block]:
@@ -359,7 +361,8 @@ class AuditView:
             if shares.prompt == prompt:
                 axis_name = capital(perceived(shares.axis))
                 set_name = words.set_label(shares.set)
-                yield b.Paragraph(f"{axis_name} in {set_name}: {sentence(shares)}.")
+                text = f"{axis_name} in {set_name}: {sentence(shares)}."
+                yield b.Paragraph(text, links=share_link(shares))
                 yield survey.numbers(shares)
 
     def _axis_fold(self, prompt: str, name: str, axis: AxisScores) -> b.Details:
@@ -390,14 +393,16 @@ class AuditView:
         """
         seen = f"{capital(sentence(own_shares[0]))}. " if own_shares else ""
         even = not own_shares or own_shares[0].even
-        yield b.Paragraph(seen + texts.by_mad(axis, even))
+        links = share_link(own_shares[0]) if own_shares else ()
+        yield b.Paragraph(seen + texts.by_mad(axis, even), links=links)
         questions = " ".join(f"“{shorten(text, 160)}”" for text in axis.question)
         yield b.Paragraph(f"{capital(axis.kind)} axis. Questions: {questions}", muted=True)
         yield self._associations(prompt, name, axis)
         for number, shares in enumerate(own_shares):
             if number:
                 instrument = shorten(shares.instrument, 60)
-                yield b.Paragraph(f"Labeled by {instrument}: {sentence(shares)}.")
+                text = f"Labeled by {instrument}: {sentence(shares)}."
+                yield b.Paragraph(text, links=share_link(shares))
             yield survey.numbers(shares)
         yield self._pictures_of_axis(prompt, name)
         yield from _concepts(axis)

@@ -1,13 +1,13 @@
 """Sentences of the page of `askew audit`: headline, MAD, terms and method."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from askew.methods.audit.findings import AuditFindings, AxisScores
 from askew.methods.audit.stopping import is_decided
 from askew.pages import skeleton, words
-from askew.pages.blocks import Section
+from askew.pages.blocks import ImageQuery, PhraseLink, Section
 from askew.pages.phrases import format_phrase
 from askew.pages.words import (
     axis_label,
@@ -25,6 +25,7 @@ from askew.pages.words import (
 )
 from askew.parts.survey.blocks import leads as survey_leads
 from askew.parts.survey.blocks import strongest_first
+from askew.parts.survey.image_links import image_query
 from askew.parts.survey.sentences import LIMITS, counted_headline, most_seen, tests
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import holds_in_worst_case, is_biased
@@ -156,11 +157,10 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
     several_prompts = len({entry.prompt for entry in leads}) > 1
     several_sets = len({entry.set for entry in leads}) > 1
     shares = []
-    for entry in _most_different([entry for entry in biased if entry.axis == axis]):
-        share = percent(entry.counts[entry.leading] / sum(entry.counts.values()))
+    for entry in _named_in_headline(biased):
         names = [quote(entry.prompt, 40)] if several_prompts else []
         names += [words.set_label(entry.set)] if several_sets else []
-        shares.append(f"{share} {shorten(entry.leading, 30)} for {', '.join(names)}")
+        shares.append(f"{_leading_share(entry)} for {', '.join(names)}")
     return format_phrase(
         "prompts_headline",
         axis=capital(axis_label(axis)),
@@ -168,6 +168,46 @@ def _bias_of_prompts(leads: Sequence[SetShares], biased: Sequence[SetShares]) ->
         sets=plural(len(of_axis), "image set" if several_sets else "prompt"),
         shares=", ".join(shares),
     )
+
+
+def _leading_share(entry: SetShares) -> str:
+    """Return the share and the name of the leading value: "93 % female"."""
+    share = percent(entry.counts[entry.leading] / sum(entry.counts.values()))
+    return f"{share} {shorten(entry.leading, 30)}"
+
+
+def answer_links(findings: AuditFindings, leads: Sequence[SetShares]) -> Iterator[PhraseLink]:
+    """Yield the phrases of `answer` that count images, in their order.
+
+    Parameters
+    ----------
+    findings
+        Findings of the audit.
+    leads
+        Shares of the first instrument, biased sets first.
+    """
+    for entry in survey_leads(findings.shares_over_prompts):
+        if isinstance(entry.distance, Estimate):
+            yield PhraseLink(most_seen(entry), _leading_images(entry))
+    biased = [entry for entry in leads if is_biased(entry)]
+    if not biased:
+        return
+    if len({(entry.prompt, entry.set) for entry in leads}) == 1:
+        yield PhraseLink(counted_headline(biased[0]), _leading_images(biased[0]))
+        return
+    for entry in _named_in_headline(biased):
+        yield PhraseLink(_leading_share(entry), _leading_images(entry))
+
+
+def _leading_images(entry: SetShares) -> ImageQuery:
+    return image_query(entry, entry.leading)
+
+
+def _named_in_headline(biased: Sequence[SetShares]) -> list[SetShares]:
+    """Return the most biased sets on the axis on which most sets are biased."""
+    counts = Counter(entry.axis for entry in biased)
+    axis = max(counts, key=lambda name: counts[name])
+    return _most_different([entry for entry in biased if entry.axis == axis])
 
 
 def _most_different(entries: Sequence[SetShares]) -> list[SetShares]:

@@ -10,6 +10,7 @@ from askew.pages import words
 from askew.pages.skeleton import MissingNote
 from askew.pages.words import axis_label, capital, perceived, percent, plural, quote, shorten
 from askew.parts.survey.confusion import Confusion
+from askew.parts.survey.image_links import image_query
 from askew.parts.survey.over_prompts import SharesOverPrompts
 from askew.parts.survey.sentences import verdict_with_q
 from askew.parts.survey.shares import SetShares, SharesDifference
@@ -47,17 +48,6 @@ def value_group(
         link=link,
         leading=entry.leading if labeled else "",
         images=image_query(entry),
-    )
-
-
-def image_query(entry: SetShares, value: str = "") -> b.ImageQuery:
-    """Return a query for the images of a set, or for its images with the label `value`."""
-    return b.ImageQuery(
-        prompt=entry.prompt,
-        set=entry.set,
-        axis=entry.axis,
-        instrument=entry.instrument,
-        value=value,
     )
 
 

@@ -9,7 +9,8 @@ from askew.pages import words
 from askew.pages.media import Media, shot
 from askew.pages.value_rows import deviation
 from askew.pages.words import axis_label, capital, percent, plural, quote, shorten
-from askew.parts.survey.blocks import Link, image_query, leads, value_group
+from askew.parts.survey.blocks import Link, leads, value_group
+from askew.parts.survey.image_links import image_query
 from askew.parts.survey.shares import SetShares
 from askew.parts.survey.verdicts import family_size, is_biased
 from askew.stats.distance import distance_max, total_variation
@@ -246,11 +247,19 @@ def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b
     if not labeled or not isinstance(entry.distance, Estimate):
         return b.MatrixCell("not measured", link=link(entry))
     text = f"{shorten(entry.leading, 24)} {percent(entry.counts[entry.leading] / labeled)}"
+    images = image_query(entry, entry.leading)
     significant = is_biased(entry) is True
     if not significant:
         q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
-        return b.MatrixCell(text, ", ".join(filter(None, ("n.s.", q))), link=link(entry))
-    return b.MatrixCell(text, level=relative_deviation(entry), significant=True, link=link(entry))
+        small = ", ".join(filter(None, ("n.s.", q)))
+        return b.MatrixCell(text, small, link=link(entry), images=images)
+    return b.MatrixCell(
+        text,
+        level=relative_deviation(entry),
+        significant=True,
+        link=link(entry),
+        images=images,
+    )
 
 
 def relative_deviation(entry: SetShares) -> float:
