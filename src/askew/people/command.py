@@ -292,7 +292,10 @@ def study_serve(
     server = StudyServer(folder, address)
     without_link = [rater.id for rater in folder.raters() if not rater.token]
     if without_link:
-        write("Send each rater a link. The links are shown only now:\n")
+        write(
+            "Send each rater a link, or open a link to label images yourself. The links are shown "
+            "only now:\n"
+        )
         _write_links(folder, without_link, server.link)
     write(f"serving {study} at {server.url}. Press Ctrl-C to stop\n")
     sys.stdout.flush()
