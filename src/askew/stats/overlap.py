@@ -1,10 +1,10 @@
 """Overlap of attention maps: masks, intersection over union (IoU), and its null (BiasMap).
 
-If two masks each cover 30 % of an image and their pixels are independent, they share .176 of their
-union. Attention maps are smooth and similar in all images, so even the maps of *different* images of
-a prompt overlap more than that. The overlap between different images is the null. Functions raise
-NotEnoughData if there is no image and for two empty masks, whose overlap is not defined. They raise
-ValueError for shapes that do not match.
+If two masks each cover 30 % of an image and their pixels are independent, their IoU is .176.
+Attention maps are smooth and similar in all images, so even maps from *different* images of a
+prompt have a higher IoU. askew uses the overlap between different images as the null. Functions
+raise NotEnoughData if there is no image, or if two masks are both empty, because their overlap is
+not defined. They raise ValueError for shapes that do not match.
 """
 
 from dataclasses import replace
@@ -33,12 +33,12 @@ Threshold = Literal["percentile", "max", "minmax"]
 
 
 def mask(map: ArrayLike, threshold: Threshold = "percentile", tau: float = 70) -> Mask:
-    """Return the mask of the region where a map is high (BiasMap, Eq. 3).
+    """Return a mask of the region in which a map has high values (BiasMap, Eq. 3).
 
     Parameters
     ----------
     map : array, (..., H, W)
-        Maps. A threshold is computed for each map.
+        Maps. Each map gets its own threshold.
     threshold
         "percentile": at least the tau-th percentile of the map (as in the paper, at tau = 70).
         "max": at least tau percent of its maximum. "minmax": at least tau percent of the way from
@@ -89,12 +89,12 @@ def iou(a: ArrayLike, b: ArrayLike) -> Floats:
 def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
     """Compute the IoU of masks with areas p and q if their pixels are independent.
 
-    It is pq / (p + q - pq).
+    The result is pq / (p + q - pq).
 
     Parameters
     ----------
     a, b : array of bool, (..., H, W)
-        Masks, of which only the areas are used.
+        Masks. Only their areas are used.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def chance_iou(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def iou_matrix(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Compute the IoU of each mask of `a` with each mask of `b` (BiasMap, Eq. 4).
+    """Compute the IoU between each mask in `a` and each mask in `b` (BiasMap, Eq. 4).
 
     Parameters
     ----------
@@ -135,10 +135,10 @@ def _shared(common: NDArray[Any], union: NDArray[Any]) -> Floats:
 
 
 def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
-    """Compute the share of each region that each mask covers (BiasMap, supplement F).
+    """Compute which share of each region each mask covers (BiasMap, supplement F).
 
-    On the diagonal, it is the accuracy of a mask for the region in the same image. On the diagonal
-    of `covered(~masks, ~regions)`, it is the accuracy of the complements.
+    The diagonal contains the accuracy of each mask for the region in the same image. The diagonal
+    of `covered(~masks, ~regions)` contains the accuracy of the complements.
 
     Parameters
     ----------
@@ -165,13 +165,14 @@ def covered(masks: ArrayLike, regions: ArrayLike) -> Floats:
 def entanglement(
     matrix: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, Estimate | Missing]:
-    """Estimate the mean IoU of two concepts, and its corrected value (BiasMap, Eq. 6).
+    """Estimate the mean IoU of two concepts, and the corrected mean (BiasMap, Eq. 6).
 
-    The interval of the mean is Student's t over images. The null is the mean IoU between a concept
-    in one image and the other concept in another image of the prompt. p is from permutations of the
-    images of one concept. The corrected mean is (mIoU - null) / (1 - null). Its null has a sampling
-    error, too, so its interval is Student's t over the pseudo-values of a jackknife. With fewer than
-    three images there is no interval, no null and no corrected mean.
+    The interval of the mean is Student's interval over images. The null is the mean IoU between one
+    concept in one image and the other concept in another image of the prompt. p comes from
+    permuting the images of one concept. The corrected mean is (mIoU - null) / (1 - null). The null
+    also has a sampling error, so the interval of the corrected mean is Student's interval over the
+    pseudo-values of a jackknife. With fewer than three images, there is no interval, no null and no
+    corrected mean.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def entanglement(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without a map, which is only recorded.
+        Number of images without a map, which the estimate only reports.
 
     Returns
     -------
@@ -267,7 +268,7 @@ def bilinear(maps: ArrayLike, size: tuple[int, int]) -> NDArray[np.float64]:
         return x
 
     def weights(old: int, new: int) -> Floats:
-        """Return the weight (new, old) of each old cell in each new cell along one side."""
+        """Return the weight of each old cell in each new cell along one side of a map."""
         centers = (np.arange(new) + 0.5) * old / new - 0.5
         return np.stack([np.interp(centers, np.arange(old), cell) for cell in np.eye(old)], axis=1)
 

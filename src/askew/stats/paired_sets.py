@@ -1,4 +1,4 @@
-"""Two image sets with a row per image, where some rows of both sets form pairs."""
+"""Two image sets as arrays with one row per image. Some rows form pairs across the sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,22 @@ from askew.stats.intervals import Floats, array_of, bootstrap_weights, in_order
 from askew.stats.shares import axis_counts
 
 Keys = Sequence[int | None]
-"""Key of each image. Images of two sets with the same key form a pair. None for no partner."""
+"""Key of each image, or None for an image without a partner.
+
+Two images form a pair if they have the same key and are in different sets.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedSets:
-    """Rows of two sets, split into pairs and rows without a partner.
+    """Rows of two sets, divided into pairs and rows without a partner.
 
     Random draws do not depend on the order of the images.
 
     Attributes
     ----------
     pairs : array, (2, pairs, columns)
-        Rows that form pairs: those of the first set, then those of the second set.
+        Rows that form pairs: first the rows of the first set, then the rows of the second set.
     rest : tuple of array, (images, columns)
         Rows without a partner, for each set.
     """
@@ -72,7 +75,7 @@ class PairedSets:
 
     @classmethod
     def of_counts(cls, first: ArrayLike, second: ArrayLike) -> Self:
-        """Make two sets without pairs from the number of images that show each value.
+        """Create two sets without pairs from the number of images that show each value.
 
         Parameters
         ----------
@@ -85,16 +88,16 @@ class PairedSets:
 
     @property
     def first(self) -> Floats:
-        """All rows (images, columns) of the first set."""
+        """All rows of the first set, of shape (images, columns)."""
         return np.concatenate([self.pairs[0], self.rest[0]])
 
     @property
     def second(self) -> Floats:
-        """All rows (images, columns) of the second set."""
+        """All rows of the second set, of shape (images, columns)."""
         return np.concatenate([self.pairs[1], self.rest[1]])
 
     def of_value(self, value: int) -> Self:
-        """Return the sets with two columns: the image shows a value, and it does not.
+        """Return the sets with two columns: 1 if an image shows the value, and 1 if it does not.
 
         Parameters
         ----------
@@ -116,11 +119,11 @@ class PairedSets:
 
     @property
     def means(self) -> tuple[Floats, Floats]:
-        """Means (columns,) of the first and of the second set."""
+        """Mean of the first set and mean of the second set, each of shape (columns,)."""
         return self.first.mean(axis=0), self.second.mean(axis=0)
 
     def resampled(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return the means (draws, columns) of both sets in bootstrap samples.
+        """Return the mean of each set in bootstrap samples, of shape (draws, columns).
 
         The two rows of a pair are drawn together. Rows without a partner are drawn independently.
         """
@@ -132,7 +135,7 @@ class PairedSets:
         return first / len(self.first), second / len(self.second)
 
     def exchanged(self, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Return the means (draws, columns) of both sets after images are assigned to sets at random.
+        """Return the mean of each set after random swaps of images, of shape (draws, columns).
 
         The two images of a pair are swapped with probability 1/2. Images without a partner are
         assigned to the two sets at random, without changing the sizes of the sets.
@@ -148,7 +151,7 @@ class PairedSets:
 
 
 def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
-    """Return the row of the image with each key, for n images."""
+    """Return a mapping from each key to the row of its image, for n images."""
     if keys is None:
         return {}
     if len(keys) != n:
@@ -164,7 +167,7 @@ def _rows_by_key(keys: Keys | None, n: int) -> dict[int, int]:
 
 
 def _resample_counts(n: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Count how often each resample contains each of n rows, as an array (draws, n)."""
+    """Count how often each resample contains each of n rows, of shape (draws, n)."""
     if n == 0:
         return np.zeros((draws, 0))
     return bootstrap_weights(n, draws, rng) * n

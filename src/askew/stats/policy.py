@@ -1,14 +1,15 @@
-"""Weights of prompts that reduce several biases together, without changing the model.
+"""Weights for sending prompts so that several biases decrease together, without changing the model.
 
 A cell is a prompt that states values of some axes. The prompt itself is the cell that states no
-value. A policy sends the prompt of cell c with probability x_c, its weight. On an axis or a pair of
-axes, the images then have the weighted mean of the cells' shares. Every distance used here is a sum
-of absolute linear forms (`distance.linear_forms`), so the best weights solve a linear program,
+value. A policy sends the prompt of cell c with probability x_c, its weight. The resulting shares on
+an axis, or on a pair of axes, are the weighted mean of the cells' shares. Every distance in this
+module is a sum of absolute linear forms (`distance.linear_forms`), so the best weights solve a
+linear program,
 
     min sum_g w_g d_g(sum_c x_c p_c,g ; t_g) + sum_c cost_c x_c,    x >= 0, sum x = 1,
 
 whose goals g are axes and pairs of axes. If the distance of a goal exceeds its bound, the excess is
-added to the sum, so that no axis gets much worse for a small gain on others. The shares of a cell
+added to the sum. So no axis becomes much worse for a small gain on other axes. The shares of a cell
 with several statements are predicted from the shares of single statements.
 """
 
@@ -27,7 +28,10 @@ from askew.stats.intervals import Floats
 
 NOTHING = 1e-6  # weights below it are rounding errors of the solver
 SHRINK = 0.5
-"""Number of images added to the count of every value, so that a count of 0 does not exclude it."""
+"""Number of images added to the count of every value.
+
+It prevents a count of 0 from excluding a value.
+"""
 
 Cell = tuple[tuple[int, int], ...]
 """Statements (axis, value) of a cell, in the order of axes."""
@@ -48,7 +52,8 @@ class Goal:
     weight : float
         Weight of the distance in the sum; 0 for a goal that only has a bound.
     most : float, optional
-        Upper bound of the distance. The excess over it has weight 1, regardless of `weight`.
+        Upper bound of the distance. Any excess over this bound has weight 1, regardless of
+        `weight`.
     """
 
     shares: Floats
@@ -66,7 +71,7 @@ class Goal:
             )
 
     def distance_of(self, weights: Floats) -> float:
-        """Return the distance from the reference for a mixture of cells with weights (cells,)."""
+        """Return the distance from the reference for the mixture of cells with these weights."""
         return float(distance_named(self.distance)(weights @ self.shares, self.reference))
 
 
@@ -103,7 +108,8 @@ def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], Ar
     initial : array, (..., m)
         Number of images by value, for the prompt itself.
     stated
-        Number of images by value (..., m), for the prompt with each single statement.
+        Number of images by value, for the prompt with each single statement. Each array has the
+        shape (..., m).
     """
     start = _log_shares(initial)
     ratios = [_log_shares(stated[statement]) - start for statement in cell]
@@ -120,9 +126,9 @@ def plan_policy(
 ) -> Floats:
     """Compute the weights that minimize the goals' weighted distances plus the cells' costs.
 
-    If more than `max_prompts` cells get a weight, askew drops the cells with the smallest weights, a
-    quarter of the excess at a time, and computes the weights of the remaining cells again. It never
-    drops the first cell, which is the prompt itself.
+    If more than `max_prompts` cells get a weight, askew drops the cells with the smallest weights,
+    a quarter of the excess at a time. It then recomputes the weights of the remaining cells. It
+    never drops the first cell, which is the prompt itself.
 
     Parameters
     ----------
@@ -164,7 +170,7 @@ def plan_policy(
 def _fewer_cells(
     candidates: NDArray[np.int64], weights: Floats, max_prompts: int
 ) -> NDArray[np.int64]:
-    """Drop unused cells, and a quarter of the excess cells, starting with the smallest weights."""
+    """Drop unused cells, then a quarter of the excess cells, starting with the smallest weights."""
     used = np.flatnonzero(weights)
     dropped = max(1, (len(used) - max_prompts) // 4)
     by_weight = sorted((k for k in used if candidates[k] != 0), key=lambda k: weights[k])
@@ -220,7 +226,7 @@ class _Program:
     bounded : list of int
         Indexes of the goals that have a bound.
     most : list of float
-        Bounds of these goals.
+        Upper bounds of the distances of these goals.
     """
 
     mixed: Floats
@@ -231,7 +237,7 @@ class _Program:
 
     @classmethod
     def of(cls, goals: Sequence[Goal]) -> Self:
-        """Collect the forms of the goals."""
+        """Collect the linear forms of all goals."""
         mixed = []
         references = []
         units = []

@@ -1,19 +1,20 @@
-"""Power of tests of shares: how large a deviation must be for an image set to detect it.
+"""Power of tests of shares: how large a deviation must be for a test to detect it.
 
 A test compares the shares of K values with reference shares. Under the alternative, one value k
-gains: the shares are (1 - t) reference + t e_k. The distance of these shares from the reference,
-t d(e_k, reference), is the *deviation*. For the total variation it is t (1 - reference_k). The power
-is computed for the value k whose gain is hardest to detect.
+becomes more frequent: the shares are (1 - t) reference + t e_k. The distance of these shares from
+the reference, t d(e_k, reference), is the *deviation*. For the total variation it is t (1 -
+reference_k). askew computes the power for the value k whose increase is hardest to detect.
 
 There are two tests:
 
 - `fit_power`: Pearson's test of one image set against its reference, by its mid-p
-  (`goodness_of_fit`). The power is the probability of the counts that the test rejects. It is a sum
-  over all possible counts if these can be enumerated, and a fraction of simulated counts if there
-  are too many. Labels may have known errors.
+  (`goodness_of_fit`). The power is the probability of all counts that the test rejects. It is
+  computed exactly if the possible counts can be enumerated, and by simulation if there are too
+  many. Labels may have known errors.
 - `exchange_power`: the test whether two sets of the same size have equal shares (`exchange`), for
-  images that do not form pairs. The first set has the reference shares. With pairs of images that
-  have the same seed, fewer images are needed if the images of a pair often have the same label.
+  images that do not form pairs. The first set has the reference shares. If the images form pairs
+  with the same seed, and the two images of a pair often have the same label, fewer images are
+  needed.
 """
 
 import math
@@ -37,10 +38,14 @@ from askew.stats.goodness_of_fit import (
 from askew.stats.intervals import Floats, first_accepted
 
 PowerFunction = Callable[[int, tuple[float, ...], float, float], float]
-"""Function that maps images, reference shares, deviation and significance level to the power."""
+"""Function that computes the power.
+
+Its arguments are the number of images, the reference shares, the deviation and the significance
+level.
+"""
 
 POWER = 0.9
-"""Power with which a test must detect a deviation that askew reports as detectable."""
+"""Minimum power at which askew reports a deviation as detectable."""
 MOST_IMAGES = 100_000
 """Maximum number of images that `images_needed` tries."""
 FIT_DRAWS = 20_000
@@ -48,22 +53,22 @@ FIT_DRAWS = 20_000
 EXCHANGE_DRAWS = 20_000
 """Number of simulated pairs of sets, for three or more values or for many images."""
 EXACT_IMAGES = 200
-"""Maximum size of sets with two values for which the exchange test enumerates all counts."""
+"""Maximum set size for which the exchange test of two values enumerates all counts."""
 NEGLIGIBLE = 1e-10
 """Probability below which counts are left out of a sum."""
 STEADY = 0.1
-"""Fraction of additional images over which a power must hold.
+"""Fraction of additional images for which a test must keep its power.
 
-An exact test with more images can have less power, because its critical value jumps.
+An exact test can have less power with more images, because its critical value changes in steps.
 """
 
 
 def alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the shares (K,) with this deviation from the reference, one array per value that gains.
+    """Return shares with this deviation from the reference, one array per value that increases.
 
-    Values that cannot gain this much are left out.
+    Values that cannot increase this much are left out.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ def alternatives(
 
 
 def largest_deviation(reference: tuple[float, ...], distance: str = "total_variation") -> float:
-    """Return the largest deviation from the reference that any shares can have."""
+    """Return the maximum deviation of any shares from the reference."""
     return distance_max(normalised(np.array(reference, dtype=float)), distance)
 
 
@@ -137,7 +142,7 @@ def fit_power(
 
 
 def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats]:
-    """Keep only one of the alternatives that are equal after a permutation of values.
+    """If several alternatives are equal after permuting values, keep only one of them.
 
     The permutation must not change the reference shares. If labels have no errors, the test has the
     same power for all of these alternatives.
@@ -153,7 +158,7 @@ def _distinct(shares: list[Floats], reference: tuple[float, ...]) -> list[Floats
 def _rejected_counts(
     images: int, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> Floats:
-    """Return the counts (outcomes, K) that Pearson's test rejects."""
+    """Return all counts that Pearson's test rejects, of shape (outcomes, K)."""
     counts = possible_counts(images, len(reference))
     return counts[_rejects(counts, reference, level, errors)]
 
@@ -161,7 +166,7 @@ def _rejected_counts(
 def _rejects(
     counts: Floats, reference: tuple[float, ...], level: float, errors: ReadingErrors | None
 ) -> NDArray[np.bool_]:
-    """Return for each row of counts (outcomes, K), with equal sums, whether the test rejects it."""
+    """Return, for each row of counts, whether the test rejects it. All rows have the same sum."""
     images = int(counts[0].sum())
     if errors is None:
         expected = images * normalised(np.array(reference, dtype=float))
@@ -196,9 +201,9 @@ def images_needed(
     power: float = POWER,
     level: float = 0.05,
 ) -> int | None:
-    """Return the smallest number of images with which a test detects a deviation with some power.
+    """Return the minimum number of images for a test to detect a deviation with a given power.
 
-    With two values, the test keeps this power if the number grows by up to the fraction `STEADY`.
+    With two values, the test also has this power for up to a fraction `STEADY` more images.
 
     Parameters
     ----------
@@ -250,9 +255,10 @@ def detectable_deviation(
     level: float = 0.05,
     distance: str = "total_variation",
 ) -> float | None:
-    """Return the smallest deviation that a test of this number of images detects with some power.
+    """Return the minimum deviation that a test of these images detects with a given power.
 
-    Parameters are as in `images_needed`. `distance` is the distance that `power_of` uses.
+    Parameters are as in `images_needed`. `distance` is the distance that measures the deviation in
+    `power_of`.
 
     Returns
     -------
@@ -280,9 +286,9 @@ def detectable_distance(
     level: float = 0.05,
     errors: ReadingErrors | None = None,
 ) -> float | None:
-    """Return the smallest distance from the reference that Pearson's test detects with `POWER`.
+    """Return the minimum distance from the reference that Pearson's test detects with `POWER`.
 
-    Parameters are as in `fit_power`. None if the power is too low for every distance.
+    Parameters are as in `fit_power`. The result is None if the power is too low at every distance.
     """
     return detectable_deviation(
         partial(fit_power, distance=distance, errors=errors),
@@ -296,7 +302,7 @@ def detectable_distance(
 def _possible_alternatives(
     reference: tuple[float, ...], deviation: float, distance: str = "total_variation"
 ) -> list[Floats]:
-    """Return the alternatives with this deviation; raise ValueError if there is none."""
+    """Return the alternatives with this deviation. Raise ValueError if there are none."""
     shares = alternatives(reference, deviation, distance)
     if deviation <= 0 or not shares:
         most = largest_deviation(reference, distance)
@@ -324,9 +330,9 @@ def _exact_exchange_power(images: int, first: Floats, second: Floats, level: flo
 def _simulated_exchange_power(images: int, first: Floats, second: Floats, level: float) -> float:
     """Return the fraction of simulated pairs of sets that the test rejects.
 
-    Under exchanges, the statistic is taken to be chi-squared with K - 1 degrees of freedom. Its mean
-    is exactly K - 1 after multiplication by (N - 1) / N, where N is the number of images in both
-    sets.
+    askew assumes that the statistic is chi-squared with K - 1 degrees of freedom under exchanges.
+    Multiplied by (N - 1) / N, where N is the number of images in both sets, its mean is exactly K -
+    1.
     """
     rng = np.random.default_rng([images, len(first)])
     firsts = rng.multinomial(images, first, EXCHANGE_DRAWS).astype(float)
@@ -346,7 +352,7 @@ def _asymptotic_images(
     power: float,
     level: float,
 ) -> int:
-    """Return the number of images by the non-central chi-squared distribution, to start a search."""
+    """Return the approximate number of images, from a non-central chi-squared distribution."""
     target = normalised(np.array(reference, dtype=float))
     truth = alternatives(reference, deviation)[0]
     effect = float(pearson(truth, target))
@@ -364,7 +370,7 @@ def _asymptotic_images(
 
 
 def _steady(images: int, suffices: Callable[[int], bool]) -> int:
-    """Return the smallest number, at least `images`, from which the power holds steadily."""
+    """Return the minimum number, at least `images`, from which on a test keeps its power."""
     start = images
     number = images
     while number <= start + STEADY * start + 2:

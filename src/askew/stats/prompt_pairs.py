@@ -1,22 +1,22 @@
-"""Shares in two conditions of the same prompts, such as the images of two models, paired by prompt.
+"""Shares in two conditions, such as the images of two models, that are paired by prompt.
 
 Images of the same prompt are similar, and prompts have different shares, so the unit of the test is
-the prompt. Under the null, the two conditions of a prompt are swapped with probability 1/2, with all
-their images. Images with the same seed belong to the same prompt and are swapped together, so what
-they have in common cancels out.
+the prompt. Under the null, the two conditions of a prompt, with all their images, are swapped with
+probability 1/2. Images with the same seed belong to the same prompt and are swapped together, so
+their common properties cancel out.
 
 The share of a value over all prompts is a weighted mean of the prompts' shares. A prompt p with n_p
-images in the first condition and m_p images in the second has the weight
-w_p = 2 n_p m_p / (n_p + m_p), as in the Mantel-Haenszel estimate. If these numbers are the same for
-all prompts, the weighted mean is the share in all images. If x_pk images of prompt p show value k in
-the first condition, and y_pk images in the second, the test statistic is
+images in the first condition and m_p images in the second has the weight w_p = 2 n_p m_p / (n_p +
+m_p), as in the Mantel-Haenszel estimate. If these numbers are the same for all prompts, the
+weighted mean is the share in all images. If x_pk images of prompt p in the first condition and y_pk
+in the second show value k, the test statistic is
 
     sum over k of (sum over p of w_p (x_pk / n_p - y_pk / m_p))**2 / t_k,
     t_k = sum over p of w_p (x_pk / n_p + y_pk / m_p).
 
 With one image per prompt and condition, it is the statistic of `exchange`. Swaps do not change any
-t_k. Prompts with equal differences are counted together. The distribution of the statistic is exact
-unless there are too many different sums.
+t_k. askew counts prompts with equal differences together. The distribution of the statistic is
+exact unless there are too many different sums over prompts.
 """
 
 import math
@@ -45,19 +45,19 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 FEWEST_PAIRS = 6
-"""Minimum number of prompts with which the test that swaps conditions can be significant."""
+"""Minimum number of prompts for which swapping conditions can give a significant result."""
 MOST_SUMS = 20_000
 """Maximum number of different sums over prompts for which the test is exact."""
 BATCH = 20_000  # draws that are simulated together
 LARGEST_DENOMINATOR = 1_000_000
-"""Largest common denominator for which the differences of prompts are exact fractions."""
+"""Maximum common denominator for which prompts' differences are computed as exact fractions."""
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class PromptPairs:
-    """Labels of the images of the same prompts in two conditions.
+    """Labels of the images in two conditions that have the same prompts.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class PromptPairs:
         return cls(first=x, second=y)
 
     def of_value(self, value: int) -> Self:
-        """Return counts in two columns: images that show a value, and images that do not.
+        """Return counts in two columns: images that show the value, and images that do not.
 
         Parameters
         ----------
@@ -118,13 +118,13 @@ class PromptPairs:
 
     @property
     def shares(self) -> tuple[Floats, Floats]:
-        """Shares (K,) over all prompts in the first and in the second condition."""
+        """Shares over all prompts: in the first condition, and in the second condition."""
         of_first, of_second = self._weighted()
         total = self.weights.sum()
         return of_first.sum(axis=0) / total, of_second.sum(axis=0) / total
 
     def exchanged(self, draws: int, rng: Generator) -> tuple[Floats, Floats]:
-        """Return shares (draws, K) in both conditions after random swaps of each prompt's conditions.
+        """Return the shares in both conditions after random swaps of the conditions per prompt.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class PromptPairs:
     def share_estimates(self, value: int, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
         """Estimate the share of a value over all prompts in each condition, in [0, 1].
 
-        The interval is Wilson's for the number of independent images (see `independent_images`).
+        The interval is a Wilson interval at the effective sample size (`independent_images`).
 
         Parameters
         ----------
@@ -188,8 +188,8 @@ class PromptPairs:
         """Estimate the share of a value in the first condition minus its share in the second.
 
         The interval combines the intervals of both shares (MOVER; Newcombe 1998), with the
-        correlation between the conditions over prompts. p is the mid-p of the test that swaps the
-        conditions of prompts.
+        correlation between the conditions over prompts. p is the mid-p of the test that randomly
+        swaps the conditions of each prompt.
 
         Parameters
         ----------
@@ -230,11 +230,11 @@ class PromptPairs:
         Parameters
         ----------
         test
-            Result of `test`, from which p is taken.
+            Result of the method `test`. The estimate reports its p.
         distance
             Name of a distance, as in `shares.distance_estimate`, or a function.
         rng
-            Random generator for the permutations. Their mean distance is the null.
+            Random generator for the permutations. The mean distance after swaps is the null.
         draws
             Number of permutations.
         """
@@ -242,7 +242,7 @@ class PromptPairs:
         return tested_distance(self.shares, exchanged, self.images, test, distance)
 
     def _weighted(self) -> tuple[Floats, Floats]:
-        """Return each prompt's shares times its weight (prompts, K), for both conditions."""
+        """Return, for both conditions, the shares of each prompt times its weight."""
         weights = self.weights[:, None]
         first, second = (
             weights * counts / counts.sum(axis=1, keepdims=True)
@@ -251,10 +251,11 @@ class PromptPairs:
         return first, second
 
     def _differences(self) -> tuple[Integers, int]:
-        """Return the differences (prompts, K) of weighted shares as fractions with one denominator.
+        """Return the differences between weighted shares as fractions with a common denominator.
 
-        With whole numerators, equal sums are exactly equal. If prompts have many different numbers
-        of images, the common denominator would be too large, so the differences are rounded.
+        Because the numerators are whole numbers, no rounding errors make equal sums differ. If
+        prompts have many different numbers of images, the common denominator would be too large, so
+        the differences are rounded.
         """
         n = self.first.sum(axis=1, keepdims=True)
         m = self.second.sum(axis=1, keepdims=True)
@@ -266,15 +267,15 @@ class PromptPairs:
 
 @dataclass(frozen=True, eq=False)
 class DifferentPrompts:
-    """Distinct differences between the conditions of prompts, with the number of their prompts.
+    """Distinct differences between the two conditions, and the number of prompts with each.
 
     Prompts without a difference are left out.
 
     Attributes
     ----------
     differences : array, (U, K)
-        Distinct differences. The sign of each is chosen so that its first nonzero number is
-        positive.
+        Distinct differences. The sign of each difference is chosen so that its first nonzero number
+        is positive.
     counts : array, (U,)
         Number of prompts with each difference or its negative.
     """
@@ -284,14 +285,14 @@ class DifferentPrompts:
 
     @classmethod
     def of(cls, differences: Integers) -> Self:
-        """Count how many prompts have each difference, given the differences (prompts, K)."""
+        """Count how many prompts have each difference, given the difference of each prompt."""
         rows = differences[differences.any(axis=1)]
         leading = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
         unique, counts = np.unique(rows * np.sign(leading)[:, None], axis=0, return_counts=True)
         return cls(differences=unique, counts=counts.astype(np.int64))
 
     def exact_sums(self) -> tuple[Integers, Floats] | None:
-        """Return all sums (sums, K) under random signs with their probabilities; None if too many."""
+        """Return all sums under random signs and their probabilities, or None if too many."""
         sums = np.zeros((1, self.differences.shape[1]), dtype=np.int64)
         weights: Floats = np.ones(1)
         for difference, count in zip(self.differences, self.counts, strict=True):
@@ -307,7 +308,7 @@ class DifferentPrompts:
         return sums, weights
 
     def sums(self, draws: int, rng: Generator) -> Integers:
-        """Draw sums (draws, K) of the differences under random signs.
+        """Draw sums of the differences under random signs, of shape (draws, K).
 
         Parameters
         ----------
@@ -320,7 +321,7 @@ class DifferentPrompts:
         return np.asarray(signs @ self.differences)
 
     def draws(self, number: int) -> Integers:
-        """Draw sums (number, K) from a seed that depends only on the differences and the number."""
+        """Draw `number` sums, with a seed that depends only on the differences and on `number`."""
         rng = np.random.default_rng([*self.counts.tolist(), number])
         return np.concatenate(list(self._batches(number, rng)))
 
@@ -347,11 +348,12 @@ def _share(shown: Floats, sizes: Floats, weights: Floats, level: float) -> Estim
 def independent_images(
     shown: ArrayLike, sizes: ArrayLike, weights: ArrayLike, level: float
 ) -> float:
-    """Return the number of independent images whose share would have the same sampling error.
+    """Return the effective sample size of a weighted mean of the prompts' shares.
 
-    It is the number of images, reduced for unequal weights and divided by the design effect (at
-    least 1). If the design effect is above 1, it is also reduced for few prompts, where Student's t
-    replaces the normal quantile.
+    This is the number of independent images whose share would have the same sampling error. It is
+    the number of images, reduced for unequal weights and divided by the design effect, which is at
+    least 1. If the design effect is above 1, the effective sample size is also reduced for few
+    prompts, because Student's t replaces the normal quantile.
 
     Parameters
     ----------

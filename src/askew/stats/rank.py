@@ -13,17 +13,18 @@ from askew.stats.intervals import Floats, array_of, fisher_interval, p_value
 from askew.types import Estimate
 
 LARGEST_CORRELATION = 1 - 1e-12
-"""Correlation that replaces a perfect correlation, so that Fisher's z is finite."""
+"""Maximum absolute correlation from which Fisher's z is computed, so that z is finite."""
 
 
 def spearman(
     x: ArrayLike, y: ArrayLike, *, rng: Generator, draws: int = 1000, level: float = 0.95
 ) -> Estimate:
-    """Estimate Spearman's rank correlation, in [-1, 1]; ties get their mean rank.
+    """Estimate Spearman's rank correlation, in [-1, 1]. Ties get their mean rank.
 
-    With n of 4 or more, the interval is normal on Fisher's z scale, with the variance
-    (1 + r**2 / 2) / (n - 3) of Bonett and Wright (2000). For a perfect correlation, it is computed
-    as if two neighboring ranks were swapped. p is two-sided, from permutations of one list.
+    With n of 4 or more, the interval is normal on Fisher's z scale, with the variance (1 + r**2 /
+    2) / (n - 3) of Bonett and Wright (2000). If the correlation is 1 or -1, the interval is
+    computed as if two neighboring ranks were swapped. p is two-sided and comes from permutations of
+    one list.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
     Parameters
     ----------
     x, y : array, (n,)
-        Paired numbers, with n of 4 or more. The numbers in a list must not all be equal.
+        Paired numbers, with n of 4 or more. Neither list may contain only equal numbers.
     level
         Confidence level of the interval, in (0, 1).
     interval
-        Name of the interval's method. It should say what the pairs are.
+        Name of the interval's method. It should name what the pairs are.
     """
     a = np.asarray(x, dtype=float)
     r = float(np.corrcoef(a, np.asarray(y, dtype=float))[0, 1])
@@ -87,9 +88,9 @@ def pearson_estimate(x: ArrayLike, y: ArrayLike, level: float, *, interval: str)
 
 
 def standard_ranks(x: ArrayLike) -> Floats:
-    """Return ranks minus their mean, scaled to length 1.
+    """Return ranks minus their mean, scaled to unit length.
 
-    The dot product of two such lists is their rank correlation.
+    The dot product of two such lists is the rank correlation between them.
 
     Parameters
     ----------

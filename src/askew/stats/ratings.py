@@ -1,7 +1,7 @@
-"""Ratings from several people: reliability of their means, and correlation with a score.
+"""Ratings from several people: reliability of mean ratings, and their correlation with a score.
 
-Rated things that belong together, such as the axes of a prompt, form a cluster. Intervals are from
-a jackknife over clusters on Fisher's z scale (Arvesen 1969), with Student's t.
+Rated things that belong together, such as the axes of a prompt, form a cluster. Intervals come from
+a jackknife over clusters on Fisher's z scale (Arvesen 1969) and use Student's t.
 """
 
 import math
@@ -18,7 +18,7 @@ from askew.stats.power import POWER
 from askew.types import Estimate
 
 LEAST_CLUSTERS = 4
-"""Minimum number of clusters for which a correlation has an interval."""
+"""Minimum number of clusters that are needed for the interval of a correlation."""
 
 LARGEST_CORRELATION = 1 - 1e-6
 
@@ -29,7 +29,7 @@ def mean_reliability(ratings: ArrayLike) -> float:
     """Return the reliability of mean ratings, in [0, 1].
 
     It is 1 - MSW / MSB from a one-way analysis of variance (ICC(1, k) of Shrout and Fleiss 1979):
-    the share of the variance of mean ratings that other raters would reproduce.
+    the share of the variance of mean ratings that another group of raters would reproduce.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def jackknife_correlation(
     Parameters
     ----------
     statistic
-        Function that returns the correlation over the things at some indexes, in [-1, 1]; NaN if it
-        is not defined.
+        Function that returns the correlation for the things at the given indexes, in [-1, 1], or
+        NaN if the correlation is not defined.
     clusters : array, (things,)
         Cluster of each thing.
     level
@@ -157,7 +157,7 @@ def correlation_half_width(things: int, correlation: float = 0.5, level: float =
 
 
 def detectable_correlation(things: int, level: float = 0.95, power: float = POWER) -> float | None:
-    """Return the smallest rank correlation that a two-sided test detects with this power.
+    """Return the minimum rank correlation that a two-sided test detects with this power.
 
     Parameters
     ----------

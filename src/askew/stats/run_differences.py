@@ -1,4 +1,4 @@
-"""Differences in rates and means between two runs, on the same images or on independent images.
+"""Differences in rates and means between two runs, with the same or with independent images.
 
 Arrays have the shape (images, columns). They contain 0, 1 or NaN for rates, and any numbers or NaN
 for means. Several decisions about the same image are not independent. All functions raise
@@ -22,7 +22,7 @@ from askew.stats.intervals import TOLERANCE, Floats, ends, mover, p_value
 from askew.types import Estimate
 
 Runs = tuple[ArrayLike, ArrayLike]
-"""Rows of a group of images in the later and in the earlier run."""
+"""Rows of one group of images: in the later run, and in the earlier run."""
 
 
 def rate_difference(
@@ -36,15 +36,15 @@ def rate_difference(
 ) -> Estimate:
     """Estimate the rate in the later run minus the rate in the earlier run, in [-1, 1].
 
-    The null is 0, and p is two-sided. For the same images, the test swaps the two runs of an image
-    at random. For independent images, it assigns the images to the runs at random.
+    The null is 0, and p is two-sided. For the same images, the test randomly swaps the two runs for
+    each image. For independent images, it randomly assigns the images to the runs.
 
     Parameters
     ----------
     later, earlier
         Rows of the images in each run.
     paired
-        Whether the rows of both runs are for the same images.
+        Whether the rows of both runs belong to the same images.
     rng
         Random generator for the draws.
     draws
@@ -70,8 +70,8 @@ def mean_difference(
     """Estimate the mean over images in the later run minus the mean in the earlier run.
 
     Parameters, null and p are as in `rate_difference`, but rows may contain any numbers. For the
-    same images, the interval is from a bootstrap over images. For independent images, it combines
-    the bootstrap intervals of both means (MOVER).
+    same images, the interval comes from a bootstrap over images. For independent images, it
+    combines the bootstrap intervals of both means (MOVER).
     """
     if paired:
         return clustered_mean_difference(later, earlier, rng=rng, draws=draws, level=level)
@@ -101,19 +101,20 @@ def contrast_difference(
     draws: int = 1000,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate the change in the difference between two groups, from the earlier to the later run.
+    """Estimate how the difference between two groups changed from the earlier to the later run.
 
-    It is in [-2, 2], and its null is 0. The interval combines the intervals of the rates (MOVER).
-    p is two-sided. For the same images, the test assigns the changes of images to the groups at
-    random. For independent images, it assigns the images of each group to the runs at random. That
-    test is conservative if the rates of both groups change by the same amount.
+    The change is in [-2, 2], and its null is 0. The interval combines the intervals of the rates
+    (MOVER). p is two-sided. For the same images, the test randomly assigns the changes of images to
+    the groups. For independent images, it randomly assigns the images of each group to the runs.
+    The test for independent images is conservative if the rates of both groups change by the same
+    amount.
 
     Parameters
     ----------
     first, second
-        Rows of the first and of the second group.
+        Rows of the first group, and rows of the second group.
     paired
-        Whether the rows of a group are for the same images in both runs.
+        Whether a group has the same images in both runs.
     rng
         Random generator for the draws.
     draws
@@ -150,7 +151,7 @@ def _mean_difference(runs: Runs) -> float:
 
 
 def _assigned(runs: Runs, rng: Generator, draws: int) -> Floats:
-    """Return the differences (draws,) of a group if its images are assigned to runs at random."""
+    """Return the differences of a group after randomly assigning its images to the runs."""
     later, earlier = (np.sort(image_means(rows)) for rows in runs)
     pooled = np.concatenate([later, earlier])
     weights = np.repeat([1 / len(later), -1 / len(earlier)], [len(later), len(earlier)])
