@@ -3,28 +3,30 @@
     IS = d(before, reference) - d(after, reference)                                         (Eq. 4)
 
 The intervention states a value of one axis in the prompt. `before` contains the shares of another
-axis, the target axis, in the baseline images. `after` is the mean of its shares over the
-counterfactual image sets of the intervened axis. Every set has the same weight, regardless of its
-number of answers. IS is positive if the intervention brings the target axis closer to its reference.
+axis, the target axis, in the baseline images. `after` contains the mean shares of the target axis
+over the counterfactual image sets of the intervened axis. Every counterfactual set has the same
+weight, regardless of its number of answers. IS is positive if the intervention brings the target
+axis closer to its reference.
 
 **Value.** A distance that is computed from few images is too large on average, and the excess is
-larger for fewer images. With 48 baseline images and K sets of 48 images, the uncorrected difference
-between the distances is positive even without an effect. Every distance used here is a sum of
-|f . (p - q)| over linear forms f (`distance.linear_forms`), and the excess of each term is known from
-the sampling variance of f . p. askew adds normal noise to the more exact of the two distributions
-until both have the same variance, so that both excesses are equal. It then removes the remaining
-excess by extrapolation from twice the variance.
+larger for fewer images. With 48 baseline images and K counterfactual sets of 48 images, the
+uncorrected difference between the distances is positive on average even without an effect. Every
+distance in this module is a sum of |f . (p - q)| over linear forms f (`distance.linear_forms`). The
+excess of each term follows from the sampling variance of f . p. askew adds normal noise to the more
+precise of the two distributions until both have the same variance, so that both excesses are equal.
+To reduce the remaining excess, it also computes the difference at twice the variance and
+extrapolates.
 
-**Interval.** The interval of each of the two distances is computed by test inversion
-(`distance_intervals`), with samples from tables of random numbers. MOVER combines the two intervals.
-A reference that was counted in images is uncertain, too. Samples then have fewer images, so that
-their sampling error includes the error of the reference. A value that was not seen in the reference
-images counts as rare, not as impossible.
+**Interval.** askew computes an interval for each of the two distances by test inversion
+(`distance_intervals`), with samples from tables of random numbers. MOVER combines the two
+intervals. If the reference was counted in images, it is also uncertain. Samples then have fewer
+images, so that their sampling error includes the error of the reference. A value that does not
+occur in the reference images counts as rare, not as impossible.
 
-**Labeling errors.** If the confusion matrix of the instrument is known, both distributions are
-corrected for its errors. The same labeling errors are applied to each tested population before it is
-compared with the answers. The matrix has a sampling error, which affects both distributions alike.
-MOVER treats its effects as independent, which is conservative.
+**Labeling errors.** If the confusion matrix of the instrument is known, askew corrects both
+distributions for the instrument's errors. It applies the same labeling errors to each tested
+population before comparing it with the answers. The matrix has a sampling error, which affects both
+distributions in the same way. MOVER treats the two effects as independent, which is conservative.
 """
 
 import math
@@ -53,13 +55,15 @@ from askew.stats.intervals import TOLERANCE, Floats, tail
 from askew.types import Estimate, Missing, grouped, slices
 
 EXTRAPOLATION = 0.35
-"""Fraction of the extrapolation that would fully remove an excess proportional to the standard error.
+"""Fraction of the full extrapolation that askew applies.
+
+The full extrapolation would remove an excess that is proportional to the standard error.
 
 A larger fraction would remove more of the excess but increase the variance.
 """
 
 AT_ONCE = 256
-"""Maximum number of distributions whose intervals are computed together, to limit memory."""
+"""Maximum number of distributions whose intervals are computed together. It limits memory use."""
 
 INTERVAL = f"MOVER, {METHOD}"
 CORRECTED_INTERVAL = f"{INTERVAL}, instrument corrected"
@@ -72,13 +76,14 @@ class AxisPairSample:
     Attributes
     ----------
     initial : array, (m,) or (sets, m)
-        Number of answers about the target axis in the baseline images, by value. Several rows are
-        the baseline sets of several prompts, which get the same weight (Eq. 9-11).
+        Number of answers about the target axis in the baseline images, by value. If there are
+        several rows, each row is the baseline set of one prompt. All prompts get the same weight
+        (Eq. 9-11).
     counterfactual : array, (K, m)
-        Number of answers about the target axis by value, for each counterfactual set of the
+        Number of answers about the target axis, by value, in each counterfactual set of the
         intervened axis.
     reference : array, (m,)
-        Reference shares of the target axis, or weights that are scaled to shares.
+        Reference shares of the target axis, or weights, which askew scales to shares.
     distance : str
         Name of the distance from the reference, one of `distance.DISTANCES`.
     missing : int
@@ -87,7 +92,7 @@ class AxisPairSample:
         Number of images by true value (rows) and answer of the instrument (columns). If given, the
         sensitivity is corrected for these labeling errors.
     reference_images : int, optional
-        Number of images from which the reference was counted. None means that it is exact.
+        Number of images from which the reference was counted; None if it is exact.
     """
 
     initial: ArrayLike
@@ -100,18 +105,18 @@ class AxisPairSample:
 
 
 class Gaps(NamedTuple):
-    """Mean shares over several image sets, and their gaps to the reference shares.
+    """Mean shares over several image sets, and the differences from the reference shares.
 
     Attributes
     ----------
     mean : array, (m,)
         Mean shares of answers.
     excess, variances : array, (L,)
-        Gap in each linear form of the distance, and its sampling variance.
+        Difference from the reference in each linear form, and its sampling variance.
     coefficients : array, (L, m)
-        Coefficients with which each form is computed from the shares of answers.
+        Coefficients that compute each form from the shares of answers.
     weight : float
-        Factor that converts the sum of |gap| to a distance.
+        Factor that converts the sum of the absolute differences to a distance.
     """
 
     mean: Floats
@@ -137,7 +142,7 @@ class CheckedSets:
 
     @property
     def baseline_key(self) -> tuple[bytes, ...]:
-        """Key that identifies the data from which the gaps of the baseline sets are computed."""
+        """Key that identifies the baseline sets and all settings on which their gaps depend."""
         return (
             self.initial.tobytes(),
             self.reference.tobytes(),
@@ -163,7 +168,7 @@ def interactions(
     pairs
         Counts for each pair of axes.
     rng
-        Random generator for the seed of all random draws.
+        Random generator that draws the seed of all simulations.
     level
         Confidence level of the intervals, in (0, 1).
     draws
@@ -172,11 +177,11 @@ def interactions(
     Returns
     -------
     tuple of Estimate or Missing
-        IS of each pair. `value` is the debiased IS, in [-1, 1], moved into its interval if it is
-        outside. `p` is from a two-sided test of IS = 0. It is below 1 - level exactly if the
-        interval excludes 0. `null` is the mean value without an effect, that is, if all sets come
-        from one population. Missing if a set has no answer, if the axis has fewer than two values,
-        or if the instrument cannot distinguish the values.
+        IS of each pair. `value` is the debiased IS, in [-1, 1]. If it is outside its interval, it
+        is moved to the nearer end. `p` comes from a two-sided test of IS = 0 and is below 1 - level
+        exactly if the interval excludes 0. `null` is the mean value if all sets come from one
+        population, so that there is no effect. Missing if a set has no answer, if the axis has
+        fewer than two values, or if the instrument cannot distinguish the values.
 
     Raises
     ------
@@ -202,7 +207,7 @@ def interactions(
 def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
     """Return the debiased IS of each pair as in `interactions`, without draws and intervals.
 
-    Unlike the values of `interactions`, these values are not moved into an interval.
+    Unlike in `interactions`, the values are not moved into an interval.
     """
     values: list[float | Missing] = []
     before: list[Gaps] = []
@@ -224,7 +229,7 @@ def debiased_values(pairs: Sequence[AxisPairSample]) -> list[float | Missing]:
 
 
 def _values_of_gaps(before: Sequence[Gaps], after: Sequence[Gaps]) -> list[float]:
-    """Compute IS without the excess from few images, for all pairs of axes in one step."""
+    """Compute the debiased IS of all pairs of axes in one step."""
     if not before:
         return []
     longest = max(len(gaps.excess) for gaps in before)
@@ -252,17 +257,17 @@ def debiased_value(pair: AxisPairSample) -> float | Missing:
 
 
 def least_possible(pair: AxisPairSample) -> float:
-    """Return the smallest IS that is possible with these counterfactual sets.
+    """Return the minimum IS that is possible with these counterfactual sets.
 
     IS is at least minus the distance after the intervention. This distance is known exactly if all
     images of each counterfactual set show the same value, and labels have no known errors. For
-    example, if the images follow counterfactual prompts about the target axis, this axis cannot
-    move away from a uniform reference.
+    example, if counterfactual prompts state the values of the target axis and all images follow
+    them, this axis cannot move away from a uniform reference.
 
     Returns
     -------
     float
-        Smallest IS; -1 if the distance is not known exactly.
+        Minimum IS, or -1 if the distance is not known exactly.
     """
     change = change_of(pair)
     return -1.0 if isinstance(change, Missing) else _least_possible(change)
@@ -274,26 +279,28 @@ def null_sizes(
     rng: np.random.Generator,
     draws: int = 1000,
 ) -> dict[tuple[str, str], Floats]:
-    """Simulate |IS| without an effect, which is the noise in the amplification of a graph (Eq. 14).
+    """Simulate |IS| for pairs without an effect: the noise in a graph's amplification (Eq. 14).
 
-    Both distributions of a pair are drawn from one population. All pairs with the same target axis
-    share the random numbers of the baseline set. The counterfactual sets of different pairs are
-    independent. If sets of equal size shared their draws, |IS| would be large for all pairs in the
-    same simulations, and no graph would differ from the simulated graphs.
+    Both distributions of a pair, before and after the intervention, are drawn from one population.
+    All pairs with the same target axis share the random numbers of the baseline set. The
+    counterfactual sets of different pairs are independent. If counterfactual sets of equal size
+    shared their draws, |IS| would be large for all pairs in the same simulations, and no graph
+    would differ significantly from the simulated graphs.
 
     Parameters
     ----------
     pairs
-        Counts for the pairs of axes in a graph, by intervened axis and target axis.
+        Counts for each pair of axes in a graph. A key consists of the intervened axis and the
+        target axis.
     rng
-        Random generator for the seed of all random draws.
+        Random generator that draws the seed of all simulations.
     draws
         Number of simulated graphs.
 
     Returns
     -------
     dict of array, (draws,)
-        Simulated |IS| of every pair for which IS is not Missing.
+        Simulated |IS| of each pair whose IS is not Missing.
     """
     common = CommonDraws(seed=int(rng.integers(2**63)), draws=draws)
     sizes = {}
@@ -307,7 +314,10 @@ def null_sizes(
 
 
 class DistributionKey(NamedTuple):
-    """Key that identifies the data of an interval; distances with equal keys have equal intervals."""
+    """Key that identifies the data of an interval.
+
+    Distances with equal keys have equal intervals.
+    """
 
     shares: bytes
     excess: bytes
@@ -324,26 +334,28 @@ class TargetDistribution:
     Attributes
     ----------
     shares : array, (m,)
-        Shares of the values, at least 0 and with sum 1.
+        Shares of the values. They are at least 0 and sum to 1.
     excess : array, (L,)
-        Gap to the reference in each linear form, from corrected shares that may be negative.
+        Difference from the reference in each linear form. It is computed from corrected shares,
+        which may be negative.
     variances : array, (L,)
-        Sampling variance of each gap.
+        Sampling variance of each difference in `excess`.
     pictures : int
-        Number of independent images with the same precision, rounded to a size that has a table of
-        random numbers (`common_draws`).
+        Effective sample size: the number of independent images that give the same precision,
+        rounded to a size for which there is a table of random numbers (`common_draws`).
     null_pictures : int
-        The same number if all sets came from one population.
+        Effective sample size under the null that all sets come from one population.
     answers : int
         Number of answers.
     reference : array, (m,)
         Reference shares.
     reference_population : array, (m,)
-        Shares from which samples are drawn under the reference, see `distance_intervals`.
+        Shares from which samples are drawn if the population equals the reference (see
+        `distance_intervals`).
     distance : str
         Name of the distance.
     coefficients : array, (L, m)
-        Coefficients with which each linear form is computed from the shares of *answers*.
+        Coefficients that compute each linear form from the shares of *answers*.
     errors : ReadingErrors, optional
         Known labeling errors of the instrument.
     """
@@ -374,13 +386,13 @@ class TargetDistribution:
 
     @property
     def shifted_shares(self) -> Floats:
-        """Shares that differ from `reference_population` as `shares` differ from `reference`."""
+        """Shares, shifted by the difference between `reference` and `reference_population`."""
         return shifted_shares(self.shares, self.reference, self.reference_population)
 
     def sampled(
         self, populations: Floats, pictures: int, common: CommonDraws, stream: int = 0
     ) -> Floats:
-        """Simulate shares of answers (..., draws, m) in images from populations (..., m)."""
+        """Simulate the shares of answers about images that are drawn from populations."""
         if self.errors is None:
             return common.counts(populations, pictures, stream) / pictures
         answered = self._answered(populations, self.errors, common)
@@ -389,7 +401,7 @@ class TargetDistribution:
     def drawn(
         self, population: Floats, pictures: int, common: CommonDraws, rng: np.random.Generator
     ) -> Floats:
-        """Simulate shares of answers (draws, m) without tables of random numbers."""
+        """Simulate the shares of answers without tables of random numbers."""
         answered = population
         if self.errors is not None:
             answered = self._answered(population, self.errors, common)
@@ -397,7 +409,7 @@ class TargetDistribution:
 
     @staticmethod
     def _answered(populations: Floats, errors: ReadingErrors, common: CommonDraws) -> Floats:
-        """Return the shares of answers (..., draws, m) with errors from drawn error matrices."""
+        """Return the expected shares of answers for each of several drawn error matrices."""
         confusion = errors.drawn(common.draws, common.seed)
         return np.asarray(np.einsum("...t,dto->...do", populations, confusion))
 
@@ -410,7 +422,7 @@ class Change(NamedTuple):
 
 
 Intervals = Mapping[DistributionKey, tuple[float, float]]
-"""Low and high end of the interval of each target's distance from its reference."""
+"""Low and high end of the interval for each target's distance from its reference."""
 
 
 def change_of(pair: AxisPairSample) -> Change | Missing:
@@ -435,7 +447,7 @@ def change_of(pair: AxisPairSample) -> Change | Missing:
 
 
 def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
-    """Check the counts of a pair; return Missing with the reason if they have no IS.
+    """Check the counts of a pair. Return Missing with the reason if IS cannot be computed.
 
     Errors are as in `change_of`.
     """
@@ -471,7 +483,7 @@ def _checked_sets(pair: AxisPairSample) -> CheckedSets | Missing:
 
 
 def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
-    """Return checked baseline sets (sets, m), counterfactual sets (K, m) and reference (m,)."""
+    """Check baseline counts, counterfactual counts and reference, and return them."""
     initial = np.asarray(pair.initial, dtype=float)
     counterfactual = np.asarray(pair.counterfactual, dtype=float)
     reference = np.asarray(pair.reference, dtype=float)
@@ -491,7 +503,10 @@ def _checked_counts(pair: AxisPairSample) -> tuple[Floats, Floats, Floats]:
 
 
 def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
-    """Return the gaps for the mean shares of several sets (sets, m) with equal weights."""
+    """Return the differences between the reference and the mean shares of several sets.
+
+    All sets have the same weight.
+    """
     forms, weight = linear_forms(sets.distance, len(sets.reference))
     coefficients = forms if sets.errors is None else forms @ sets.errors.inverse.T
     answers = counts.sum(axis=1, keepdims=True)
@@ -516,7 +531,7 @@ def _gaps(counts: Floats, sets: CheckedSets) -> Gaps:
 
 
 def _target_distribution(counts: Floats, sets: CheckedSets) -> TargetDistribution:
-    """Estimate the distribution of the target axis from several sets (sets, m), equally weighted."""
+    """Estimate the distribution of the target axis from several sets with equal weights."""
     gaps = _gaps(counts, sets)
     answers = counts.sum(axis=1)
     pictures = as_exact_together(_effective_pictures(counts), sets.reference_images)
@@ -537,9 +552,9 @@ def _target_distribution(counts: Floats, sets: CheckedSets) -> TargetDistributio
 
 
 def _effective_pictures(sets: Floats) -> int:
-    """Return the size of a single set that is as precise as the mean shares of sets (sets, m).
+    """Return the size of a single set whose shares are as precise as the mean shares of `sets`.
 
-    Counts are smoothed, so that a set that shows only one value is not treated as exact.
+    Counts are smoothed, so that a set with only one value is not treated as exact.
     """
     answers = sets.sum(axis=1, keepdims=True)
     smooth = (sets + 1 / sets.shape[1]) / (answers + 1)
@@ -574,7 +589,7 @@ def _estimate(
 
 
 def _least_possible(change: Change) -> float:
-    """Return the smallest possible IS, see `least_possible`."""
+    """Return the minimum possible IS, as in `least_possible`."""
     after = change.after
     if np.any(after.variances > TOLERANCE):
         return -1.0
@@ -585,7 +600,8 @@ def _least_possible(change: Change) -> float:
 def _p_of_interval(low: float, centre: float, high: float, level: float) -> float:
     """Return the p of a two-sided test of the value 0, from the interval.
 
-    The half of the interval toward 0 is treated as a normal quantile times a standard error.
+    The distance from the center to the end nearer 0 is treated as a normal quantile times a
+    standard error.
     """
     reach = centre - low if centre > 0 else high - centre
     if reach <= TOLERANCE:
@@ -595,7 +611,7 @@ def _p_of_interval(low: float, centre: float, high: float, level: float) -> floa
 
 
 def _debiased_sensitivity(change: Change) -> float:
-    """Compute IS without the excess from few images."""
+    """Compute IS, corrected for the bias due to few images."""
     before, after = change
     _, weight = linear_forms(before.distance, len(before.reference))
     difference = debiased_difference(before.excess, before.variances, after.excess, after.variances)
@@ -608,10 +624,10 @@ def _null_sensitivities(
     stream: int = 0,
     after: np.random.Generator | None = None,
 ) -> Floats:
-    """Return the debiased IS (draws,) of samples without an effect, all from one population.
+    """Simulate the debiased IS without an effect, with all sets from one population.
 
     The baseline set uses the random numbers of `stream`. The counterfactual sets use the generator
-    `after`; if it is None, they use the random numbers of the next stream.
+    `after`. If `after` is None, they use the random numbers of the next stream.
     """
     n = change.before.null_pictures
     k = change.after.null_pictures
@@ -627,7 +643,7 @@ def _null_sensitivities(
 def _sensitivities_of_samples(
     change: Change, population: Floats, shares_before: Floats, shares_after: Floats
 ) -> Floats:
-    """Return the debiased IS (draws,) computed from simulated shares of answers (draws, m)."""
+    """Compute the debiased IS of each draw from simulated shares of answers."""
     before, after = change
     forms, weight = linear_forms(before.distance, len(before.reference))
     matrix_variances: Floats | float = 0.0
@@ -635,7 +651,7 @@ def _sensitivities_of_samples(
         matrix_variances = before.errors.variances(population, before.coefficients)
 
     def simulated(answered: Floats, pictures: int) -> tuple[Floats, Floats]:
-        """Return gaps to the reference and their variances, for samples of this size."""
+        """Return differences from the reference and their variances, for samples of this size."""
         gaps = answered @ before.coefficients.T - before.reference @ forms.T
         variances = form_variances(answered, before.coefficients) / max(pictures - 1, 1)
         return gaps, variances + matrix_variances
@@ -646,19 +662,19 @@ def _sensitivities_of_samples(
 
 
 def _stream(target: str) -> int:
-    """Return the number of the random stream for a target axis, which depends only on its name."""
+    """Return the number of a target axis's random stream, which depends only on the axis name."""
     return zlib.crc32(target.encode())
 
 
 def debiased_difference(
     before: Floats, variances_before: Floats, after: Floats, variances_after: Floats
 ) -> Floats:
-    """Return the sum of |gap| before minus the sum after, both without the excess from noise.
+    """Return the sum of |gap| before minus the sum of |gap| after, corrected for noise.
 
     Parameters
     ----------
     before, after : array, (..., L)
-        Gaps to the reference in each linear form.
+        Differences from the reference in each linear form.
     variances_before, variances_after : array, (..., L)
         Sampling variances of the gaps.
     """
@@ -669,12 +685,12 @@ def debiased_difference(
 
 
 def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
-    """Return |gap| after noise is added up to a `common` variance, extrapolated to zero variance.
+    """Return |gap| after adding noise up to a common variance and extrapolating to less noise.
 
     Parameters
     ----------
     gaps, variances : array, (..., L)
-        Gap to the reference in each linear form, and its sampling variance.
+        Difference from the reference in each linear form, and its sampling variance.
     common : array, (..., L)
         Variance of the gaps after noise is added, at least `variances`.
     """
@@ -685,7 +701,7 @@ def debiased_sizes(gaps: Floats, variances: Floats, common: Floats) -> Floats:
 
 
 def _mean_sizes(means: Floats, variances: Floats) -> Floats:
-    """Return E |X| for normal X with these means and variances."""
+    """Return the expected value of |X| for normal X with these means and variances."""
     scale = np.sqrt(2 * np.maximum(variances, 0))
     shape = np.broadcast(means, scale).shape
     z = np.divide(means, scale, out=np.full(shape, np.inf), where=scale > 0)
@@ -696,7 +712,7 @@ def _mean_sizes(means: Floats, variances: Floats) -> Floats:
 def _intervals(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> Intervals:
-    """Compute the interval of every target, in one step for targets that can share samples."""
+    """Compute the interval for each target, together for targets that can share samples."""
     distinct = {target.key: target for target in targets}.values()
 
     def sharing(target: TargetDistribution) -> tuple[int, str, int, bytes]:
@@ -712,7 +728,10 @@ def _intervals(
 def _intervals_of_alike(
     targets: Sequence[TargetDistribution], common: CommonDraws, level: float
 ) -> dict[DistributionKey, tuple[float, float]]:
-    """Compute intervals for targets with the same distance, errors, and numbers of images and values."""
+    """Compute the intervals for targets that can share samples.
+
+    Such targets have the same distance, labeling errors, number of images and number of values.
+    """
     first = targets[0]
     forms, weight = linear_forms(first.distance, len(first.reference))
     references = np.stack([target.reference_population for target in targets])
@@ -739,7 +758,7 @@ def _intervals_of_alike(
 
 
 def _standard_errors(targets: Sequence[TargetDistribution], errors: ReadingErrors) -> Floats:
-    """Return the larger of the standard errors at the shares and at the reference (targets, m)."""
+    """Return the larger of two standard errors: at the shares, and at the reference shares."""
     rows = []
     for target in targets:
         at_shares = errors.standard_errors(target.shares, target.pictures)

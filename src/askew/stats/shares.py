@@ -1,8 +1,8 @@
 """Shares of the values of an axis in an image set, and their distance from a reference.
 
-Counts are arrays (K,) with the number of images that show each value. `missing` is the number of
-images without an answer, which is only recorded. All functions raise NotEnoughData if there are no
-answers, and ValueError for invalid counts or shapes.
+Counts are arrays of shape (K,) with the number of images that show each value. `missing` is the
+number of images without an answer, which the estimates only report. All functions raise
+NotEnoughData if there are no answers, and ValueError for invalid counts or shapes.
 """
 
 import math
@@ -38,11 +38,11 @@ BISECTIONS = 50
 def share_intervals(
     counts: ArrayLike, *, level: float = 0.95, missing: int = 0
 ) -> tuple[Estimate, ...]:
-    """Estimate the share of every value, with the mid-P version of the Clopper-Pearson interval.
+    """Estimate the share of each value, with the mid-P version of the Clopper-Pearson interval.
 
-    If no image or every image shows the value, the mid-P interval is slightly too short, so its far
-    end is that of Clopper and Pearson. For 10 to 200 images and any share, the coverage, computed
-    exactly, is never below .925, and it is .95 to .97 on average.
+    If no image or every image shows the value, the mid-P interval is slightly too short. The end
+    farther from the share is then replaced by the end of the Clopper-Pearson interval. For 10 to
+    200 images and any share, the exact coverage is never below .925, and its mean is .95 to .97.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def share_intervals(
     level
         Confidence level of the intervals, in (0, 1).
     missing
-        Number of images without an answer, which is only recorded.
+        Number of images without an answer, which the estimates only report.
     """
     c = axis_counts(counts)
     n = int(c.sum())
@@ -83,17 +83,17 @@ def distance_estimate(
 ) -> Estimate:
     """Estimate the distance of the shares from a reference distribution.
 
-    The value is the plug-in distance. The interval is for the population's distance, by test
-    inversion (`distance_intervals`), and may be below the value. The null is the mean distance of
-    samples with the same number of images from the reference. p is the mid-p of Pearson's test that
-    the population has the reference shares (`goodness_of_fit`).
+    The value is the plug-in distance. The interval is for the population's distance. It is computed
+    by test inversion (`distance_intervals`) and may be below the value. The null is the mean
+    distance from the reference for equally many images drawn from the reference. p is the mid-p of
+    Pearson's test of whether the population has the reference shares (`goodness_of_fit`).
 
     Parameters
     ----------
     counts : array, (K,)
         Number of images by value.
     reference : array, (K,)
-        Reference shares, or weights that are scaled to shares.
+        Reference shares, or weights, which askew scales to shares.
     distance
         A name of `distance.DISTANCES`, or a function of two distributions.
     rng
@@ -103,12 +103,12 @@ def distance_estimate(
     level
         Confidence level of the interval, in (0, 1).
     missing
-        Number of images without an answer, which is only recorded.
+        Number of images without an answer, which the estimates only report.
     reference_images
         Number of images from which the reference was counted. None if it is exact. A counted
-        reference has a sampling error, too, so the samples for the interval and the null have fewer
-        images. Pseudo-images are added to the reference, since a value that was not seen in it may
-        be rare.
+        reference also has a sampling error, so the samples for the interval and the null have fewer
+        images. Pseudo-images are added to the reference, because a value that it lacks may be rare
+        but possible.
     """
     c = axis_counts(counts)
     target = normalised(reference, "the reference")
@@ -137,16 +137,16 @@ def sampled_distance(
     draws: int,
     level: float,
 ) -> Estimate:
-    """Estimate the distance of shares from their reference, with its interval, null and p.
+    """Return the estimated distance of shares from their reference, with interval, null and p.
 
     Parameters
     ----------
     sample
         The shares and their reference.
     value, maximum
-        Observed distance and largest possible distance.
+        Observed distance, and maximum possible distance.
     p
-        p of the test that the population has the reference shares.
+        p of the test of whether the population has the reference shares.
     rng
         Random generator for all draws.
     draws
@@ -168,7 +168,7 @@ def sampled_distance(
 
 
 def axis_counts(counts: ArrayLike) -> Floats:
-    """Return counts (K,) as an array, and check that they are whole numbers with a sum above 0."""
+    """Return counts as an array, and check that they are whole numbers with a sum above 0."""
     c = positive_counts(counts, "counts of one image set", whole=True)
     if c.ndim != 1:
         raise ValueError("the counts of an image set on an axis must be a single list")
@@ -176,7 +176,7 @@ def axis_counts(counts: ArrayLike) -> Floats:
 
 
 def wilson(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return Wilson's interval for a share of n images; n need not be a whole number."""
+    """Return Wilson's interval for a share of n images. n need not be a whole number."""
     z = float(scipy.stats.norm.ppf(1 - tail(level)))
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -185,7 +185,7 @@ def wilson(share: float, n: float, level: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def share_end(k: float, n: int, level: float) -> float:
-    """Return the high end of the mid-P interval of a share; 1 for k = n.
+    """Return the high end of the mid-P interval of a share. It is 1 if k = n.
 
     At this end, P(X < k) + P(X = k) / 2 equals (1 - level) / 2.
 

@@ -3,7 +3,7 @@
 from askew.types import Estimate, Missing
 
 SIGNIFICANCE_LEVEL = 0.05
-"""A test is significant if its q (or, without correction, its p) is below this level."""
+"""A test is significant if its q, or its p if there is no correction, is below this level."""
 
 
 def is_significant(score: Estimate | Missing | None) -> bool | None:

@@ -1,8 +1,9 @@
 """Interval for the spread of several noisy scores, by test inversion.
 
 If the population scores are nearly equal, noise makes their observed spread too large, so a
-percentile interval would never reach 0. Instead, askew tests patterns of population scores. It
-rejects a pattern if too few samples from it have a spread as extreme as the observed spread.
+percentile interval would never reach 0. Instead, askew tests possible sets of population scores,
+called patterns. It rejects a pattern if too few samples from the pattern have a spread as extreme
+as the observed spread.
 """
 
 from collections.abc import Callable
@@ -14,22 +15,23 @@ from askew.stats.intervals import Floats, first_accepted, quantile, tail
 
 FURTHEST = 8.0  # standard errors beyond the observed pattern at which the search ends
 SpreadMeasure = Callable[[Floats], Floats]
-"""Function that maps scores (..., K) to their spread (...), which is 0 if all scores are equal."""
+"""Function that computes the spread of K scores along the last axis. It is 0 if all are equal."""
 
 
 def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the low end of the interval for the spread of K population scores.
 
-    The tested patterns move all scores toward their median by the same amount, so that only few
-    still differ from it. This is the least favorable case for the low end. The low end is the
-    smallest spread whose samples reach the observed spread in at least (1 - level) / 2 of cases.
+    To form the tested patterns, all scores move toward their median by the same amount, so that
+    only a few scores still differ from the median. This is the least favorable case for the low
+    end. The low end is the smallest population spread for which a fraction of at least (1 - level)
+    / 2 of all samples reaches the observed spread.
 
     Parameters
     ----------
     scores : array, (K,)
         Observed scores.
     errors : array, (draws, K)
-        Draws of the joint error of the scores, centered at 0.
+        Draws of the joint sampling error of the scores, centered at 0.
     spread
         Measure of spread.
     level
@@ -48,9 +50,10 @@ def low_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float)
 def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float) -> float:
     """Return the high end of the interval for the spread of K population scores.
 
-    It is the smallest spread whose samples exceed the observed spread in all but (1 - level) / 2 of
-    cases. Even equal populations can have observed scores that are unusually similar by chance. So
-    an observed spread below the median spread for equal populations is replaced by this median.
+    It is the smallest population spread for which all samples except a fraction (1 - level) / 2
+    exceed the observed spread. By chance, observed scores can be unusually similar, even for equal
+    populations. So if the observed spread is below the median spread for equal populations, this
+    median replaces it.
 
     Parameters
     ----------
@@ -74,7 +77,10 @@ def high_end(scores: Floats, errors: Floats, spread: SpreadMeasure, level: float
 
 
 def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
-    """Move all scores toward the median by the same amount: equal at t = 0, as observed at t = 1."""
+    """Move all scores toward the median by the same amount.
+
+    At t = 0 all scores are equal, and at t = 1 they are as observed.
+    """
     deviation = scores - median
     size = np.abs(deviation)
     remaining = np.maximum(size - (1 - np.asarray(t)) * size.max(), 0.0)
@@ -82,7 +88,7 @@ def _gathered(scores: Floats, median: float, t: ArrayLike) -> Floats:
 
 
 def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
-    """Scale the pattern by t, up to the observed pattern at t = 1; beyond 1, move scores outward."""
+    """Scale the observed pattern by t up to t = 1. Beyond t = 1, move the scores further apart."""
     mean = scores.mean()
     return np.asarray(
         mean + np.minimum(t, 1.0) * (scores - mean) + np.maximum(t - 1.0, 0.0) * outward
@@ -90,7 +96,7 @@ def _stretched(scores: Floats, outward: Floats, t: Floats) -> Floats:
 
 
 def _outward(scores: Floats, errors: Floats) -> Floats:
-    """Return one standard error of each score (K,), with the sign of the score minus the mean."""
+    """Return the standard error of each score, with the sign of the score minus the mean."""
     deviation = scores - scores.mean()
     # equal scores must not all move the same way
     alternating = np.where(np.arange(len(scores)) % 2, 1.0, -1.0)

@@ -1,10 +1,10 @@
-"""Shares from a stratified sample of labels, and the smallest sample for a given half-width.
+"""Shares from a stratified sample of labels, and the minimum sample for a given half-width.
 
-N images are divided into strata of N_s images, such as images to which instruments give equal labels.
-People label n_s random images of each stratum. The share of value t is estimated by
-sum_s (N_s / N) p_st (Cochran 1977, chapter 5), divided by the same sum for all labels that are a
-value. The interval is Wilson's interval for the number of images that would give the same variance
-(Korn and Graubard 1998).
+N images are divided into strata of N_s images. For example, a stratum contains the images to which
+the instruments give the same labels. People label n_s random images of each stratum. If p_st is the
+share of value t in stratum s, the share of t is estimated as sum_s (N_s / N) p_st (Cochran 1977,
+chapter 5), divided by the same sum for all labels that are a value. The interval is Wilson's
+interval for the number of images that would give the same variance (Korn and Graubard 1998).
 
 All functions raise NotEnoughData if there are no labels, and ValueError for invalid counts.
 """
@@ -21,10 +21,13 @@ from askew.stats.shares import wilson
 from askew.types import Estimate
 
 LEAST_LABELS = 2
-"""Minimum number of labels per stratum; a variance cannot be estimated from fewer."""
+"""Minimum number of labels per stratum. A variance cannot be estimated from fewer labels."""
 
 PSEUDO_COUNT = 0.5
-"""Number added to the counts of a stratum, so that a stratum with equal labels has a variance."""
+"""Number added to the counts of a stratum.
+
+It makes the variance positive even if all labels are equal.
+"""
 
 BISECTIONS = 60
 
@@ -60,7 +63,7 @@ class StratifiedLabels:
 
     @property
     def shares(self) -> Floats:
-        """Estimated share of each value (values,); the shares sum to 1.
+        """Estimated share of each value, of shape (values,). The shares sum to 1.
 
         Raises
         ------
@@ -74,13 +77,13 @@ class StratifiedLabels:
 
     @property
     def _totals(self) -> Floats:
-        """Estimated share of each category (values + 1,) among all images."""
+        """Estimated share of each column of `counts` among all images, of shape (values + 1,)."""
         weights = self.sizes / self.sizes.sum()
         within = self.counts / self.counts.sum(axis=1, keepdims=True)
         return np.asarray(weights @ within)
 
     def variances(self, *, of_model: bool = False) -> Floats:
-        """Return the variances (values,) of the shares, by linearization of the ratio.
+        """Return the variance of each value's share, by linearizing the ratio.
 
         Parameters
         ----------
@@ -117,8 +120,8 @@ class StratifiedLabels:
         level
             Confidence level of the intervals, in (0, 1).
         of_model
-            Whether the intervals are for the model's true shares. If False, they are for the shares
-            in these images.
+            If True, the intervals are for the model's true shares. If False, they are for the
+            shares in these images.
         """
         estimates = []
         labeled = int(self.counts[:, :-1].sum())
@@ -142,7 +145,7 @@ class StratifiedLabels:
 def _wilson_of_variance(
     share: float, variance: float, labeled: int, level: float
 ) -> tuple[float, float]:
-    """Return Wilson's interval for the number of images whose share has this variance."""
+    """Return a Wilson interval at the sample size for which a share has this variance."""
     if variance == 0:
         return share, share
     inside = min(max(share, PSEUDO_COUNT / labeled), 1 - PSEUDO_COUNT / labeled)
@@ -153,7 +156,7 @@ def _wilson_of_variance(
 def half_widths(
     sizes: ArrayLike, shares: ArrayLike, labels: ArrayLike, level: float = 0.95
 ) -> Floats:
-    """Return the expected half-widths (values,) of the intervals for the shares in these images.
+    """Return, for each value, the expected half-width of the interval for its share.
 
     Parameters
     ----------
@@ -178,10 +181,10 @@ def half_widths(
 def smallest_sample(
     sizes: ArrayLike, shares: ArrayLike, half_width: float, level: float = 0.95
 ) -> NDArray[np.int64]:
-    """Return the fewest labels per stratum (strata,) for which no interval exceeds a half-width.
+    """Return the minimum numbers of labels per stratum for intervals of a given half-width.
 
-    The labels are divided over the strata as in Neyman (1934), in proportion to the size of a
-    stratum times the largest standard deviation of a value in it.
+    The labels are divided over the strata as in Neyman (1934): in proportion to the size of a
+    stratum times the largest standard deviation of any value in the stratum.
 
     Parameters
     ----------
@@ -190,7 +193,7 @@ def smallest_sample(
     shares : array, (strata, values)
         Expected shares of the values in each stratum.
     half_width
-        Largest half-width of the intervals, in (0, 1).
+        Maximum half-width of the intervals, in (0, 1).
     level
         Confidence level of the intervals, in (0, 1).
     """
@@ -212,17 +215,17 @@ def smallest_sample(
 
 
 def _labels(sizes: NDArray[np.int64], wanted: Floats) -> NDArray[np.int64]:
-    """Round numbers of labels up, to at least two per stratum and at most all images in it."""
+    """Round numbers of labels up, to at least two and at most all images of each stratum."""
     most = np.maximum(np.ceil(wanted).astype(np.int64), LEAST_LABELS)
     return np.minimum(most, sizes)
 
 
 def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: float = 0.1) -> Floats:
-    """Return the expected shares of values among images with these labels from instruments.
+    """Return the expected shares of the true values, given the labels from instruments.
 
-    The shares follow from Bayes' rule. They assume that all values have the same prior probability,
-    and that instruments make errors independently and have the same accuracy. The fraction `doubt`
-    is spread evenly over the values.
+    The shares follow from Bayes' rule. The calculation assumes that all values have the same prior
+    probability. It also assumes that instruments make errors independently and have the same
+    accuracy. The fraction `doubt` is spread evenly over the values.
 
     Parameters
     ----------
@@ -247,7 +250,7 @@ def expected_shares(labels: ArrayLike, values: int, accuracy: float, doubt: floa
 
 
 def accuracy_from_agreement(agreement: float, values: int) -> float:
-    """Return the accuracy of instruments from the share of images on which they agree.
+    """Return the accuracy of instruments, computed from the share of images on which they agree.
 
     Two instruments that have the same accuracy a and make errors independently agree on a share of
     a**2 + (1 - a)**2 / (values - 1) of the images.

@@ -1,8 +1,8 @@
-"""Choice of the subset with the smallest cost, by exhaustive or greedy search.
+"""Search for the subset with the smallest cost, exhaustively or greedily.
 
 InterMit (arXiv 2505.17280) asks which bias axes to mitigate so that all axes come closest to their
-references. Members of a subset are axes, and its cost is the mean deviation that remains after
-mitigation of these axes.
+references. Here the members of a subset are axes, and its cost is the mean deviation that remains
+after mitigating these axes.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 MOST_SUBSETS = 5_000
-"""Maximum number of subsets for which all subsets are compared."""
+"""Maximum number of subsets up to which all subsets are compared."""
 
 Cost = Callable[[tuple[int, ...]], float]
 
@@ -48,7 +48,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
     Returns
     -------
     list of Subset
-        Sorted subsets. Empty if there are more than `MOST_SUBSETS`.
+        Sorted subsets. Empty if there are more than `MOST_SUBSETS` subsets.
     """
     if math.comb(number, size) > MOST_SUBSETS:
         return []
@@ -59,7 +59,7 @@ def ranked_subsets(number: int, size: int, cost: Cost) -> list[Subset]:
 def greedy_subsets(
     number: int, most: int, cost: Cost, is_enough: Callable[[tuple[int, ...]], bool] | None = None
 ) -> list[Subset]:
-    """Grow a subset step by step, each time by the member that gives the smallest cost.
+    """Build a subset step by step, each time adding the member that gives the smallest cost.
 
     Parameters
     ----------
@@ -70,8 +70,9 @@ def greedy_subsets(
     cost
         Function that returns the cost of a subset.
     is_enough
-        Function that checks whether a subset needs no further member. If given, the choice also
-        ends when no further member reduces the cost. If None, the last subset has `most` members.
+        Function that checks whether a subset needs no further member. If it is given, the search
+        also ends when no further member reduces the cost. If None, the last subset has `most`
+        members.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def greedy_subsets(
 
 
 def _best_extension(subset: Subset, number: int, cost: Cost) -> Subset:
-    """Return the subset with one more member that has the smallest cost."""
+    """Add the member that gives the subset with the smallest cost."""
     extended = []
     for member in range(number):
         if member not in subset.members:

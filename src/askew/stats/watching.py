@@ -1,9 +1,10 @@
-"""Tests for a series of models without a fixed end, such as the checkpoints of a training run.
+"""Tests for an open-ended series of models, such as the checkpoints of a training run.
 
 Each model is compared with the first model on images that have the same seeds. If a model is as
-biased as the first, both orders of the two labels in a pair are equally likely. Each model of the
-series is tested at a smaller level than the model before it, and all levels add up to the level of
-the series. So the probability of any false alarm is bounded, however many models follow.
+biased as the first model, the two labels of a pair are equally likely in either order. askew tests
+each model at a smaller significance level than the model before it, and all levels sum to at most
+the level of the series. So the probability of any false alarm is at most this level, however many
+models follow.
 """
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
-    """Return the p-value for the change in each value's share (McNemar's exact test, two-sided).
+    """Return the p-value of the change in each value's share (McNemar's exact test, two-sided).
 
-    The test of a value uses only the pairs in which exactly one image shows it. Such a pair loses or
-    gains the value from the first image to the second. Under the null, both are equally likely.
+    The test of a value uses only the pairs in which exactly one image shows it. From the first
+    image to the second, such a pair either loses or gains the value. Under the null, losses and
+    gains are equally likely.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     array, (values,)
-        The p-value of each value; 1 if no pair loses or gains it.
+        p-value for each value; 1 if no pair loses or gains the value.
 
     Raises
     ------
@@ -44,9 +46,10 @@ def exact_change_p(changes: ArrayLike) -> NDArray[np.float64]:
 
 
 def spent_level(level: float, number: int) -> float:
-    """Return the significance level of one test in an endless series of tests.
+    """Return the significance level of one test in an open-ended series of tests.
 
-    The level is level / (number (number + 1)), so the levels of all tests add up to `level`.
+    The result is level / (number (number + 1)), so the significance levels of all tests sum to
+    `level`.
 
     Parameters
     ----------
