@@ -259,6 +259,14 @@ def without_formula(value: object) -> object:
     return f"'{text}" if is_formula else text
 
 
+def as_text(number: int) -> str:
+    """Return the digits of a number for a CSV file, with a quotation mark before them.
+
+    Spreadsheets and JavaScript would round a number above 2^53. As a text, it keeps its digits.
+    """
+    return f"'{number}"
+
+
 def _parquet(rows: Sequence[EstimateRow]) -> bytes:
     table = _table(rows)
     from pyarrow import parquet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from askew.commands import check, export
 from askew.errors import AskewError, UsageError
+from askew.findings import RESULTS_FILE
 from askew.run.annotations import add_annotations, corrected_label
 from askew.store.files import SUMS_FILE, replace_sum, write_sums
 from askew.studies.evidence import EVIDENCE_FILE, LABELS_FILE, NEEDED
@@ -44,6 +46,18 @@ def test_a_pack_is_checked_without_its_run(pack: Path) -> None:
     assert len(rows) == 24
     assert {row["by_hand"] for row in rows} == {"", "female"}
     assert "Limits" in (pack / "method.md").read_text(encoding="utf-8")
+
+
+def test_seeds_are_texts_whose_digits_no_program_rounds(made_runs: Path, tmp_path: Path) -> None:
+    export(made_runs / "nurse", format="evidence", output=tmp_path / "pack")
+    sets = json.loads((tmp_path / "pack" / RESULTS_FILE).read_text(encoding="utf-8"))["sets"]
+    seeds = {}
+    for image_set in sets:
+        seeds.update(zip(image_set["pictures"], image_set["seeds"], strict=True))
+    with (tmp_path / "pack" / LABELS_FILE).open(newline="", encoding="utf-8") as file:
+        written = {row["image"]: row["seed"] for row in csv.DictReader(file)}
+    assert max(int(seed) for seed in seeds.values()) > 2**53
+    assert written == {image: f"'{seed}" for image, seed in seeds.items()}
 
 
 def damage_image(folder: Path) -> None:

@@ -33,7 +33,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from askew import findings
-from askew.document import without_formula
+from askew.document import as_text, without_formula
 from askew.errors import AskewError, RunError, UsageError
 from askew.findings import RESULTS_FILE
 from askew.method import method_of
@@ -109,7 +109,8 @@ README = """# Evidence of a run of askew
 {meta}
 
 - `report.html` is the report. `method.md` contains definitions, method and limits.
-- `labels.csv` contains all labels of each image, from instruments and from people.
+- `labels.csv` contains all labels of each image, from instruments and from people. A seed has an
+  apostrophe before its digits, because spreadsheets and JavaScript round numbers of 63 bits.
 - `estimates.csv` contains all estimates with their intervals.
 - `images/` contains the images of all image sets. Each file is named after its SHA-256.
 - `results.json`, `plan.toml` and `plan.hash` are copies of the run's files.
@@ -277,7 +278,7 @@ def _labels_table(result: AnyResult) -> str:
                         each.prompt,
                         each.name,
                         image.number,
-                        image.seed,
+                        "" if image.seed is None else as_text(image.seed),
                         axis,
                         instrument,
                         "" if is_missing else label,
