@@ -1,4 +1,4 @@
-"""The web app as a Starlette application: its routes, and the pages that report errors."""
+"""The web app as a Starlette application, with its routes and its error pages."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ PATTERNS = {
     "digest": r"[0-9a-f]{64}",
     "job": r"[0-9a-f]{16}",
 }
-"""Regular expressions for the variable parts of paths. Other paths are not found."""
+"""Regular expressions that the variable parts of paths must match. Other paths do not exist."""
 
 GET_ROUTES: dict[str, Handler] = {
     "/": runs_page.runs_page,
@@ -57,7 +57,7 @@ GET_ROUTES: dict[str, Handler] = {
     "/icon.svg": files.icon,
     STYLE_ADDRESS: files.style,
 }
-"""Handlers of pages and files, by path."""
+"""Functions that return pages and files, keyed by path."""
 
 FORM_ROUTES: dict[str, FormHandler] = {
     "/runs/{run}/images/{image}": marks_page.mark_image,
@@ -70,7 +70,7 @@ FORM_ROUTES: dict[str, FormHandler] = {
     "/jobs/{job}/stop": jobs_page.stop_job,
     "/jobs/{job}/continue": jobs_page.continue_job,
 }
-"""Handlers of submitted forms, by path."""
+"""Functions that process submitted forms, keyed by path."""
 
 Endpoint = Callable[[HTTPRequest], Awaitable[Response]]
 
@@ -83,12 +83,12 @@ UNEXPECTED = (
 
 
 def application(site: Site) -> Starlette:
-    """Return the app, without the checks that `gate.Gate` adds.
+    """Return the app. `gate.Gate` adds the security checks.
 
     Parameters
     ----------
     site
-        Parts of the app that its pages share.
+        Objects that all pages of the app share.
     """
     handlers: dict[Any, Callable[..., Response]] = {HTTPException: _http_error}
     return Starlette(routes=routes(site), exception_handlers=handlers)
@@ -134,7 +134,10 @@ def _are_valid(parts: dict[str, Any]) -> bool:
 
 
 def _answered(handler: Handler, site: Site, request: HTTPRequest) -> Response:
-    """Return the response of a handler, or a page about the error that the handler raised."""
+    """Return a handler's response.
+
+    If the handler raises an error, return a page about the error.
+    """
     try:
         return handler(site, request)
     except LookupError as error:

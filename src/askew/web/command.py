@@ -27,10 +27,10 @@ def serve(
     no_browser: Flag = False,
     read_only: Flag = False,
 ) -> None:
-    """Explore runs in a browser on this machine: reports, images, and all labels.
+    """Explore the reports, images and labels of runs in a browser on this machine.
 
     Only this machine can reach the app. The app itself loads no model and sends nothing to other
-    machines. Ctrl-C stops it.
+    machines. Ctrl-C stops the app.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def serve(
     port
         Port of the app. Use 0 for any free port.
     no_browser
-        Only print the address, and do not open a browser.
+        Print the address, but do not open a browser.
     read_only
         Change nothing on disk.
 

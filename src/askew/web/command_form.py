@@ -1,7 +1,7 @@
-"""Web forms for the options of commands, and command-line arguments from a submitted form.
+"""Web forms for commands, and conversion of submitted forms to command-line arguments.
 
-The fields come from the signature, the docstring and the option records of the command, like the
-command's help in the terminal. A form can do nothing that a terminal cannot do.
+The form fields are derived from the command's signature, docstring and option records, like the
+help in the terminal. A form cannot do anything that a terminal cannot do.
 """
 
 import inspect
@@ -21,20 +21,23 @@ from askew.errors import UnknownName, UsageError
 from askew.web.sent_form import SentForm
 
 Kind = Literal["text", "lines", "flag", "choice"]
-"""Kind of a form field. The kind `lines` is for an option that may be repeated."""
+"""Kind of a form field. The kind `lines` is for options that can be repeated."""
 
 PROMPTS = "prompts"
 OMITTED = frozenset(
     "plan save_plan run store json progress engine stop dry_run log packs shard options".split()
 )
-"""Parameters that have no form field, because the app sets them or they do not suit a browser."""
+"""Parameters without a form field. The app sets them, or they are not useful in a browser."""
 
 FIRST = ("model", "preset", "groups")
-"""Options on the page of the first step, in addition to the prompts."""
+"""Options on the first page of the form, in addition to the prompts."""
 
 FIRST_GROUP = "This command"
 FUNCTION = re.compile(r"[\w.]+:[A-Za-z_]\w*")
-"""Pattern of a function in a module. Only a terminal may name one, because askew runs its code."""
+"""Pattern for a function in a module.
+
+The app refuses such values, because askew would run the code.
+"""
 
 PARAMETERS = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", re.DOTALL)
 MOST_LINES = 1000
@@ -49,15 +52,15 @@ class OptionField:
     name
         Name of the parameter in Python.
     spelling
-        Spelling of the option on the command line.
+        Option as written on the command line, such as --images.
     kind
         Kind of the form field.
     help
         Help text of the option.
     group
-        Section of the help to which the option belongs.
+        Section of the help in which the option is listed.
     choices
-        Allowed values; empty if any text is allowed.
+        Permitted values; empty if any text is permitted.
     """
 
     name: str
@@ -68,7 +71,7 @@ class OptionField:
     choices: tuple[str, ...] = ()
 
     def arguments(self, values: Sequence[str]) -> list[str]:
-        """Return the command-line arguments that set the option to the values from a form."""
+        """Return the command-line arguments that set the option to the given values."""
         if self.kind == "flag":
             return [self.spelling] if values else []
         lines = values
@@ -83,7 +86,7 @@ class OptionField:
 
 @dataclass(frozen=True)
 class CommandForm:
-    """The form for a method's command.
+    """The web form for a method's command.
 
     Attributes
     ----------
@@ -101,7 +104,7 @@ class CommandForm:
 
     @property
     def groups(self) -> Mapping[str, list[OptionField]]:
-        """Options on the page of the second step, by section."""
+        """Options on the second page of the form, keyed by section."""
         groups: dict[str, list[OptionField]] = {}
         for option in self.fields:
             if option.name not in FIRST:
@@ -109,17 +112,17 @@ class CommandForm:
         return groups
 
     def first(self) -> list[OptionField]:
-        """Return the options on the page of the first step."""
+        """Return the options on the first page of the form."""
         by_name = {option.name: option for option in self.fields}
         return [by_name[name] for name in FIRST if name in by_name]
 
     def arguments(self, sent: SentForm) -> list[str]:
-        """Return the arguments for `askew` that correspond to a submitted form.
+        """Convert a submitted form to command-line arguments for `askew`.
 
         Raises
         ------
         UsageError
-            If the form names a function of a module, or a prompt looks like an option.
+            If the form contains the name of a function, or a prompt looks like an option.
         """
         arguments = [self.method]
         if self.takes_prompts:
@@ -139,7 +142,7 @@ class CommandForm:
 
 
 def prompts_in(sent: SentForm) -> list[str]:
-    """Return the prompts in a submitted form, which has one prompt per line.
+    """Return the prompts in a submitted form. The form has one prompt per line.
 
     Raises
     ------
@@ -158,19 +161,19 @@ def prompts_in(sent: SentForm) -> list[str]:
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the `askew` command with these arguments, quoted for a shell."""
+    """Return the `askew` command with these arguments as text, quoted for a shell."""
     return shlex.join(["askew", *arguments])
 
 
 def methods() -> list[str]:
-    """Return the names of all methods in alphabetical order, but `audit` first."""
+    """Return the names of all methods, with `audit` first and the others in alphabetical order."""
     names = sorted(registry.providers("method"))
     return sorted(names, key=lambda name: name != "audit")
 
 
 @lru_cache
 def command_form(method: str) -> CommandForm:
-    """Return the form for a method's command.
+    """Return the web form for a method's command.
 
     Raises
     ------
@@ -191,7 +194,7 @@ def command_form(method: str) -> CommandForm:
 
 
 def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
-    """Yield the fields for a command's own options, then for options shared with other commands."""
+    """Yield a form field for each option of a command. Options of only this command come first."""
     hints = get_type_hints(function, include_extras=True)
     helps = documented_parameters(inspect.getdoc(function) or "")
     for name, hint in hints.items():
@@ -205,7 +208,7 @@ def _fields(function: Callable[..., object]) -> Iterator[OptionField]:
 
 
 def documented_parameters(documentation: str) -> dict[str, str]:
-    """Return the text about each parameter in a NumPy docstring, by the parameter's name."""
+    """Return the description of each parameter in a NumPy docstring, keyed by parameter name."""
     match = PARAMETERS.search(documentation)
     helps: dict[str, str] = {}
     name = ""
@@ -232,7 +235,7 @@ def _marks(hint: object) -> list[Parameter]:
 
 @dataclass
 class _OptionTraits:
-    """Settings of an option, collected from its annotations."""
+    """Properties of an option, collected from its annotations."""
 
     spelling: str
     help: str = ""
@@ -271,14 +274,14 @@ def _field(name: str, hint: object, documented: str) -> OptionField:
 
 
 def _groups(mark: Parameter) -> list[str]:
-    """Return the names of the help sections in an annotation."""
+    """Return the names of the help sections that an annotation mentions."""
     if isinstance(mark.group, Group):
         return [mark.group.name]
     return [group.name for group in mark.group or () if isinstance(group, Group)]
 
 
 def _parts(hint: object) -> Iterator[Any]:
-    """Yield the types in a type hint, with its annotations and unions taken apart."""
+    """Yield the basic types in a type hint. Annotations and unions are split into their parts."""
     if get_origin(hint) is Annotated:
         yield from _parts(get_args(hint)[0])
     elif get_origin(hint) in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""Page that compares two to six runs. askew makes it on demand and writes nothing to disk."""
+"""Page that compares two to six runs. It is computed on demand, and nothing is written to disk."""
 
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from askew.web.site import Site
 
 
 def compare_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page that compares the runs named in the query."""
+    """Return a page that compares the runs whose ids are in the query."""
     identities = list(dict.fromkeys(request.query_params.getlist("run")))
     runs = []
     for identity in identities:

@@ -1,4 +1,4 @@
-"""Cache of pages that compare runs."""
+"""Cache of comparison pages."""
 
 import threading
 from collections import OrderedDict
@@ -10,7 +10,7 @@ from askew.studies.compare.command import comparison_of
 from askew.web.index import RunFacts, stamp_of
 
 MOST_COMPARISONS = 8
-"""Maximum number of comparisons that stay in memory."""
+"""Maximum number of comparison pages that the cache keeps in memory."""
 
 
 @dataclass
@@ -21,7 +21,10 @@ class Comparisons:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def page(self, runs: Sequence[RunFacts]) -> Page:
-        """Return the page that compares the runs. It is made again only if a run has changed."""
+        """Return the page that compares the runs.
+
+        It is computed again only if one of the runs has changed.
+        """
         key = tuple(f"{run.id} {stamp_of(run.folder)}" for run in runs)
         with self._lock:
             if key not in self._pages:

@@ -1,4 +1,4 @@
-"""Files that the app serves: images by their SHA-256, overlays, and the style sheet."""
+"""Files that the app serves: images, attention overlays, and the style sheet."""
 
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response
@@ -9,10 +9,10 @@ from askew.web.shell import style_sheet
 from askew.web.site import Site
 
 SMALL = 160
-"""Width or height of a small copy of an image, whichever is larger, in pixels."""
+"""Length in pixels of the longer side of a small copy of an image."""
 
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
-"""Headers for content that never changes, because its address contains its digest."""
+"""Headers for content that never changes. The address of such content contains its hash."""
 
 
 def style(site: Site, request: HTTPRequest) -> Response:
@@ -39,12 +39,12 @@ def image(site: Site, request: HTTPRequest) -> Response:
 
 
 def small_image(site: Site, request: HTTPRequest) -> Response:
-    """Return a small copy of an image, as in a gallery."""
+    """Return a small copy of an image for a gallery."""
     return _copy(site, request, SMALL)
 
 
 def large_image(site: Site, request: HTTPRequest) -> Response:
-    """Return a copy of an image that is large enough for a third of a page."""
+    """Return a copy of an image that is large enough to fill a third of the page width."""
     return _copy(site, request, media.LARGE)
 
 
@@ -55,6 +55,6 @@ def _copy(site: Site, request: HTTPRequest, side: int) -> Response:
 
 
 def overlay(site: Site, request: HTTPRequest) -> Response:
-    """Return an attention overlay that an earlier page drew and kept in memory."""
+    """Return an attention overlay, which was drawn and cached when a page was requested."""
     content = site.overlays.get(request.path_params["digest"])
     return Response(content, media_type="image/webp", headers=FOREVER)

@@ -1,4 +1,4 @@
-"""Filters for a run's images: by set, axis, label, instrument, or disagreement of instruments."""
+"""Filters for a run's images, by image set, axis, label, instrument, or disagreement."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ SHOWN = {
     "corrected": "images corrected by hand",
     "flagged": "flagged images",
 }
-"""Description of each value of the filter `show`."""
+"""Descriptions of the possible values of the filter `show`."""
 
 
 NAMED = "name:"
-"""Start of a value of the filter `set` that selects the sets of all prompts with the same name."""
+"""Prefix of a value of `set`. The value selects the image sets of all prompts that have a name."""
 
 DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
 """Values of the filter `show` that depend on the filter's axis."""
@@ -29,17 +29,17 @@ DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
 
 @dataclass(frozen=True, slots=True)
 class ImageFilter:
-    """A filter that selects images of a run.
+    """Filter that selects images of a run.
 
     Attributes
     ----------
     set
-        Number of the image set, or `NAMED` and the name of the image sets of all prompts; empty for
-        all image sets.
+        Number of an image set, as text; empty for all image sets. `NAMED` followed by a name stands
+        for the image sets that have this name, over all prompts.
     axis, value, by
-        Axis, label, and instrument that gave the label; empty for any.
+        Axis, label, and the instrument that gave the label. Empty values match everything.
     show
-        Key of `SHOWN` that says which images are shown.
+        Which images to show, as a key of `SHOWN`.
     """
 
     set: str = ""
@@ -50,18 +50,18 @@ class ImageFilter:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "ImageFilter":
-        """Return the filter that the query of an address describes."""
+        """Convert the query of an address to a filter."""
         given = {name: query.get(name, "") for name in cls.__dataclass_fields__}
         chosen = cls(**given)
         return chosen if chosen.show in SHOWN else replace(chosen, show="")
 
     def address(self, base: str, **more: str) -> str:
-        """Return the address of the page that shows the selected images."""
+        """Return the address of the page that shows the images selected by this filter."""
         given = {name: text for name, text in {**asdict(self), **more}.items() if text}
         return f"{base}?{urlencode(given)}" if given else base
 
     def sentence(self, sets: Sequence[LabeledSet]) -> str:
-        """Return a description of the selection in words."""
+        """Return a sentence that describes the selected images."""
         axis = f" on {words.axis_label(self.axis)}" if self.axis else ""
         by = f" by {words.shorten(self.by, 60)}" if self.by else ""
         parts = [SHOWN[self.show]]
@@ -80,7 +80,7 @@ class ImageFilter:
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """A selected image, with its image set."""
+    """An image that a filter selected, and its image set."""
 
     image: LabeledImage
     of: LabeledSet
@@ -88,12 +88,12 @@ class PlacedImage:
 
 @dataclass(frozen=True, slots=True)
 class HandMarks:
-    """Corrections and flags that the user made by hand.
+    """Label corrections and flags that the user has entered.
 
     Attributes
     ----------
     corrected
-        Corrected labels, by image id and axis.
+        Corrected labels, keyed by image id and axis.
     flagged
         Ids of flagged images.
     """
@@ -105,7 +105,10 @@ class HandMarks:
 def selected(
     sets: Sequence[LabeledSet], chosen: ImageFilter, marks: HandMarks
 ) -> Iterator[PlacedImage]:
-    """Yield the images that a filter selects. Corrections replace the labels of all instruments."""
+    """Yield the images that a filter selects.
+
+    A corrected label replaces the labels of all instruments.
+    """
     for each in sets:
         if chosen.set in ("", str(each.number), NAMED + each.name):
             for image in each.images:
@@ -128,7 +131,7 @@ def _fits(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks)
 
 
 def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMarks) -> Iterator[str]:
-    """Yield the labels of an image on the filter's axes and from the filter's instruments."""
+    """Yield an image's labels, limited to the axis and the instrument of the filter."""
     for instrument, by_axis in image.labels.items():
         if chosen.by in ("", instrument):
             for axis, label in by_axis.items():
@@ -139,14 +142,14 @@ def _labels(image: LabeledImage, name: str, chosen: ImageFilter, marks: HandMark
 
 
 def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
-    """Return the axes on which instruments gave different labels to an image.
+    """Return the axes on which instruments gave an image different labels.
 
     Parameters
     ----------
     image
         The image.
     only
-        Name of the only axis to check; empty for all axes.
+        Name of the axis to check; empty for all axes.
     """
     labels: dict[str, set[str]] = {}
     for by_axis in image.labels.values():
@@ -171,6 +174,6 @@ def set_titles(sets: Sequence[LabeledSet]) -> dict[str, str]:
 
 
 def set_title(each: LabeledSet) -> str:
-    """Return the title of an image set: its prompt, its name, and its model if it has one."""
+    """Return the title of an image set, with its prompt, its name and, if known, its model."""
     title = f"{words.quote(each.prompt, 60)}, {words.set_label(each.name)}"
     return f"{title}, {words.shorten(each.model, 40)}" if each.model else title

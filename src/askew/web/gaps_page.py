@@ -1,4 +1,4 @@
-"""Page with suggestions of what a run has not examined yet.
+"""Page that suggests what to examine next in a run.
 
 It lists axes that the prompts leave open, axes without counterfactual images, and small groups.
 """
@@ -23,25 +23,25 @@ from askew.web.shell import page, sheet
 from askew.web.site import Site
 
 FEW_IMAGES = 5
-"""A group is small if it has fewer images than this number."""
+"""Number of images below which a group counts as small."""
 
 MOST_PROMPTS = 30
 """Maximum number of prompts for which the page makes suggestions."""
 
 MOST_LISTED = 12
-"""Maximum number of axes in a suggestion."""
+"""Maximum number of axes per suggestion."""
 
 
 @dataclass(frozen=True, slots=True)
 class GapProposal:
-    """A suggestion: a sentence, and the command that carries it out."""
+    """A suggestion as a sentence, and the command that carries it out."""
 
     text: str
     command: str = ""
 
 
 def gaps_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with suggestions of what the run has not examined yet."""
+    """Return the page that suggests what to examine next in the run."""
     run = site.opened.run(request.path_params["run"])
     prompts = prompt_plans(run.result.plan)[:MOST_PROMPTS]
     sections = (
@@ -68,9 +68,9 @@ def _section(title: str, suggestions: Iterator[GapProposal]) -> Markup:
 
 
 def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield a suggestion per prompt: axes that it leaves open and that are not in the plan.
+    """Yield a suggestion for each prompt that leaves axes open which are not in the plan.
 
-    The lexicon decides which axes a prompt leaves open.
+    The lexicon determines which axes a prompt leaves open.
     """
     writer = registry.writer("lexicon")
     for prompt in prompts:
@@ -87,7 +87,7 @@ def open_axes(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProp
 
 
 def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> Iterator[GapProposal]:
-    """Yield a suggestion for each prompt that has axes without counterfactual images."""
+    """Yield a suggestion for each prompt with axes that have no counterfactual images."""
     imaged = {(each.prompt, each.name.partition(": ")[0]) for each in run.sets}
     for prompt in prompts:
         names = [axis.name for axis in prompt.axes if (prompt.text, axis.name) not in imaged]
@@ -98,7 +98,7 @@ def without_counterfactuals(run: OpenedRun, prompts: Sequence[PromptPlan]) -> It
 
 
 def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
-    """Yield a suggestion for each image set and axis with values that only few images have."""
+    """Yield a suggestion for each image set and axis, if some values have only a few images."""
     findings = run.result.findings
     if not isinstance(findings, AuditFindings):
         return
@@ -117,7 +117,7 @@ def small_groups(run: OpenedRun) -> Iterator[GapProposal]:
 
 
 def _command(run: OpenedRun, prompt: str, axes: Sequence[str]) -> str:
-    """Return the command that audits the axes; empty for a folder of existing images."""
+    """Return the command that audits these axes; empty if the run's images come from a folder."""
     model = str(getattr(run.result.plan, "model", ""))
     if not model or model.startswith("folder/"):
         return ""

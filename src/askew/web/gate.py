@@ -1,9 +1,10 @@
-"""Checks for every request before the app reads it, and headers for every response.
+"""Security checks for each request before the app reads it, and headers for each response.
 
-The gate refuses three kinds of requests: from other pages in the same browser, from other users of
-this machine, and for addresses that are not plain paths. It recognizes other pages by the headers
-Host, Origin and Sec-Fetch-Site, and by a cookie that browsers never send across sites. It recognizes
-other users by the cookie and, on Linux, by the user id of the connection. Responses allow no scripts.
+The gate refuses requests from other web pages in the same browser, requests from other users of
+this machine, and requests for addresses that are not plain paths. It detects other web pages by the
+headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, which browsers do not send for
+other sites. It detects other users by the missing cookie and, on Linux, by the user id of the
+connection. Responses do not allow scripts.
 """
 
 import os
@@ -24,7 +25,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_ADDRESS = 4096
-"""Maximum length of a path with its query, in bytes."""
+"""Maximum length in bytes of a path and its query."""
 
 POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -40,7 +41,7 @@ ISOLATING_HEADERS: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
-"""Headers that tell a browser to keep a response away from other pages."""
+"""Headers that tell a browser to isolate a response from other web pages."""
 
 HEADERS: Headers = (
     (b"content-security-policy", POLICY.encode()),
@@ -50,11 +51,11 @@ HEADERS: Headers = (
 )
 
 FORBIDDEN = re.compile("[\x00-\x1f\x7f\\\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Pattern of control characters, backslashes, invisible characters, and characters that reorder text."""
+"""Pattern for backslashes, invisible characters, and characters that control or reorder text."""
 
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 SAFE_SITES = ("same-origin", "none")
-"""Values of Sec-Fetch-Site for requests from the app's pages and for addresses that the user opens."""
+"""Values of Sec-Fetch-Site for the app's own requests and for addresses that the user opens."""
 
 ENTERED = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>askew</title>'
@@ -63,21 +64,21 @@ ENTERED = (
 )
 """Response to a request with the one-time token.
 
-It is a page and not a redirect, because a browser sends a strict cookie only with a request that
-starts in the app.
+The response is a page and not a redirect, because browsers send a SameSite=Strict cookie only with
+requests that start from a page of the app.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal of a request: the HTTP status, and the reason as a sentence."""
+    """HTTP status and reason with which a request is refused."""
 
     status: int
     reason: str
 
 
 class Gate:
-    """App that checks each request before it passes the request to the web app.
+    """App that checks each request before passing it to the web app.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class Gate:
         self.hosts = frozenset((f"{HOST}:{port}", f"localhost:{port}"))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request to the app, or refuse the request."""
+        """Pass a request to the app if it is allowed, otherwise refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -117,7 +118,7 @@ class Gate:
         await self._app(scope, receive, with_headers(send, HEADERS))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Return why a request is refused; None if the request is allowed.
+        """Return a refusal if a request is not allowed; None if it is allowed.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class Gate:
         return Refusal(421, "this server accepts only the addresses 127.0.0.1 and localhost")
 
     def _site_refusal(self, headers: MutableMapping[bytes, bytes], scope: Scope) -> Refusal | None:
-        """Return the refusal of a request from another web page, or None."""
+        """Return a refusal if a request comes from another web page; None otherwise."""
         origin = headers.get(b"origin")
         own_origins = {f"http://{host}".encode("latin-1") for host in self.hosts}
         if origin is not None and origin not in own_origins:
@@ -150,7 +151,7 @@ class Gate:
         return None
 
     def _peer_refusal(self, scope: Scope) -> Refusal | None:
-        """Return the refusal of a request from another user of this machine, or None."""
+        """Return a refusal if a request comes from another user of this machine; None otherwise."""
         client = scope.get("client")
         user = None if client is None else user_of_connection(int(client[1]), self._port)
         if user is None or user in (0, _user()):
@@ -159,7 +160,7 @@ class Gate:
 
     @staticmethod
     def _token(scope: Scope) -> str | None:
-        """Return the one-time token in an address; None if the address has no token."""
+        """Return the one-time token in an address; None if there is none."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return None
         values = parse_qs(scope["query_string"].decode("latin-1")).get("t", [])
@@ -186,7 +187,7 @@ class Gate:
 
 
 def address_refusal(scope: Scope) -> Refusal | None:
-    """Return the refusal of an address that is too long or not a plain path, or None.
+    """Return a refusal if an address is too long or not a plain path; None otherwise.
 
     Parameters
     ----------
@@ -211,17 +212,17 @@ def address_refusal(scope: Scope) -> Refusal | None:
 
 
 def user_of_connection(client_port: int, server_port: int) -> int | None:
-    """Return the user id of the process that opened a connection on this machine.
+    """Return the id of the user whose process opened a connection on this machine.
 
     Parameters
     ----------
     client_port, server_port
-        Ports at both ends of the connection.
+        Port numbers of the two ends of the connection.
 
     Returns
     -------
     int or None
-        User id; None on systems other than Linux, which do not report it.
+        User id; None on systems other than Linux, since they do not report it.
     """
     local = f":{client_port:04X}"
     remote = f":{server_port:04X}"
@@ -243,9 +244,10 @@ def _user() -> int:
 
 
 def with_headers(send: Send, added: Headers) -> Send:
-    """Return a sender that adds headers to all responses.
+    """Wrap a function that sends responses, so that it adds headers to all responses.
 
-    A response without a cache policy also gets a header that forbids browsers to store it.
+    A response without a cache policy also gets a header that forbids browsers to store the
+    response.
 
     Parameters
     ----------

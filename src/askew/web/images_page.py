@@ -1,4 +1,4 @@
-"""Pages with the images of a run: a filtered list, and a page per image with all its labels."""
+"""Pages with the images of a run: a filtered list, and a page with all labels for each image."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -33,7 +33,7 @@ ANY = {"": "any"}
 
 
 def images_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the images of a run that the filter selects."""
+    """Return the page with those images of a run that a filter selects."""
     run = site.opened.run(request.path_params["run"])
     chosen = ImageFilter.of(request.query_params)
     marks = marks_of(run)
@@ -55,7 +55,7 @@ def images_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def marks_of(run: OpenedRun) -> HandMarks:
-    """Return the corrections and flags that the user made by hand for a run."""
+    """Return the label corrections and flags that the user has entered for a run."""
     annotations = run.annotations
     return HandMarks(corrected=annotations.labels, flagged=frozenset(annotations.flags))
 
@@ -77,7 +77,7 @@ def _filter_form(run: OpenedRun, chosen: ImageFilter, base: str) -> Markup:
 
 
 def _values(sets: Sequence[LabeledSet], axis: str) -> list[str]:
-    """Return the possible labels on an axis, or on all axes, in the order of the axes' values."""
+    """Return the possible labels on an axis, or on all axes if `axis` is empty."""
     values: dict[str, None] = {}
     for each in sets:
         for name, of_axis in each.values.items():
@@ -106,7 +106,10 @@ def _tile(placed: PlacedImage, chosen: ImageFilter, marks: HandMarks, base: str)
 
 
 def _labels_in_brief(image: LabeledImage, axis: str) -> str:
-    """Return the labels of the first instrument. Where instruments disagree, name all of them."""
+    """Return the first instrument's labels.
+
+    On axes where instruments disagree, give all their labels.
+    """
     disagreeing = disagreeing_axes(image, axis)
     texts = [_disagreement_in_brief(image, name) for name in disagreeing]
     first_instrument = next(iter(image.labels.values()), {})
@@ -120,7 +123,7 @@ def _labels_in_brief(image: LabeledImage, axis: str) -> str:
 
 
 def _disagreement_in_brief(image: LabeledImage, axis: str) -> str:
-    """Return the labels of all instruments, such as "gender: male (labels), female (studio)"."""
+    """Return the labels on an axis as text, such as "gender: male (labels), female (studio)"."""
     labels = []
     for instrument, by_axis in image.labels.items():
         label = by_axis.get(axis)
@@ -130,7 +133,7 @@ def _disagreement_in_brief(image: LabeledImage, axis: str) -> str:
 
 
 def image_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page about an image, with its labels and a form to correct them."""
+    """Return the page of an image, with its labels and a form for correcting them."""
     run = site.opened.run(request.path_params["run"])
     name = request.path_params["image"]
     chosen = ImageFilter.of(request.query_params)
@@ -155,7 +158,7 @@ def image_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
-    """Return links to the list of images, and to the previous and the next image in the list."""
+    """Return links to the list of images and to the previous and next image in the list."""
     base = f"/runs/{run.facts.id}/images"
     ids = [str(placed.image.id) for placed in selected(run.sets, chosen, marks_of(run))]
     links = [
@@ -173,7 +176,7 @@ def _neighbors(run: OpenedRun, chosen: ImageFilter, name: str) -> Markup:
 
 
 def _facts(places: Sequence[PlacedImage]) -> Iterator[Markup]:
-    """Yield a list with the prompt and seed of an image in each image set that contains it."""
+    """Yield a list with the image's prompt and seed in each image set that contains the image."""
     pairs = []
     for place in places:
         pairs.append(("Prompt", words.clean(place.of.text)))
@@ -207,7 +210,7 @@ def _label_table(placed: PlacedImage, corrected: Mapping[tuple[str, str], str]) 
 
 
 def label_text(label: object) -> str:
-    """Return the text for a label, or the reason why the label is missing."""
+    """Return a label as text, or the reason why the label is missing."""
     if isinstance(label, Missing):
         return f"no label: {label.detail or REASON_TEXTS[label.reason]}"
     return words.shorten(str(label), 60) if label is not None else "no label"

@@ -1,7 +1,7 @@
-"""Index of the web app: an SQLite file with facts about run folders and about their images.
+"""Index of the web app. It is an SQLite file with facts about run folders and their images.
 
-The index only repeats what the run folders contain, so it can be deleted without loss. askew reads a
-run again if the modification time or the size of one of its files has changed.
+The index contains only information from the run folders, so it can be deleted without loss. askew
+reads a run again if the modification time or the size of one of its files has changed.
 """
 
 import sqlite3
@@ -30,7 +30,7 @@ SCHEMA = 2
 INDEX_FILE = "web.sqlite"
 ID_DIGITS = 16
 STAMPED = (PLAN_FILE, HASH_FILE, RESULTS_FILE, SUMS_FILE)
-"""Files whose modification times and sizes show whether a run has changed."""
+"""Files whose modification times and sizes are checked to determine whether a run has changed."""
 
 TABLES = """
 CREATE TABLE runs (id TEXT PRIMARY KEY, folder TEXT NOT NULL, stamp TEXT NOT NULL,
@@ -42,7 +42,7 @@ CREATE INDEX images_by_run ON images (run);
 """
 
 State = Literal["done", "unfinished", "damaged", "unread"]
-"""State of a run folder. A run is `unread` until the index has read its results."""
+"""State of a run folder. A run is `unread` until its results are in the index."""
 
 ORDERS = {
     "changed": "changed DESC",
@@ -53,7 +53,7 @@ ORDERS = {
     "size": "size DESC",
     "state": "state, folder",
 }
-"""SQL for each order in which the list of runs can be sorted."""
+"""SQL clause for each order in which the list of runs can be sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +63,25 @@ class RunFacts:
     Attributes
     ----------
     id
-        Id of the folder in the addresses of the app.
+        Id of the folder, used in the app's addresses.
     folder
         The run folder.
     state
         State of the run.
     method, model
-        Names of the method and the model.
+        Name of the method, and name of the model.
     prompts
         Prompts of the run, one per line.
     headline
-        Headline of the report; empty if the run has no report.
+        Headline of the run's report; empty if there is no report.
     fault
-        Reason why the run cannot be shown; empty if it can be shown.
+        Reason why the run cannot be displayed; empty if it can be displayed.
     images
-        Number of images in the results.
+        Number of images in the run's results.
     size
         Total size of the run's files in bytes.
     changed
-        Time of the last change, in seconds since 1970.
+        Unix time in seconds of the last change.
     """
 
     id: str
@@ -98,7 +98,7 @@ class RunFacts:
 
 
 class RunIndex:
-    """Index of all runs in some folders.
+    """Index of all runs in the given folders.
 
     Parameters
     ----------
@@ -118,7 +118,10 @@ class RunIndex:
         self._connection.close()
 
     def scan(self) -> list[Path]:
-        """Look for new, changed and removed run folders, and return the folders still to be read."""
+        """Detect new, changed and removed run folders.
+
+        Return the folders that must still be read.
+        """
         return self.write(self._scan)
 
     def _scan(self) -> list[Path]:
@@ -133,7 +136,7 @@ class RunIndex:
         return [Path(folder) for (folder,) in rows]
 
     def read(self, folder: Path) -> RunFacts:
-        """Read the results of a run folder into the index, and return its facts."""
+        """Read a run folder's results into the index, and return facts about the run."""
         stamp = stamp_of(folder)
         facts, images = read_run(folder)
         self.write(lambda: self.put(facts, stamp, images))
@@ -148,12 +151,12 @@ class RunIndex:
                 yield from (child for child in sorted(root.iterdir()) if _is_run(child))
 
     def runs(self, words: str = "", order: str = "changed") -> list[RunFacts]:
-        """Return the facts about the runs whose texts contain all words.
+        """Return facts about all runs that match a search.
 
         Parameters
         ----------
         words
-            Words to search for, separated by spaces.
+            Words to search for, separated by spaces. A run matches if it contains all words.
         order
             Key of `ORDERS`.
         """
@@ -171,14 +174,14 @@ class RunIndex:
             return [_facts(row) for row in self._connection.execute(query, values)]
 
     def run(self, identity: str) -> RunFacts | None:
-        """Return the facts about the run that has this id; None if the run does not exist."""
+        """Return facts about the run that has this id; None if it does not exist."""
         query = f"SELECT {_COLUMNS} FROM runs WHERE id = ?"
         with self._lock:
             row = self._connection.execute(query, (identity,)).fetchone()
         return None if row is None else _facts(row)
 
     def folders_of_image(self, image: str) -> list[Path]:
-        """Return the folders of the runs that contain an image; empty if the id is not valid."""
+        """Return the folders of all runs that contain an image; empty if the id is not valid."""
         if not is_image_id(image):
             return []
         query = "SELECT folder FROM runs JOIN images ON runs.id = run WHERE images.id = ?"
@@ -187,13 +190,13 @@ class RunIndex:
         return [Path(folder) for (folder,) in rows]
 
     def images_of_run(self, identity: str) -> list[str]:
-        """Return the ids of the images of a run."""
+        """Return the ids of all images in a run."""
         query = "SELECT id FROM images WHERE run = ?"
         with self._lock:
             return [row[0].hex() for row in self._connection.execute(query, (identity,))]
 
     def shared_images(self, identity: str) -> int:
-        """Return how many images of a run are also in other runs."""
+        """Return the number of images in a run that other runs also contain."""
         query = (
             "SELECT count(*) FROM images AS own WHERE own.run = ? AND EXISTS "
             "(SELECT 1 FROM images AS other WHERE other.id = own.id AND other.run != own.run)"
@@ -203,7 +206,10 @@ class RunIndex:
         return int(count)
 
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
-        """Write the facts about a run and the ids of its images, inside a change passed to `write`."""
+        """Write facts about a run and the ids of its images.
+
+        Call this only within a call of `write`.
+        """
         self._remove(facts.id)
         values = (
             facts.id,
@@ -229,10 +235,10 @@ class RunIndex:
         self._connection.execute("DELETE FROM images WHERE run = ?", (identity,))
 
     def write(self, change: Callable[[], T]) -> T:
-        """Apply a change to the index completely or not at all, and return the result of the change.
+        """Apply a change to the index in a transaction, and return the result of the change.
 
-        If the file of the index cannot be written, for example because the disk is full, the index
-        continues in memory.
+        If the index file cannot be written, for example because the disk is full, the index is
+        continued in memory.
         """
         with self._lock:
             try:
@@ -253,12 +259,15 @@ def _facts(row: Sequence[object]) -> RunFacts:
 
 
 def run_id(folder: Path) -> str:
-    """Return the id of a run folder in addresses: the start of the digest of its path."""
+    """Return the id of a run folder for use in addresses.
+
+    It is the beginning of a hash of the path.
+    """
     return sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))[:ID_DIGITS]
 
 
 def stamp_of(folder: Path) -> str:
-    """Return a text with the modification times and sizes of a run folder's main files."""
+    """Return the modification times and sizes of a run folder's main files as text."""
     parts = []
     for name in STAMPED:
         try:
@@ -270,7 +279,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
-    """Return the facts about a run folder, and the ids of the images in its results."""
+    """Read a run folder. Return facts about it, and the ids of the images in its results."""
     facts = _unread(folder)
     if facts.state != "unread":
         return facts, []
@@ -285,7 +294,7 @@ def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
 
 
 def images_of(result: AnyResult) -> list[str]:
-    """Return the distinct ids of all images in the results of a run."""
+    """Return the ids of all images in a run's results, without duplicates."""
     names = (name for image_set in result.findings.sets for name in image_set.pictures)
     return list(dict.fromkeys(name for name in names if name is not None and is_image_id(name)))
 
@@ -324,7 +333,7 @@ def _damaged(facts: RunFacts, fault: str) -> RunFacts:
 
 
 def _unread(folder: Path) -> RunFacts:
-    """Return the facts about a run folder that are known without reading its results."""
+    """Return those facts about a run folder that do not require reading its results."""
     head: dict[str, object] = {}
     fault = ""
     try:
@@ -349,7 +358,7 @@ def _unread(folder: Path) -> RunFacts:
 
 
 def _size_and_time(folder: Path) -> tuple[int, float]:
-    """Return the total size of a run's files in bytes, and the time of the last change."""
+    """Return the total size in bytes of a run's files, and the time of the last change."""
     try:
         statuses = [file.lstat() for file in run_files(folder)]
     except OSError:
@@ -359,7 +368,7 @@ def _size_and_time(folder: Path) -> tuple[int, float]:
 
 
 def _is_run(folder: Path) -> bool:
-    """Check whether a folder contains a plan, is not a link, and has a path that UTF-8 can encode."""
+    """Check that a folder contains a plan, is not a link, and has a path that is valid Unicode."""
     try:
         str(folder).encode()
         return not folder.is_symlink() and (folder / PLAN_FILE).exists()
@@ -368,9 +377,9 @@ def _is_run(folder: Path) -> bool:
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
-    """Open the index in a file, or in memory if the file cannot be written.
+    """Open the index in a file. If the file cannot be written, open it in memory.
 
-    askew replaces a file that is damaged or from another version.
+    If the file is damaged or from another version of askew, it is replaced.
     """
     if file is None:
         return _connected(":memory:")
@@ -385,7 +394,7 @@ def _opened(file: Path | None) -> sqlite3.Connection:
 
 
 def _copy_in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Copy an index into memory. The copy is empty if the index cannot be read."""
+    """Copy an index into memory. If the index cannot be read, the copy is empty."""
     memory = _connected(":memory:")
     with closing(connection), suppress(sqlite3.OperationalError):
         connection.backup(memory)

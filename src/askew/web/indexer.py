@@ -1,4 +1,4 @@
-"""Thread that reads new and changed runs into the index, so that pages do not have to wait."""
+"""Background thread that reads new and changed runs into the index, so that pages need not wait."""
 
 import threading
 from pathlib import Path
@@ -7,7 +7,7 @@ from askew.web.index import RunIndex
 
 
 class Indexer:
-    """Thread that reads new and changed runs into an index.
+    """Background thread that reads new and changed runs into an index.
 
     Parameters
     ----------
@@ -26,14 +26,14 @@ class Indexer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread as soon as it has read the current run."""
+        """Stop the thread after it has read the current run."""
         self._stopped.set()
         self._wanted.set()
         if self._thread.ident is not None:
             self._thread.join(10)
 
     def refresh(self) -> int:
-        """Look for new and changed run folders, and return how many runs are still to be read."""
+        """Detect new and changed run folders. Return the number of runs that must still be read."""
         unread = self._index.scan()
         if unread:
             self._wanted.set()

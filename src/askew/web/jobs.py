@@ -1,8 +1,8 @@
-"""Jobs: commands that the app starts. One job runs at a time, and other jobs wait in a queue.
+"""Jobs, which are commands that the app starts. One job runs at a time. Other jobs wait in a queue.
 
-Each job has a folder with its arguments, its process and its output. A running job continues when the
-app ends. A new app recognizes the job by the number and the start time of its process. The app itself
-loads no model.
+Each job has a folder with its arguments, process id and output. A running job continues when the
+app ends. When the app starts again, it recognizes the job by the process id and the start time of
+the process. The app itself loads no model.
 """
 
 import json
@@ -40,16 +40,16 @@ LOCK_FILE = "queue.lock"
 JOB_ID = re.compile(r"[0-9a-f]{16}")
 
 SECONDS = 0.3
-"""Seconds between two checks of the queue."""
+"""Time in seconds between checks of the queue."""
 
 MOST_LOG = 2**18
-"""Maximum number of bytes that are read from the end of a progress or output file (256 kB)."""
+"""Maximum number of bytes to read from the end of a progress or output file (256 kB)."""
 
 JobState = Literal["queued", "running", "done", "stopped", "failed"]
 
 ENDED = ("done", "stopped", "failed")
 DONE_CODES = (0, CheckFailed.code)
-"""Exit codes of jobs that have results."""
+"""Exit codes with which jobs that have results end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class AppJob:
     arguments
         Arguments for `askew`.
     run
-        Run folder of the command.
+        Run folder to which the command writes.
     created
-        Time at which the user requested the job, in UTC.
+        Time in UTC at which the user requested the job.
     is_preview
-        Whether the job makes only a preview of a few images.
+        Whether the job is only a preview with a few images.
     """
 
     id: str
@@ -84,7 +84,7 @@ class JobProgress:
     Attributes
     ----------
     stages
-        Latest event of each stage, in the order of the stages.
+        Latest event of each stage, in stage order.
     messages
         Latest messages, as sentences.
     """
@@ -94,12 +94,12 @@ class JobProgress:
 
 
 class Jobs:
-    """Queue of jobs, stored in a folder.
+    """Queue of jobs. It is stored in a folder.
 
     Parameters
     ----------
     folder
-        Folder that contains a folder for each job.
+        Folder that contains a subfolder for each job.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -110,7 +110,7 @@ class Jobs:
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def start(self) -> None:
-        """Start the thread that works through the queue."""
+        """Start the thread that processes the queue."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -122,7 +122,7 @@ class Jobs:
     def add(
         self, identity: str, arguments: Sequence[str], run: Path, *, is_preview: bool = False
     ) -> AppJob:
-        """Add a job to the queue, unless the queue already contains this job.
+        """Add a job to the queue, unless the same job is already there.
 
         Parameters
         ----------
@@ -131,15 +131,15 @@ class Jobs:
         arguments
             Arguments for `askew`.
         run
-            Run folder of the command.
+            Run folder to which the command writes.
         is_preview
-            Whether the job makes only a preview of a few images.
+            Whether the job is only a preview with a few images.
 
         Returns
         -------
         AppJob
-            The new job. If an earlier job has this id, or an active job has these arguments, that
-            earlier job.
+            The new job. If there is already a job with this id, or an active job with these
+            arguments, it is returned instead.
         """
         if not JOB_ID.fullmatch(identity):
             raise UsageError("the form is not complete")
@@ -160,7 +160,7 @@ class Jobs:
             return job
 
     def all(self) -> list[AppJob]:
-        """Return all jobs, with the most recent job first."""
+        """Return all jobs, most recent job first."""
         if not self.folder.is_dir():
             return []
         names = [path.name for path in self.folder.iterdir() if JOB_ID.fullmatch(path.name)]
@@ -168,7 +168,7 @@ class Jobs:
         return sorted(jobs, key=lambda job: job.created, reverse=True)
 
     def find(self, identity: str) -> AppJob | None:
-        """Return the job that has this id; None if the job does not exist."""
+        """Return the job that has this id; None if there is none."""
         content = _content(self.folder / identity / JOB_FILE)
         try:
             return AppJob(**{**content, "arguments": tuple(content["arguments"])})
@@ -188,7 +188,7 @@ class Jobs:
         return "done" if self._has_results(job) else "stopped"
 
     def process(self, job: AppJob) -> ProcessIdentity | None:
-        """Return the process of a job; None if the job was not started."""
+        """Return a job's process; None if the job has not been started."""
         content = _content(self.folder / job.id / PROCESS_FILE)
         try:
             return ProcessIdentity(pid=int(content["pid"]), started=str(content["started"]))
@@ -196,7 +196,7 @@ class Jobs:
             return None
 
     def interrupt(self, job: AppJob) -> None:
-        """Stop a running job as Ctrl-C does, or remove a waiting job from the queue."""
+        """Stop a running job in the same way as Ctrl-C, or remove a waiting job from the queue."""
         with self._lock:
             state = self.state(job)
             if state == "queued":
@@ -206,7 +206,7 @@ class Jobs:
                 process.interrupt()
 
     def output(self, job: AppJob) -> str:
-        """Return a job's standard output, and the lines of its standard error except progress."""
+        """Return a job's standard output and standard error. Progress lines are left out."""
         folder = self.folder / job.id
         texts = [_tail(folder / OUTPUT_FILE)]
         lines = _tail(folder / PROGRESS_FILE).split("\n")
@@ -226,7 +226,7 @@ class Jobs:
         return JobProgress(stages=tuple(stages.values()), messages=tuple(messages[-5:]))
 
     def _has_results(self, job: AppJob) -> bool:
-        """Check whether a job's results were written after its process started."""
+        """Check whether a job has written results since its process started."""
         try:
             written = (Path(job.run) / RESULTS_FILE).stat().st_mtime
             begun = (self.folder / job.id / PROCESS_FILE).stat().st_mtime
@@ -238,7 +238,7 @@ class Jobs:
         write_file(self.folder / job.id / END_FILE, json.dumps({"code": code}).encode())
 
     def _work(self) -> None:
-        """Start queued jobs and record how jobs end, until the app ends."""
+        """Start queued jobs, and record how jobs end. Continue until the app ends."""
         with self._queue() as is_mine:
             while not self._ended.wait(SECONDS):
                 with suppress(OSError, AskewError):  # a full disk: the next look tries again
@@ -260,7 +260,7 @@ class Jobs:
                 del self._children[identity]
 
     def _start_next(self) -> None:
-        """Start the job that has waited longest, unless a job is running."""
+        """Start the job that has waited longest, unless another job is running."""
         jobs = self.all()
         states = {job.id: self.state(job) for job in jobs}
         queued = [job for job in jobs if states[job.id] == "queued"]
@@ -275,7 +275,10 @@ class Jobs:
 
 
 class _QueueLock:
-    """Lock that only one app holds. Another app shows the jobs, but starts none."""
+    """Lock that only one app can have at a time.
+
+    Another app shows the jobs, but does not start any.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -297,7 +300,7 @@ class _QueueLock:
 
 
 def state_of_code(code: object) -> JobState:
-    """Return the state of a job that ended with this exit code."""
+    """Convert the exit code of a job that has ended to a state."""
     if code in DONE_CODES:
         return "done"
     return "stopped" if code == Interrupted.code else "failed"
@@ -309,7 +312,7 @@ def new_identity() -> str:
 
 
 def heed_interrupts() -> None:
-    """Make sure that jobs can be stopped, even if the app was started with Ctrl-C ignored."""
+    """Make sure that jobs can be stopped even if Ctrl-C was ignored when the app was started."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -325,7 +328,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _tail(path: Path) -> str:
-    """Return the last MOST_LOG bytes of a file as text; empty if the file cannot be read."""
+    """Return at most MOST_LOG bytes from the end of a file as text; empty if it cannot be read."""
     with suppress(OSError), path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MOST_LOG))
@@ -334,7 +337,7 @@ def _tail(path: Path) -> str:
 
 
 def _event(line: str) -> Event | str | None:
-    """Return the event or the message in a line of progress; None for any other line."""
+    """Return the event or message in a progress line; None if the line contains neither."""
     try:
         content = json_value(line)
         if content.get("kind") is None:
@@ -346,7 +349,7 @@ def _event(line: str) -> Event | str | None:
 
 
 def active(jobs: Jobs) -> Iterator[AppJob]:
-    """Yield all jobs that wait or run."""
+    """Yield all jobs that are waiting or running."""
     for job in jobs.all():
         if jobs.state(job) not in ENDED:
             yield job

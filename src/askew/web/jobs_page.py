@@ -1,4 +1,4 @@
-"""Pages about the app's jobs: the list of jobs, and the progress of a job."""
+"""Pages with the list of jobs and with the progress of a job."""
 
 import re
 import shutil
@@ -25,16 +25,16 @@ from askew.web.shell import form, page, sheet, table
 from askew.web.site import Site
 
 REFRESH = 2
-"""Seconds after which the browser reloads the page of an active job."""
+"""Time in seconds after which the browser reloads the page of an active job."""
 
 NEWEST = 8
-"""Number of newest images that the page of a job shows."""
+"""Number of newest images shown on a job's page."""
 
 BUDGET = "--budget"
 BUDGET_TEXT = re.compile(r"\d+|[\d.]+ ?(s|min|h|usd)|\$[\d.]+", re.IGNORECASE)
 
 MOST_JOBS = 100
-"""Maximum number of jobs that the list shows."""
+"""Maximum number of jobs in the list."""
 
 
 def jobs_page(site: Site, request: HTTPRequest) -> Response:
@@ -108,7 +108,7 @@ def _left_on_disk(site: Site) -> str:
 
 
 def _stage(event: Event) -> Markup:
-    """Return a progress bar for a stage, with the number of finished and of all tasks."""
+    """Return a stage's progress bar, with the number of finished tasks and of all tasks."""
     name = LABELS[event.stage] if event.stage in LABELS else str(event.stage)
     text = f"{name}: {words.shorten(event.name, 60)}, {event.done:,} of {event.total:,}"
     if event.kind == "batch" and event.eta is not None:
@@ -126,7 +126,7 @@ def _duration(seconds: float) -> str:
 
 
 def _images(site: Site, job: AppJob) -> Markup | None:
-    """Return a gallery of a job's newest images, whose addresses work until the app ends."""
+    """Return a gallery of a job's newest images. The images' addresses work until the app ends."""
     names = newest_images(Path(job.run), _store(job))
     site.opened.allow(names, _store(job))
     if not names:
@@ -140,7 +140,7 @@ def _images(site: Site, job: AppJob) -> Markup | None:
 
 
 def _store(job: AppJob) -> Path:
-    """Return the folder of the store that a job uses."""
+    """Return the path of the store that a job uses."""
     arguments = list(job.arguments)
     if "--store" in arguments:
         return Path(arguments[arguments.index("--store") + 1])
@@ -148,14 +148,14 @@ def _store(job: AppJob) -> Path:
 
 
 def newest_images(run: Path, store: Path) -> Sequence[str]:
-    """Return the ids of the images of a run that were stored most recently.
+    """Return the ids of the images that a run has stored most recently.
 
     Parameters
     ----------
     run
         Folder of the run.
     store
-        Folder of the run's store.
+        Path of the run's store.
     """
     try:
         plan = plan_hash_in(run) if run.is_dir() else None
@@ -190,7 +190,7 @@ def _stop_button(site: Site, job: AppJob) -> Markup:
 
 
 def budget_of(job: AppJob) -> str:
-    """Return the value of --budget in a job's command; empty if the command has no --budget."""
+    """Return the value of --budget in a job's command; empty if the option is not given."""
     arguments = list(job.arguments)
     for place, text in enumerate(arguments):
         if text == BUDGET:
@@ -201,14 +201,14 @@ def budget_of(job: AppJob) -> str:
 
 
 def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
-    """Return the arguments of a command with --budget replaced, added or removed.
+    """Return a command's arguments with a new value for --budget.
 
     Parameters
     ----------
     arguments
-        Arguments for `askew`, which end with the run folder.
+        Arguments for `askew`. They end with the run folder.
     budget
-        New value of --budget; empty for no limit.
+        New value of --budget; empty to remove the option.
 
     Raises
     ------
@@ -234,14 +234,14 @@ def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
 
 
 def stop_job(site: Site, request: HTTPRequest, sent: object) -> Response:
-    """Stop a job as Ctrl-C does. The job keeps its finished work."""
+    """Stop a job in the same way as Ctrl-C. Finished work is kept."""
     job = _job(site, request)
     site.jobs.interrupt(job)
     return RedirectResponse(f"/jobs/{job.id}", SEE_OTHER)
 
 
 def continue_job(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Queue the command of an ended job again, with the budget from the form."""
+    """Add the command of an ended job to the queue again, with the budget from the form."""
     job = _job(site, request)
     arguments: Sequence[str] = job.arguments
     if "budget" in sent.fields:

@@ -1,4 +1,4 @@
-"""Forms for changes by hand: corrected labels and flags of an image, and notes on a run."""
+"""Forms with which users correct labels, flag images, and write notes on a run."""
 
 from collections.abc import Iterator
 
@@ -27,12 +27,12 @@ from askew.web.shell import choice, form, page, sheet
 from askew.web.site import Site
 
 LABEL_FIELD = "label:"
-"""Prefix of the form fields with corrected labels. The name of the axis follows the prefix."""
+"""Prefix of form field names for corrected labels. It is followed by the name of the axis."""
 
 FILTER_FIELDS = ("set", "axis", "value", "by", "show")
 WHOLE_RUN = "the whole run"
 MOST_SUBJECTS = 60
-"""Maximum number of subjects from which a user can choose for a note."""
+"""Maximum number of subjects offered for a note."""
 
 SEE_OTHER = 303
 
@@ -40,7 +40,7 @@ SEE_OTHER = 303
 def mark_form(
     site: Site, run: OpenedRun, placed: PlacedImage, chosen: ImageFilter
 ) -> Markup | None:
-    """Return the form that corrects the labels of an image and flags the image.
+    """Return the form for correcting an image's labels and flagging the image.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def mark_form(
     placed
         The image.
     chosen
-        Filter with which the user found the image.
+        Filter of the list from which the user opened the image.
     """
     axes = [axis for axis in placed.of.axes if placed.of.values.get(axis.name)]
     action = f"/runs/{run.facts.id}/images/{placed.image.id}"
@@ -93,7 +93,7 @@ def _axis_field(placed: PlacedImage, axis: Axis, annotations: Annotations) -> Ma
 
 
 def mark_image(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Save corrected labels and the flag of an image, and redirect to the image's page."""
+    """Save the corrected labels and the flag of an image, and redirect to the image's page."""
     run = site.opened.run(request.path_params["run"])
     image = request.path_params["image"]
     places = [
@@ -115,7 +115,7 @@ def mark_image(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 def _changes(
     run: OpenedRun, image: str, placed: PlacedImage, sent: SentForm
 ) -> Iterator[Annotation]:
-    """Yield the labels and the flag of a form, where they differ from the saved values.
+    """Yield the labels and the flag from a form, if they differ from the saved values.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _changes(
 
 
 def notes_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the notes on a run, and with forms to write notes."""
+    """Return the page with the notes on a run and with forms for writing notes."""
     run = site.opened.run(request.path_params["run"])
     annotations = run.annotations
     action = f"/runs/{run.facts.id}/notes"
@@ -155,7 +155,7 @@ def notes_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def _subjects(run: OpenedRun) -> list[str]:
-    """Return the possible subjects of a note: the run, and each pair of a prompt and an axis."""
+    """Return the possible subjects of a note: the whole run, or a prompt and an axis."""
     subjects = {WHOLE_RUN: None}
     for each in run.sets:
         for axis in each.axes:
@@ -166,7 +166,7 @@ def _subjects(run: OpenedRun) -> list[str]:
 def _note_form(
     action: str, token: str, saved: Annotation | None, subjects: list[str] | None = None
 ) -> Markup:
-    """Return the form for a saved note, or for a new note."""
+    """Return the form for editing a saved note or writing a new note."""
     about = saved.about if saved else WHOLE_RUN
     options = dict.fromkeys([about, *(subjects or ())])
     text = tag(

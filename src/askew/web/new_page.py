@@ -1,4 +1,4 @@
-"""Form for a new run in three steps: what to measure, how to measure it, and at what cost."""
+"""Form for starting a new run in three steps: what to measure, how to measure it, and the cost."""
 
 import re
 import subprocess
@@ -40,10 +40,10 @@ PREVIEW = "/new/preview"
 PLAN = f"/new/{PLAN_FILE}"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-"""Pattern of the names for run folders that the form accepts."""
+"""Pattern for names of run folders that the form accepts."""
 
 LONGEST_COUNT = 120
-"""Seconds after which askew stops counting the work of a command."""
+"""Time in seconds after which askew stops counting the work of a command."""
 
 PREVIEW_IMAGES = 4
 PREVIEWS = ".web/previews"
@@ -52,19 +52,19 @@ PREVIEW_OPTIONS = {
     "interact": (),
     "rank": (),
 }
-"""Methods that have a preview, with the options that make the preview short."""
+"""Methods that have a preview, mapped to the options that make the preview short."""
 
 NOT_SENT = frozenset(("token", "step", "job"))
 
 
 def new_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page of the first step, which asks for the command, prompts and model."""
+    """Return the page of the first step. It asks for the command, prompts and model."""
     method = request.query_params.get("command", "audit")
     return _what(site, command_form(method), SentForm({}))
 
 
 def new_step(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Return the page of the step that a form requests, with the values from earlier steps."""
+    """Return the page of the requested step. It keeps the values from earlier steps."""
     chosen = command_form(sent.text("command") or "audit")
     step = sent.text("step")
     if step == "what":
@@ -75,7 +75,7 @@ def new_step(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the first step, filled with the values from a form."""
+    """Return the page of the first step, filled in with the submitted values."""
     token = site.session.form_token(ACTION)
     points = registry.providers("method")
     commands = {name: f"{name}: {registry.summary(points[name])}" for name in methods()}
@@ -110,7 +110,7 @@ def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the second step, which asks for all other options, by section."""
+    """Return the page of the second step. It asks for all other options, grouped by section."""
     sections = []
     for number, (name, options) in enumerate(chosen.groups.items()):
         given = any(sent.texts(option.name) for option in options)
@@ -137,7 +137,7 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the last step, which shows the work, the command and the start buttons."""
+    """Return the page of the last step. It shows the work, the command and the start buttons."""
     identity = sent.text("job") or new_identity()
     arguments = arguments_of(site, chosen, sent, identity)
     carried = _carried(sent, {"job"}, chosen.method)
@@ -171,7 +171,7 @@ def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def start_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Add the run to the queue, and redirect to the page of its job."""
+    """Add the run to the queue, and redirect to the job's page."""
     chosen = command_form(sent.text("command"))
     identity = sent.text("job")
     arguments = arguments_of(site, chosen, sent, identity)
@@ -180,7 +180,7 @@ def start_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def save_plan(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Return the plan of the run as a file that `askew COMMAND --plan FILE` can run."""
+    """Return the run's plan as a file for `askew COMMAND --plan FILE`."""
     chosen = command_form(sent.text("command"))
     arguments = arguments_of(site, chosen, sent, sent.text("job") or new_identity())
     with TemporaryDirectory() as folder:
@@ -192,7 +192,7 @@ def save_plan(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
 
 
 def preview_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Add a preview of a few images to the queue, and redirect to the page of its job."""
+    """Add a preview with a few images to the queue, and redirect to the job's page."""
     chosen = command_form(sent.text("command"))
     if chosen.method not in PREVIEW_OPTIONS:
         raise UsageError(f"`askew {chosen.method}` has no preview")
@@ -229,11 +229,11 @@ PREVIEWED = frozenset(
         "offload",
     )
 )
-"""Options that a preview takes over from the run, so that it makes the same images as the run."""
+"""Options that a preview copies from the run, so that it generates the same images."""
 
 
 def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str) -> list[str]:
-    """Return the arguments for `askew` that a form describes. They end with the run folder.
+    """Convert a form to command-line arguments for `askew`. They end with the run folder.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str)
 
 
 def count_work(arguments: Sequence[str]) -> str:
-    """Return a description of a command's work, from a dry run in another process.
+    """Return a description of a command's work. It comes from a dry run in another process.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def _plain(text: str) -> Markup:
 
 
 def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, str]]:
-    """Return the values from other steps, which the form of this step sends unchanged."""
+    """Return the values from other steps. The form of this step passes them on in hidden fields."""
     pairs = [("command", method)]
     for name, values in sent.fields.items():
         if name not in shown and name not in NOT_SENT and name != "command":
@@ -308,7 +308,7 @@ def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, st
 
 
 def _option(option: OptionField, sent: SentForm) -> Markup:
-    """Return the form field for an option, with the option's help."""
+    """Return the form field for an option, together with its help text."""
     small = tag("small", option.help.replace("`", ""))
     value = sent.text(option.name)
     if option.kind == "flag":
@@ -328,7 +328,7 @@ def _option(option: OptionField, sent: SentForm) -> Markup:
 
 
 def _suggestions(name: str) -> Iterator[str]:
-    """Yield values for an option that the browser suggests."""
+    """Yield values that the browser suggests for an option."""
     if name == "preset":
         yield from presets()
     if name == "model":

@@ -1,4 +1,4 @@
-"""Runs that the app shows: a cache of their findings, and access to their image files."""
+"""Runs that the app has loaded: a cache of their results, and access to their image files."""
 
 import threading
 from collections import OrderedDict
@@ -26,10 +26,10 @@ from askew.studies.labeled_sets import AnyResult, LabeledSet, labeled_sets
 from askew.web.index import RunFacts, RunIndex, stamp_of
 
 MOST_RUNS = 4
-"""Maximum number of runs that stay in memory."""
+"""Maximum number of runs that the cache keeps in memory."""
 
 MOST_OVERLAYS = 500
-"""Maximum number of overlay images that stay in memory. Each takes about 10 kB."""
+"""Maximum number of overlay images that the cache keeps in memory. Each takes about 10 kB."""
 
 MOST_ALLOWED = 2000
 """Maximum number of images from unfinished runs that the app serves."""
@@ -44,9 +44,9 @@ class OpenedRun:
     Attributes
     ----------
     facts
-        Facts about the run from the index.
+        Facts about the run, as recorded in the index.
     result
-        Findings and files of the run.
+        Results and files of the run.
     """
 
     facts: RunFacts
@@ -54,12 +54,15 @@ class OpenedRun:
 
     @property
     def annotations(self) -> Annotations:
-        """Corrections, flags and notes that the user made by hand, read from the run folder."""
+        """Label corrections, flags and notes that the user has entered.
+
+        They are read from the run folder.
+        """
         return read_annotations(self.facts.folder)
 
     @property
     def has_shares(self) -> bool:
-        """True if the run has shares, which corrections by hand can change."""
+        """True if the run has shares. The user's label corrections can change shares."""
         return isinstance(self.result, AuditResult)
 
     def page(self, annotations: Annotations, *, with_corrections: bool = True) -> Page:
@@ -68,14 +71,14 @@ class OpenedRun:
         Parameters
         ----------
         annotations
-            Corrections, flags and notes that the user made by hand.
+            Label corrections, flags and notes that the user has entered.
         with_corrections
-            Whether corrected labels replace the instruments' labels in the shares.
+            Whether the shares use the corrected labels in place of the instruments' labels.
 
         Raises
         ------
         UsageError
-            If the store does not contain the labels from which corrected shares are computed.
+            If the store does not contain the labels that are needed to compute corrected shares.
         """
         result = self.result
         is_corrected = bool(annotations.labels) and with_corrections
@@ -90,23 +93,23 @@ class OpenedRun:
 
     @cached_property
     def _corrected(self) -> dict[str, Any]:
-        """Cache of the findings with the corrections that the page showed most recently."""
+        """Cache of the most recent results with corrected labels."""
         return {}
 
     @cached_property
     def sets(self) -> Sequence[LabeledSet]:
-        """Image sets of the run, with all their labels in the store."""
+        """Image sets of the run, with all stored labels."""
         return labeled_sets(self.result)
 
     @cached_property
     def set_numbers(self) -> Mapping[tuple[str, str], int]:
-        """Number of each image set, by prompt and name of the set."""
+        """Number of each image set, keyed by prompt and set name."""
         return {(each.prompt, each.name): each.number for each in self.sets}
 
 
 @dataclass
 class OpenedRuns:
-    """Cache that keeps the runs opened most recently in memory."""
+    """Cache that keeps the most recently opened runs in memory."""
 
     index: RunIndex
     _allowed: OrderedDict[str, Path] = field(default_factory=OrderedDict)
@@ -140,7 +143,7 @@ class OpenedRuns:
     def allow(self, images: Sequence[str], store: Path) -> None:
         """Allow the app to serve images from an unfinished run.
 
-        The app serves only the MOST_ALLOWED images that were allowed most recently.
+        Only the MOST_ALLOWED images that were allowed most recently are served.
         """
         with self._lock:
             for name in images:
@@ -150,7 +153,7 @@ class OpenedRuns:
                 self._allowed.popitem(last=False)
 
     def image_file(self, image: str) -> Path:
-        """Return the file of an image from the results of a run, or of an allowed image.
+        """Return the path of an image file, if the image is in a run's results or has been allowed.
 
         Raises
         ------
@@ -168,14 +171,14 @@ class OpenedRuns:
 
 
 def stored_file(store: Path, image: str) -> Path | None:
-    """Return the file of an image in a store; None if the store does not contain the image.
+    """Return the path of an image file in a store; None if the store does not contain the image.
 
     Parameters
     ----------
     store
         Folder of the store.
     image
-        Id of the image: 64 hexadecimal digits.
+        Id of the image, as 64 hexadecimal digits.
     """
     if not is_image_id(image):
         return None
@@ -187,12 +190,12 @@ def stored_file(store: Path, image: str) -> Path | None:
 
 
 def intact_bytes(file: Path) -> bytes:
-    """Return the content of an image file, after a check that its name is its SHA-256.
+    """Return the content of an image file. Check that the file name is the SHA-256 of the content.
 
     Raises
     ------
     UsageError
-        If the content has another SHA-256.
+        If the SHA-256 of the content differs.
     """
     data = read_bytes(file, follow=False)
     if sha256(data) != file.stem:
@@ -216,13 +219,13 @@ def decoded(file: Path) -> Image.Image:
 
 @dataclass
 class OverlayCopies:
-    """Cache that keeps the most recent overlay images in memory, by SHA-256."""
+    """Cache that keeps the most recent overlay images in memory, keyed by SHA-256."""
 
     _copies: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, content: bytes) -> str:
-        """Store an overlay image in memory, and return its SHA-256."""
+        """Add an overlay image to the cache, and return its SHA-256."""
         digest = sha256(content)
         with self._lock:
             self._copies[digest] = content
@@ -232,5 +235,5 @@ class OverlayCopies:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return an overlay image. Raises LookupError if the image is not in memory."""
+        """Return an overlay image. Raise LookupError if it is not in the cache."""
         return self._copies[digest]

@@ -1,4 +1,4 @@
-"""Processes of jobs: start them, recognize them after a restart of the app, and stop them."""
+"""Starting and stopping the processes of jobs, and recognizing them after the app was restarted."""
 
 import os
 import signal
@@ -11,19 +11,21 @@ from pathlib import Path
 
 START_FIELD = 19
 STATE_FIELD = 0
-"""Positions of state and start time in /proc/PID/stat, counted after the name of the process."""
+"""Positions of the state and the start time in /proc/PID/stat, counted after the process name."""
 
 ENDED_STATES = ("Z", "X")
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """Number and start time of a process. A later process can have the same number.
+    """Id and start time of a process.
+
+    The id alone is not enough, since a later process can reuse it.
 
     Attributes
     ----------
     pid
-        Number of the process, which is also the number of its process group.
+        Id of the process, which is also the id of its process group.
     started
         Start time of the process, in the system's format; empty if unknown.
     """
@@ -33,7 +35,7 @@ class ProcessIdentity:
 
     @classmethod
     def of(cls, pid: int) -> "ProcessIdentity":
-        """Return the identity of the running process that has this number."""
+        """Return the identity of the running process that has this id."""
         return cls(pid=pid, started=_start_of(pid) or "")
 
     @property
@@ -43,14 +45,14 @@ class ProcessIdentity:
         return started is not None and started == self.started
 
     def interrupt(self) -> None:
-        """Send the signal of Ctrl-C (SIGINT) to the process if it is running."""
+        """Send the same signal as Ctrl-C (SIGINT) to the process, if it is running."""
         if self.is_alive:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, signal.SIGINT)
 
 
 def _start_of(pid: int) -> str | None:
-    """Return the start time of a process; None if the process does not run."""
+    """Return the start time of a process; None if the process is not running."""
     if sys.platform.startswith("linux"):
         try:
             stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
@@ -66,14 +68,14 @@ def _start_of(pid: int) -> str | None:
 
 
 def start(arguments: Sequence[str], output: Path, errors: Path) -> "subprocess.Popen[bytes]":
-    """Start `askew ARGUMENTS` in a separate session, so that it continues after the server ends.
+    """Start `askew` with these arguments. The process continues when the server ends.
 
     Parameters
     ----------
     arguments
         Arguments for `askew`. No shell interprets them.
     output, errors
-        Files for standard output and standard error. Progress goes to standard error.
+        Files for standard output and standard error. Progress is written to standard error.
     """
     with output.open("wb") as out, errors.open("wb") as err:
         return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Page that removes a run, after it shows what is removed and what stays."""
+"""Page for removing a run. It first shows what will be removed and what will be kept."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from askew.web.site import Site
 
 
 def removal_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page that shows what the removal of a run deletes, with a button to remove it."""
+    """Return the page that shows what removing a run deletes. It has a button to remove the run."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
     shared = site.index.shared_images(facts.id)
@@ -44,7 +44,7 @@ def removal_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def remove_run(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Remove a run as `askew runs rm` does, unless a job writes to it."""
+    """Remove a run in the same way as `askew runs rm`, unless a job is writing to it."""
     facts = _facts(site, request)
     if any(Path(job.run) == facts.folder for job in active(site.jobs)):
         raise UsageError(f"a job writes to {facts.folder}. Stop the job first")

@@ -1,4 +1,4 @@
-"""Page of a run: its report, with links from each number to the images that it counts."""
+"""Page of a run, with its report. Numbers in the report link to the images that they count."""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ from askew.web.shell import message, page, sheet
 from askew.web.site import Site
 
 ORIGINAL = "original"
-"""Value of the query parameter `labels` that requests shares without corrections."""
+"""Value of the query parameter `labels` with which a page shows shares without corrected labels."""
 
 CAVEAT = (
     "They replace the labels from all instruments in shares, deviations and verdicts, but not in MAD "
@@ -33,7 +33,7 @@ CAVEAT = (
 
 
 def run_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page with the report of a run, or with its state if it has no report."""
+    """Return the page with a run's report, or with the run's state if there is no report."""
     identity = request.path_params["run"]
     site.indexer.refresh()
     facts = site.index.run(identity)
@@ -54,7 +54,7 @@ def run_page(site: Site, request: HTTPRequest) -> Response:
 
 
 def links_of(site: Site, run: OpenedRun) -> PageLinks:
-    """Return the links from a run's report to its images and to its filtered lists of images."""
+    """Return the links from a run's report to images and to filtered lists of images."""
     known = set(site.index.images_of_run(run.facts.id))
     base = f"/runs/{run.facts.id}/images"
 
@@ -72,12 +72,12 @@ def links_of(site: Site, run: OpenedRun) -> PageLinks:
 
 
 def small_or_large(reference: ImageReference) -> str:
-    """Return the address of the large or small copy of an image, as the page shows it."""
+    """Return the address of a copy of an image, in the size in which the page shows it."""
     return f"/images/{reference.image_id}/{'large' if reference.large else 'small'}"
 
 
 def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
-    """Return the address of the list with the images that a number in the report counts."""
+    """Return the address of the list of images that a number in the report counts."""
     if query is None or FORBIDDEN.search(query.axis + query.value + query.instrument):
         return None
     if query.prompt:
@@ -93,7 +93,7 @@ def _list(run: OpenedRun, query: ImageQuery | None) -> str | None:
 
 
 def _overlay(site: Site, reference: ImageReference) -> str | None:
-    """Draw an attention overlay, store it in memory, and return its address."""
+    """Draw an attention overlay, add it to the cache, and return its address."""
     image = reference.source.picture(reference.image_id)
     if image is None or reference.overlay is None:
         return None
@@ -117,7 +117,7 @@ def _tools(run: OpenedRun) -> Markup:
 
 
 def _disagreement(run: OpenedRun) -> Markup | None:
-    """Return a link to the images on which instruments disagree; None if there are none."""
+    """Return a link to images on which instruments disagree; None if there are no such images."""
     chosen = ImageFilter(show="disagreement")
     count = sum(1 for _ in selected(run.sets, chosen, marks_of(run)))
     if not count:
@@ -127,7 +127,7 @@ def _disagreement(run: OpenedRun) -> Markup | None:
 
 
 def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
-    """Return a note on whether the page uses corrections by hand; None without corrections."""
+    """Return a note on whether the page uses corrected labels; None if there are none."""
     if not count:
         return None
     base = f"/runs/{run.facts.id}"
@@ -147,7 +147,7 @@ def _hand_note(run: OpenedRun, count: int, is_original: bool) -> Markup | None:
 
 
 def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
-    """Return the page that shows the state of a run without a report."""
+    """Return the page of a run that has no report. It shows the state of the run."""
     remove = tag("p", tag("a", "Remove this run", href=f"/runs/{facts.id}/remove"))
     if facts.state == "damaged":
         return message("This run is damaged", str(error), 409, "runs", remove)
@@ -171,7 +171,7 @@ def _unfinished(site: Site, facts: RunFacts, error: UsageError) -> Response:
 
 
 def _latest_job(site: Site, facts: RunFacts) -> Markup | None:
-    """Return a link to the latest job of a run; None if the app did not start the run."""
+    """Return a link to a run's latest job; None if the app has not started the run."""
     for job in site.jobs.all():
         if run_id(Path(job.run)) == facts.id and not job.is_preview:
             link = tag("a", "Open its job", href=f"/jobs/{job.id}")

@@ -1,4 +1,4 @@
-"""Page with the list of runs, which a user can search and sort."""
+"""Page with the list of runs. Users can search and sort the list."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ ON_A_PAGE = 100
 """Maximum number of runs on a page of the list."""
 
 SHOWN_PROMPTS = 2
-"""Number of prompts that the row of a run shows."""
+"""Number of prompts shown in a run's row."""
 
 ORDER_NAMES = {
     "changed": "last change",
@@ -33,7 +33,7 @@ ORDER_NAMES = {
 }
 
 REFRESH = 2
-"""Seconds after which the browser reloads the list while the index still reads runs."""
+"""Time in seconds after which the browser reloads the list while runs are still being read."""
 
 
 def runs_page(site: Site, request: HTTPRequest) -> Response:
@@ -95,7 +95,7 @@ def _nothing(site: Site, query: str) -> Markup:
 
 
 def _list(runs: Sequence[RunFacts], jobs: Mapping[str, AppJob]) -> Markup:
-    """Return the list of runs as a form in which the user selects runs to compare."""
+    """Return the list of runs as a form, in which users select runs to compare."""
     heads = ("Run", "Result", "Model", "Command", "State", "Images", "Size", "Changed")
     rows = [_row(run, jobs.get(run.id)) for run in runs]
     button = tag("p", tag("button", "Compare the selected runs", class_="plain"))
@@ -103,7 +103,10 @@ def _list(runs: Sequence[RunFacts], jobs: Mapping[str, AppJob]) -> Markup:
 
 
 def _row(run: RunFacts, job: AppJob | None) -> tuple[object, ...]:
-    """Return the row of a run. While a job works on a run without results, the row links to the job."""
+    """Return a run's row in the list.
+
+    If the run has no results yet and a job is working on it, the row links to the job.
+    """
     state: str = run.state
     address = f"/runs/{run.id}"
     if job is not None and run.state == "unfinished":

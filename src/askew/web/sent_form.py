@@ -1,4 +1,4 @@
-"""Submitted forms: check their size, token and characters, and read their fields."""
+"""Reading submitted forms, after checks of their size, token and characters."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,14 @@ MOST_FIELDS = 500
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
-"""Pattern of characters that reorder text, and of control characters except tabs and line breaks."""
+"""Pattern for characters that reorder text and for control characters.
+
+It allows tabs and line breaks.
+"""
 
 
 class FormRefused(Exception):
-    """Raised for a form that the app refuses to read.
+    """Exception for a form that the app refuses to read.
 
     Attributes
     ----------
@@ -40,35 +43,35 @@ class SentForm:
     Attributes
     ----------
     fields
-        Values of each field, by name of the field.
+        Values of each field, keyed by field name.
     """
 
     fields: Mapping[str, Sequence[str]]
 
     def text(self, name: str) -> str:
-        """Return the last value of a field, stripped of spaces; empty if the field was not sent."""
+        """Return a field's last value without surrounding spaces; empty if there is none."""
         values = self.fields.get(name, ())
         return values[-1].strip() if values else ""
 
     def texts(self, name: str) -> list[str]:
-        """Return all nonempty values of a field, stripped of spaces."""
+        """Return all nonempty values of a field, without surrounding spaces."""
         return [value.strip() for value in self.fields.get(name, ()) if value.strip()]
 
 
 async def read_form(request: HTTPRequest, session: Session) -> SentForm:
-    """Return the form in the body of a request.
+    """Read the form in the body of a request.
 
     Parameters
     ----------
     request
         The request.
     session
-        Session of the user, which checks the token of the form.
+        The user's session, which checks the form's token.
 
     Raises
     ------
     FormRefused
-        If the form is too large, has a wrong token, or contains hidden characters.
+        If the form is too large, has the wrong token, or contains forbidden characters.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != FORM_TYPE:
         raise FormRefused(415, "the request is not a form of this app")

@@ -20,13 +20,13 @@ from askew.web.session import Session
 from askew.web.site import Site
 
 APP_FOLDER = ".web"
-"""Name of the folder, next to the run folders, with the app's index and jobs."""
+"""Name of the folder that contains the app's index and jobs. It is next to the run folders."""
 
 JOBS_FOLDER = "jobs"
 
 
 class WebServer:
-    """Server for the web app on a port of this machine.
+    """Server for the web app, on a port of this machine.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class WebServer:
     port
         Port of the server; 0 for any free port.
     is_read_only
-        Whether the app must not change anything on disk.
+        Whether the app is forbidden to change anything on disk.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """Address with the one-time token, which opens the app only once."""
+        """Address with the one-time token. It opens the app only once."""
         return f"http://{HOST}:{self.port}/?t={self.site.session.token}"
 
     def run(self, *, open_browser: bool = False) -> None:
@@ -82,12 +82,15 @@ class WebServer:
             self.site.index.close()
 
     def stop(self) -> None:
-        """Stop the server if it runs in another thread."""
+        """Stop a server that runs in another thread."""
         self._listener.stop()
 
 
 def home_of(folders: Sequence[Path]) -> Path:
-    """Return the folder for new runs: the first folder, or its parent if it is a run folder."""
+    """Return the folder for new runs.
+
+    It is the first folder, or its parent if the first folder is a run.
+    """
     first = folders[0].absolute()
     return first.parent if (first / PLAN_FILE).exists() else first
 
@@ -95,8 +98,9 @@ def home_of(folders: Sequence[Path]) -> Path:
 def show_in_browser(address: str) -> None:
     """Open an address in the user's browser.
 
-    The address contains a secret, and other users of the machine can see the arguments of a process.
-    The browser therefore opens a file that only this user can read and that leads to the address.
+    The address contains a secret, and other users of the machine can see the arguments of a
+    process. The browser therefore opens a file, which only this user can read and which redirects
+    to the address.
     """
     with suppress(OSError, webbrowser.Error):
         folder = Path(tempfile.mkdtemp(prefix="askew-"))

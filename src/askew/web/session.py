@@ -1,8 +1,8 @@
-"""The user's session: a one-time token that opens the app, a cookie, and a token for each form.
+"""The user's session, with a one-time token for opening the app, a cookie, and a token per form.
 
-The address that askew prints in the terminal contains the one-time token. The first request exchanges
-this token for a cookie. Each form contains a digest of its action path, which only this session can
-compute.
+The address that askew prints in the terminal contains the one-time token. The first request with
+this token receives a cookie. Each form contains a keyed hash of its action path. Only this session
+can compute this hash.
 """
 
 import hmac
@@ -15,7 +15,7 @@ TOKEN_BYTES = 16
 
 
 class Session:
-    """Secrets of a running server, which exist only in memory.
+    """Secrets of a running server. They exist only in memory.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Session:
         return self._token or ""
 
     def exchange(self, token: str) -> str | None:
-        """Use up the one-time token, and return the value of the cookie; None for a wrong token."""
+        """Use up the one-time token, and return the cookie's value; None if the token is wrong."""
         with self._lock:
             expected = self._token
             if expected is None or not hmac.compare_digest(expected.encode(), token.encode()):
@@ -46,13 +46,13 @@ class Session:
         return self._cookie
 
     def is_owner(self, cookie: str) -> bool:
-        """Check whether a cookie is from the user who opened the app with the one-time token."""
+        """Check whether a cookie belongs to the user who opened the app with the one-time token."""
         return hmac.compare_digest(self._cookie.encode(), cookie.encode())
 
     def form_token(self, action: str) -> str:
-        """Return the token for a form that is sent to this path."""
+        """Return the token for forms that are sent to this path."""
         return hmac.new(self._key, action.encode(), sha256).hexdigest()
 
     def is_form_token(self, action: str, token: str) -> bool:
-        """Check whether a token is valid for a form that is sent to this path."""
+        """Check whether a token is valid for forms that are sent to this path."""
         return hmac.compare_digest(self.form_token(action).encode(), token.encode())

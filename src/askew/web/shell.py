@@ -1,4 +1,4 @@
-"""Elements that all pages of the app share: head, navigation bar, forms, lists and tables."""
+"""Elements that the pages of the app share: head, navigation bar, forms, lists and tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ AREAS = {"runs": ("/", "Runs"), "new": ("/new", "New run"), "jobs": ("/jobs", "J
 
 
 def style_sheet() -> str:
-    """Return the style sheet for all pages: the reports' style sheet and the app's additions."""
+    """Return the style sheet for all pages, which extends the style sheet of reports."""
     additions = resources.files("askew.web").joinpath("app.css").read_text(encoding="utf-8")
     return f"{html.style()}\n{additions}"
 
@@ -41,11 +41,11 @@ def page(
     *content
         Elements of the page.
     area
-        Area of the app that the navigation bar marks as current; empty for none.
+        Area of the app that the navigation bar shows as current; empty for none.
     status
         HTTP status of the response.
     refresh
-        Seconds after which the browser reloads the page; None for no reload.
+        Time in seconds after which the browser reloads the page; None if it is not reloaded.
     """
     again = None
     if refresh is not None:
@@ -80,7 +80,7 @@ def _bar(area: str) -> Markup:
 
 
 def sheet(title: str, *content: object, lead: str = "") -> Markup:
-    """Return the main content of a page that is not a report, with its headline."""
+    """Return the headline and main content of a page that is not a report."""
     head = tag("h1", bdi(title), id="top")
     first = tag("p", lead, class_="lead") if lead else None
     return tag("main", head, first, *content, class_="sheet")
@@ -101,7 +101,7 @@ def form(
     Parameters
     ----------
     action
-        Path to which the form is sent.
+        Path to which the browser sends the form.
     token
         Token of the form.
     *content
@@ -131,13 +131,13 @@ def choice(
     name
         Name of the form field.
     options
-        Text of each option, by its value.
+        Text of each option, keyed by option value.
     chosen
         Value of the selected option.
     label
         Label before the list.
     note
-        Element after the list; None for no element.
+        Element shown after the list; None for no element.
     """
     items = [_option(value, text, value == chosen) for value, text in options.items()]
     return tag("label", tag("span", label), tag("select", *items, name=name), note)
@@ -151,12 +151,12 @@ def _option(value: str, text: str, is_chosen: bool) -> Markup:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> Markup:
-    """Return a table, whose rows become cards on a narrow screen.
+    """Return a table. On narrow screens, its rows are displayed as cards.
 
     Parameters
     ----------
     heads
-        Heads of the columns. The first column names the row.
+        Column headings. The first column contains the heading of each row.
     rows
         Cells of each row.
     kind
@@ -173,16 +173,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], kind: str) -> 
 
 
 def page_number(text: str, count: int, on_a_page: int) -> int:
-    """Return the valid page number that is closest to the page number in a query.
+    """Return the page number from a query, limited to the existing pages.
 
     Parameters
     ----------
     text
-        Page number from the query. Any other text means the first page.
+        Text from the query. If it is not a number, the first page is returned.
     count
         Number of entries in the list.
     on_a_page
-        Maximum number of entries on a page.
+        Maximum number of entries per page.
     """
     last = max(1, -(-count // on_a_page))
     is_number = text.isascii() and text.isdigit() and len(text) < 7
@@ -190,7 +190,7 @@ def page_number(text: str, count: int, on_a_page: int) -> int:
 
 
 def pager(number: int, last: int, address: Callable[[int], str]) -> Markup | None:
-    """Return links to the previous and the next page of a list; None if the list has one page."""
+    """Return links to the previous and next page of a list; None if the list has only one page."""
     if last < 2:
         return None
     links = []

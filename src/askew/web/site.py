@@ -1,4 +1,4 @@
-"""Record of the parts of a running app that its pages share, and types of the pages' handlers."""
+"""Record of the objects that all pages of a running app share, and types of page handlers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,19 +25,19 @@ class Site:
     index
         Index of the runs.
     indexer
-        Thread that reads new and changed runs.
+        Background thread that reads new and changed runs.
     session
         Session of the user.
     opened
         Cache of opened runs.
     jobs
-        Commands that the app starts.
+        Queue of the commands that the app starts.
     home
         Folder for new runs.
     is_read_only
         Whether the app must not change anything on disk.
     overlays
-        Cache of attention overlays on recent pages.
+        Cache of the attention overlays that recent pages show.
     comparisons
         Cache of recent comparisons.
     """
@@ -54,7 +54,7 @@ class Site:
 
 
 Handler = Callable[[Site, HTTPRequest], Response]
-"""A function that answers a GET request. It runs in a thread."""
+"""Function that returns the response to a GET request. It runs in a thread."""
 
 FormHandler = Callable[[Site, HTTPRequest, SentForm], Response]
-"""A function that carries out a submitted form and returns the response. It runs in a thread."""
+"""Function that processes a submitted form and returns the response. It runs in a thread."""
