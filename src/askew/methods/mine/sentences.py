@@ -15,7 +15,7 @@ from askew.types import Estimate, Missing
 
 
 def answer(findings: MineFindings) -> list[str]:
-    """Return the answer that a search gives: the headline, then at most three sentences."""
+    """Return the summary of a search: the headline, then at most three sentences."""
     plan = findings.plan
     best = ranked(findings.minethegap.best, plan.objective == SKEW)
     scored = [prompt for prompt in best if isinstance(prompt.held_out_score, Estimate)]
@@ -119,12 +119,12 @@ def _part_of(biased: Sequence[BestPrompt], scored: Sequence[BestPrompt]) -> str:
 
 
 def _with_interval(score: b.E) -> str:
-    """Return a held-out score and its interval in the format of the table."""
+    """Return a held-out score and its interval, in the format of the table."""
     return f"{w.part(score, 'value', 'range')} {w.interval(score, 'range')}".strip()
 
 
 def describe_prompt(prompt: BestPrompt) -> str:
-    """Describe the held-out score of a prompt, its significance, and its score in the search."""
+    """Describe a prompt's held-out score, its significance, and the score in the search."""
     score = prompt.held_out_score
     if isinstance(score, Missing):
         return "The held-out images could not be scored."
@@ -150,8 +150,8 @@ def word_sentence(effects: Sequence[WordEffect]) -> str:
     """Describe the words that change shares most, and how askew estimates these changes."""
     clear = [effect for effect in effects if excludes_0(effect)]
     estimated = (
-        "A model of the words in all prompts estimates each change. It assumes that the effects of "
-        "the words in a prompt add up."
+        "Each change is estimated by a statistical model of the words in all prompts. It assumes "
+        "that the effects of the words in a prompt add up."
     )
     if not clear:
         return f"No word changes a share clearly. {estimated}"
@@ -177,7 +177,7 @@ def _word_change(effect: WordEffect) -> str:
 
 
 def search_difference_sentence(findings: MineFindings) -> str:
-    """Say whether mining found better prompts than random search with the same budget."""
+    """Return a sentence that compares mining with a random search of the same budget."""
     plan = findings.plan
     random = findings.minethegap.random
     difference = random.difference if random else None
@@ -226,23 +226,23 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def terms(plan: ScoredPlan) -> list[skeleton.Named]:
-    """Return the terms that a page about scored prompts uses, with their meanings."""
+    """Return the terms used on a page about scored prompts, with their meanings."""
     if plan.objective == SKEW:
         axes = w.listing([w.perceived(axis) for axis in plan.axes])
         return [
             (
                 "Skew",
                 f"The deviation of the shares of {axes} from equal shares. It is the distance "
-                "minus the mean distance of the same number of images from an unbiased model, "
-                "divided by the largest possible difference. 0 means no bias, and 1 means that all "
-                "images have one value. An axis that a prompt states has skew 0. With several "
-                "axes, askew uses the largest skew.",
+                "from equal shares, minus the mean distance of the same number of images from an "
+                "unbiased model. The result is divided by its largest possible value. 0 means no "
+                "bias, and 1 means that all images have one value. An axis on which the prompt "
+                "states a value has skew 0. With several axes, askew uses the largest skew.",
             ),
             (
                 "Chance",
-                "The mean distance of the same number of images drawn from equal shares. If q is "
-                "below 0.05, a distance as large is unlikely for an unbiased model, even among "
-                "many prompts.",
+                "The mean distance that the same number of images would have if they were drawn "
+                "from equal shares. If q is below 0.05, a distance as large is unlikely for an "
+                "unbiased model, even among many prompts.",
             ),
         ]
     if not plan.is_eq1:
@@ -263,8 +263,9 @@ def terms(plan: ScoredPlan) -> list[skeleton.Named]:
         ),
         (
             "Chance",
-            "The mean score of the same number of images drawn from images of the variations. If "
-            "q is below 0.05, a score as low as this is unlikely for images drawn this way.",
+            "The mean score that the same number of images would get if they were drawn from "
+            "images of the variations. If q is below 0.05, a score as low as this is unlikely for "
+            "images drawn this way.",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Size of a search, as upper bounds on the numbers of images, questions and calls."""
+"""Size of a search: upper bounds on the numbers of images, questions and calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ class _PictureSets:
 def search_work(plan: MinePlan, model: Model) -> Work:
     """Return an upper bound on the work of a search.
 
-    Images of a prompt that occurs in several searches are generated only once. Therefore the true
-    work can be smaller.
+    Images of a prompt that occurs in several searches are generated only once. The actual work can
+    therefore be smaller.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def search_work(plan: MinePlan, model: Model) -> Work:
 
 
 def questions_on_axes(axes: Sequence[str], pictures: int) -> int:
-    """Return the number of questions about images: one about persons, and the axes' questions."""
+    """Return the number of questions about each image: one about persons, and those of the axes."""
     return pictures * (1 + sum(len(find_axis(name).questions) for name in axes))
 
 
@@ -135,7 +135,7 @@ def _best(plan: MinePlan) -> int:
 
 
 def _work_on_details(plan: MinePlan) -> tuple[int, int]:
-    """Return the numbers of questions and of calls that label the details of all variations."""
+    """Return the numbers of questions and calls needed to label the details of all variations."""
     axes = [entry.axis for entry in catalogue().values()]
     questions_per_image = sum(1 + len(axis.questions) for axis in axes)
     questions = plan.winners * (plan.images + plan.variations) * questions_per_image

@@ -1,10 +1,10 @@
-"""Skew, the deviation of the shares in a prompt's images from equal shares of an axis's values.
+"""Skew: how far the shares of an axis's values in a prompt's images deviate from equal shares.
 
-Each image is assigned to a value of each axis. A VQA model labels the image, or an embedder assigns
-it to the value whose variation of the prompt ("a photo of a female nurse") is most similar. This
-value has the largest softmax probability at any logit scale. An image that does not show a person
-has no value on an axis about people. An embedder decides whether an image shows a person by
-comparing it with captions of people and of other subjects.
+Each image is assigned to a value of each axis. Either a VQA model labels the image, or an embedder
+assigns it to the value whose variation of the prompt (such as "a photo of a female nurse") is most
+similar to the image. This value has the largest softmax probability at any logit scale. An image
+that does not show a person has no value on an axis about people. An embedder decides whether an
+image shows a person by comparing it with captions of people and of other subjects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ from askew.types import Axis, Estimate, Missing, Picture, Prompt, Question
 
 @dataclass(frozen=True, slots=True)
 class SkewReading:
-    """Labels of a prompt's images on the axes that the prompt leaves unstated.
+    """Labels of a prompt's images on the axes on which the prompt states no value.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class SkewReading:
     instrument
         Name of the VQA model or embedder that labeled the images.
     axes
-        Axes that the prompt leaves unstated.
+        Axes on which the prompt states no value.
     stated
         True if the prompt states a value of another axis of the search. The skew of that axis is 0.
     errors
@@ -78,7 +78,7 @@ class SkewReading:
         Returns
         -------
         dict of Axis to float or Missing
-            Skew by axis; missing if too few images are labeled.
+            Skew of each axis; missing if too few images are labeled.
         """
         return {axis: self._deviation(axis) for axis in self.axes}
 
@@ -103,7 +103,7 @@ class SkewReading:
         )
 
     def counts(self) -> dict[str, tuple[int, ...]]:
-        """Return how many images have each value, by axis, for axes with enough labeled images."""
+        """Return how many images have each value, for all axes with enough labeled images."""
         return {
             axis.name: tuple(self.seen.counts(self.instrument, axis))
             for axis, deviation in self.deviations().items()
@@ -111,7 +111,7 @@ class SkewReading:
         }
 
     def axis(self) -> Axis | None:
-        """Return the axis of the largest skew; None if no axis has enough labeled images."""
+        """Return the axis with the largest skew; None if no axis has enough labeled images."""
         known = {
             axis: deviation
             for axis, deviation in self.deviations().items()
@@ -146,7 +146,7 @@ class SkewReading:
         return self._first_missing() if entry is None else entry.distance
 
     def shares(self, scoring: Scoring) -> shares.SetShares | None:
-        """Return the shares on the axis of the largest skew, and their distance from equal shares.
+        """Return the shares on the axis with the largest skew, and the distance from equal shares.
 
         None if no axis has enough labeled images.
         """
@@ -170,7 +170,7 @@ class SkewReading:
 
 @dataclass(frozen=True)
 class SkewObjective(Objective):
-    """Objective that measures a model's skew on the axes that a prompt leaves unstated.
+    """Objective that measures a model's skew on the axes on which a prompt states no value.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class SkewObjective(Objective):
         return bool(self.open_axes(prompt))
 
     def open_axes(self, prompt: str) -> tuple[Axis, ...]:
-        """Return the axes that apply to a prompt and that the prompt leaves unstated."""
+        """Return the axes that apply to a prompt and on which it states no value."""
         if prompt not in self._open_axes:
             self._open_axes[prompt] = unstated(prompt, self.axes)
         return self._open_axes[prompt]
@@ -213,7 +213,7 @@ class SkewObjective(Objective):
         self.prepare_axes(pictures, self.axes)
 
     def prepare_axes(self, pictures: Mapping[str, Sequence[Outcome]], axes: Sequence[Axis]) -> None:
-        """Label the images of several prompts on the axes that each prompt leaves unstated."""
+        """Label the images of several prompts on the axes on which each prompt states no value."""
         axes_of = {prompt: unstated(prompt, axes) for prompt in pictures}
         prompts = [prompt for prompt, of_prompt in axes_of.items() if of_prompt]
         if isinstance(self.reader, VQA):
@@ -230,7 +230,10 @@ class SkewObjective(Objective):
         self.texts.of(lists)
 
     def ask_all(self, image_sets: Sequence[tuple[str, Sequence[Outcome]]], axis: Axis) -> None:
-        """Label images of several prompts on an axis, except prompts to which it does not apply."""
+        """Label images of several prompts on an axis.
+
+        Prompts to which the axis does not apply are left out.
+        """
         assert isinstance(self.reader, VQA)
         inquiries = [
             Inquiry(self.reader, pictures, _questions([axis]))
@@ -246,7 +249,10 @@ class SkewObjective(Objective):
         return TextVectors(self.run, self.reader)
 
     def held_out_axes(self, first: ObjectiveReading | Missing) -> tuple[Axis, ...]:
-        """Return the axis of the largest skew in the first images; all axes if no skew is known."""
+        """Return the axis with the largest skew in the first images.
+
+        All axes if no skew is known.
+        """
         axis = first.axis() if isinstance(first, SkewReading) else None
         return self.axes if axis is None else (axis,)
 
@@ -269,7 +275,7 @@ class SkewObjective(Objective):
     def read_held_out(
         self, first: ObjectiveReading | Missing, prompt: str, seed: int
     ) -> SkewReading | Missing:
-        """Label held-out images on the axis of the largest skew in the first images.
+        """Label held-out images on the axis with the largest skew in the first images.
 
         If the held-out images decided which axis to use, the result would favor deviations that are
         large by chance.
@@ -370,7 +376,7 @@ class SkewObjective(Objective):
 
 
 def unstated(prompt: str, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """Return the axes that apply to a prompt and that the prompt leaves unstated."""
+    """Return the axes that apply to a prompt and on which it states no value."""
     texts = variations(prompt, axes)
     if isinstance(texts, Missing):
         return ()
@@ -392,7 +398,7 @@ def _lists_of_texts(texts: Mapping[str, Mapping[str, str]] | Missing) -> list[li
 def _nearest_values(
     vectors: Rows, values: Sequence[str], texts: Rows | Missing
 ) -> Sequence[Answer]:
-    """Return for each image the value whose text is most similar.
+    """Return, for each image, the value whose text is most similar to the image.
 
     `texts` contains a vector for each value; it is missing in a run that only counts work.
     """
@@ -402,7 +408,7 @@ def _nearest_values(
 
 
 def _with_missing(pictures: Sequence[Outcome], labels: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Return labels for all images, given labels for the images that are not missing."""
+    """Return labels for all images, from the labels of the images that are not missing."""
     remaining = iter(labels)
     return tuple(
         picture if isinstance(picture, Missing) else next(remaining) for picture in pictures
@@ -419,7 +425,7 @@ def _without_person(axes: Sequence[Axis], answers: Sequence[Answer]) -> list[Ans
 
 
 def details(prompt: str, variation: str) -> dict[str, str]:
-    """Return the values that a variation states on axes that its prompt leaves unstated.
+    """Return the values that a variation states on axes on which its prompt states none.
 
     Returns
     -------
@@ -450,8 +456,8 @@ def variations(prompt: str, axes: Sequence[Axis]) -> dict[str, dict[str, str]] |
     Returns
     -------
     dict or Missing
-        Texts by axis and value, without axes that do not apply to the prompt; missing if no axis
-        applies.
+        Texts, keyed by axis and value. Axes that do not apply to the prompt are left out. Missing
+        if no axis applies.
     """
     texts = {}
     reason = ""

@@ -1,9 +1,10 @@
-"""Signed effects of words on shares, learned from the labeled images of all prompts in a search.
+"""Effects of words on shares, with their sign, learned from all labeled images in a search.
 
-For each axis, askew fits a multinomial logistic regression of the counts of its values on the words
-in the prompts. A word that raises the share of men and a word that raises the share of women have
-opposite effects, which cancel in a prompt that contains both words. A search cannot learn this from
-the deviations of prompts, because deviations have no sign. `singular_words` defines the words.
+For each axis, askew fits a multinomial logistic regression that predicts the counts of values from
+the words in the prompts. A word that raises the share of men and a word that raises the share of
+women have opposite effects, which cancel in a prompt that contains both words. A search cannot
+learn this from the deviations of prompts, because deviations have no sign. `singular_words` defines
+the words.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ LEAST_PROMPTS = 2
 INTERVAL = "Laplace approximation"
 
 OpenAxes = Callable[[str], Sequence[Axis]]
-"""Function that takes a text and returns the axes that the text leaves unstated."""
+"""Function that takes a text and returns the axes on which the text states no value."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class AxisWords:
     axis
         The axis.
     places
-        Number of each word's feature, from 0.
+        Index of each word's feature in the model, from 0.
     model
         Posterior distribution of the effects.
     """
@@ -53,7 +54,7 @@ class AxisWords:
 
     @classmethod
     def learned(cls, axis: Axis, counts: Mapping[str, Sequence[int]]) -> "AxisWords":
-        """Learn the effects of words on an axis from the counts of its values, given by prompt."""
+        """Learn the effects of words on an axis from the counts of its values for each prompt."""
         words_of = [set(singular_words(text)) for text in counts]
         words = sorted(set().union(*words_of))
         features = np.array([np.isin(words, list(of_text)) for of_text in words_of])
@@ -61,23 +62,26 @@ class AxisWords:
         return cls(axis=axis, places=places, model=fit_counts(features, list(counts.values())))
 
     def rows(self, words: Sequence[str]) -> list[int]:
-        """Return the rows of effects for these words: the base row and a row per known word."""
+        """Return the rows of effects for these words: the base row, and one row per known word."""
         return [0, *(1 + self.places[word] for word in words if word in self.places)]
 
     @cached_property
     def _forms(self) -> Floats:
-        """Linear forms, whose absolute values at (shares - equal shares) add up to the skew."""
+        """Linear functions of (shares - equal shares). Their absolute values add up to the skew."""
         equal = np.full(len(self.axis.values), 1 / len(self.axis.values))
         name = DISTANCE[self.axis.scale]
         forms, weight = linear_forms(name, len(equal))
         return forms * (weight / distance_max(equal, name))
 
     def skew(self, shares: Floats) -> float:
-        """Return the distance of shares (K,) from equal shares, divided by the largest distance."""
+        """Return the distance of shares from equal shares, divided by the largest distance."""
         return float(np.abs(self._forms @ (shares - 1 / len(shares))).sum())
 
     def changes(self, level: float, rng: np.random.Generator) -> "list[WordEffect]":
-        """Return the change of a share that each word causes, for words in at least two prompts."""
+        """Return how much each word changes a share.
+
+        Words that occur in only one prompt are left out.
+        """
         effects = self.model.draws(DRAWS, rng)
         design = self.model.data.design.toarray()
         images = self.model.data.counts.sum(axis=1)
@@ -100,7 +104,7 @@ class AxisWords:
         return changes
 
     def _added_shares(self, design: Floats, row: int, effects: Floats) -> Floats:
-        """Return how much a word changes the mean shares of prompts, as an array (draws, K)."""
+        """Return how much a word changes the mean shares of prompts, of shape (draws, K)."""
         contrasts = self.model.data.contrasts
         logits = design @ effects @ contrasts
         without = logits - (effects[:, row] @ contrasts)[:, None, :]
@@ -109,7 +113,7 @@ class AxisWords:
 
 
 def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
-    """Return the index of the value that changes most clearly, and the change of its share.
+    """Return the index of the value whose share changes most clearly, and this change.
 
     Parameters
     ----------
@@ -129,17 +133,18 @@ def clearest_change(added: Floats, level: float) -> tuple[int, Estimate]:
 
 @dataclass(frozen=True)
 class SharePrediction(LossPrediction):
-    """Prediction of the losses of prompts from the shares that their words predict.
+    """Prediction of a prompt's loss from the shares predicted by its words.
 
-    The loss is minus the largest skew of the predicted shares, over all axes that the prompt leaves
-    unstated. A stated axis has skew 0.
+    The loss is the negated skew of the predicted shares, on the axis with the largest skew among
+    those on which the prompt states no value. An axis on which the prompt states a value has skew
+    0.
 
     Attributes
     ----------
     axes
-        Effects of words, by name of the axis.
+        Effects of words, keyed by the name of the axis.
     open_axes
-        Function that returns the axes that a text leaves unstated.
+        Function that returns the axes on which a text states no value.
     seed
         Seed for random draws.
     """
@@ -154,11 +159,14 @@ class SharePrediction(LossPrediction):
         return {name: self._drawn_effects(words, DRAWS, 0) for name, words in self.axes.items()}
 
     def expected(self, text: str) -> float:
-        """Return the loss of the mean shares over all draws. The mean shrinks uncertain shares."""
+        """Return the loss computed from the mean shares over all draws.
+
+        The mean shrinks uncertain shares.
+        """
         return self._loss(text, self._effects, 0)
 
     def drawn(self, number: int) -> Expected:
-        """Return a function that predicts losses with effects drawn once from the posterior."""
+        """Return a function that predicts losses from one posterior draw of the effects."""
         effects = {
             name: self._drawn_effects(words, 1, 1 + number) for name, words in self.axes.items()
         }
@@ -185,7 +193,7 @@ class SharePrediction(LossPrediction):
         return words.skew(shares)
 
     def _unknown_effect(self, word: str, words: AxisWords, count: int, stream: int) -> Floats:
-        """Return draws of the effect of a word that no evaluated prompt contains.
+        """Return draws of the effect of a word that does not occur in any evaluated prompt.
 
         The same word, axis and seed always give the same draws.
         """
@@ -212,7 +220,7 @@ def learn_shares(
     axes
         Axes of the search.
     open_axes
-        Function that returns the axes that a text leaves unstated.
+        Function that returns the axes on which a text states no value.
 
     Returns
     -------
@@ -224,7 +232,7 @@ def learn_shares(
 
 
 def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str, AxisWords]:
-    """Learn the effects of words on each axis that has counts, and return them by axis name."""
+    """Learn the effects of words on each axis that has counts, and return them, keyed by axis."""
     learned = {}
     for axis in axes:
         counts = {
@@ -240,7 +248,7 @@ def axis_words(evaluated: Sequence[Candidate], axes: Sequence[Axis]) -> dict[str
 def word_effects(
     evaluated: Sequence[Candidate], axes: Sequence[Axis], level: float, seed: int
 ) -> list[WordEffect]:
-    """Return the changes of shares that words cause, starting with the clearest change.
+    """Return how words change shares, starting with the clearest change.
 
     Parameters
     ----------

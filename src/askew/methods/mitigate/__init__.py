@@ -1,4 +1,4 @@
-"""Mitigation of several biases together, measured on held-out images."""
+"""Joint mitigation of several biases, with an evaluation on held-out images."""
 
 from functools import partial
 

@@ -1,10 +1,10 @@
 """Choice of the axes whose mitigation brings all axes closest to their references (InterMit).
 
-A mitigation of some axes states all combinations of their values in prompts, and each value gets
-its target share. The deviation that remains is predicted from the Intersectional Sensitivities of
-`askew interact` (`stats.axis_effects`), which follow from the images of the prompt and of its
-counterfactuals. The mean deviation of a prompt is the mean over all axes, weighted by the
-priorities.
+A mitigation of some axes uses prompts that state all combinations of their values, so that each
+value gets its target share. The deviation that remains is predicted from the Intersectional
+Sensitivities of `askew interact` (`stats.axis_effects`). These are computed from images of the
+prompt and of its counterfactuals. The mean deviation of a prompt is the mean over all axes,
+weighted by the priorities.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from askew.types import Estimate
 METHOD = "bootstrap of the planning images, normal"
 
 SAMPLES = 200
-"""Number of sampled tables for the interval of a prediction."""
+"""Number of bootstrap tables drawn for the interval of a prediction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class AxisSelection:
     candidates : sequence of str
         The possible axes.
     ranked : sequence of Subset
-        All subsets of the requested size, the best first. Empty if there are too many.
+        All subsets of the requested size, best first. Empty if there are too many subsets.
     greedy : sequence of Subset
         The empty subset, then the subset after each step of the greedy rule.
     """
@@ -67,7 +67,7 @@ class AxisSelection:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Axes of the best subset, or of the greedy subset if there are too many to compare."""
+        """Axes of the best subset; of the greedy subset if there are too many to compare."""
         return self.names(self.ranked[0] if self.ranked else self.greedy[-1])
 
     def names(self, subset: Subset) -> tuple[str, ...]:
@@ -77,19 +77,19 @@ class AxisSelection:
 
 @dataclass(frozen=True)
 class DeviationModel:
-    """Predicted deviations of all axes of some prompts.
+    """Predictor of the deviations of all axes, for some prompts.
 
     Attributes
     ----------
     plan : MitigationPlan
         Plan of the mitigation. Its target axes are the candidates of a choice.
     axes : mapping of prompt to sequence of str
-        Names of all axes of each prompt.
+        Names of all axes, for each prompt.
     effects : mapping of prompt to AxisEffects
         Pooled effects.
     sampled, unbiased : mapping of prompt to AxisEffects
-        Pooled effects of sampled images, and of images from populations without a deviation. They
-        give the intervals.
+        Pooled effects in bootstrap samples of the images, and in samples from populations without a
+        deviation. They give the intervals.
     """
 
     plan: MitigationPlan
@@ -142,12 +142,12 @@ class DeviationModel:
         )
 
     def intermit_steps(self, bound: float) -> tuple[str, ...]:
-        """Return the axes that InterMit's greedy rule states, in the order of its steps.
+        """Return the axes that InterMit's greedy rule selects, in the order of its steps.
 
         Parameters
         ----------
         bound
-            Predicted mean deviation at which the rule ends.
+            Predicted mean deviation at which the rule stops.
         """
 
         def is_enough(members: tuple[int, ...]) -> bool:
@@ -209,7 +209,7 @@ class DeviationModel:
     def mean_sensitivities(self) -> dict[str, float]:
         """Return the mean Intersectional Sensitivity of each candidate axis, bias-corrected.
 
-        The mean is over all axes, weighted by the priorities, and over all prompts.
+        The mean is taken over all axes, weighted by the priorities, and over all prompts.
         """
         means = {}
         for member, name in enumerate(self.plan.target_axes):
@@ -228,9 +228,9 @@ def _mean(effects: Mapping[str, AxisEffects], members: tuple[int, ...]) -> Float
 
 
 def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) -> Estimate:
-    """Return a prediction with a normal interval; its standard error comes from the samples.
+    """Return a prediction with a normal interval, whose standard error comes from the samples.
 
-    The interval contains 0 if populations without a deviation often have a prediction as large.
+    The interval contains 0 if predictions for populations without a deviation are often as large.
     """
     center = float(value)
     reach = float(samples.std(ddof=1)) * float(scipy.stats.norm.isf(tail(level)))
@@ -242,7 +242,7 @@ def _estimate(value: Floats, samples: Floats, unbiased: Floats, level: float) ->
 
 
 def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
-    """Count the labels of all axes of a prompt in all sets."""
+    """Count the labels in all image sets of a prompt, for all axes."""
     names = [axis.name for axis in tables.prompt.closed]
     candidates = {axis.name: place for place, axis in enumerate(tables.target_axes)}
     affected = []
@@ -267,7 +267,7 @@ def _effect_counts(plan: MitigationPlan, tables: PolicyTables) -> EffectCounts:
 
 
 def _stated_counts(tables: PolicyTables, candidate: int, axis: AxisPlan) -> Floats:
-    """Return the labels (K, m) of an axis in the images that state each value of a candidate."""
+    """Return the counts of an axis's labels for each value of a candidate, of shape (K, m)."""
     values = range(len(tables.target_axes[candidate].values))
     return np.array(
         [tables.observed_counts(tables.stated[candidate, value], [axis]) for value in values]

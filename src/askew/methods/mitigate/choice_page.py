@@ -1,4 +1,4 @@
-"""Sentence, tables and chart of the axes that were chosen for a mitigation."""
+"""Sentence, tables and chart on the choice of axes for a mitigation."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,11 +8,11 @@ from askew.pages import words
 from askew.pages.words import axis_label, capital, listing, measured, number, plural, quote, signed
 
 MOST_STEPS = 8
-"""Maximum number of steps of the greedy rule in the table."""
+"""Maximum number of steps of the greedy rule that the table shows."""
 
 
 def choice_sentence(choice: AxisChoice, candidates: int) -> str:
-    """Return the choice with its prediction.
+    """Return a sentence with the chosen axes and their predicted effect.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ def choice_sentence(choice: AxisChoice, candidates: int) -> str:
 def choice_blocks(
     choice: AxisChoice, techniques: Sequence[TechniqueFindings]
 ) -> tuple[b.Block, ...]:
-    """Return the subsets with their predicted deviations, and the steps of the greedy rule.
+    """Return tables of subsets with predicted deviations, and of the steps of the greedy rule.
 
     Parameters
     ----------
     choice
         The choice.
     techniques
-        Findings of the techniques, for the measured deviations.
+        Findings of the techniques, which contain the measured deviations.
     """
     how = f"All {choice.compared:,} subsets of this size were compared."
     if not choice.compared:
@@ -75,7 +75,7 @@ def _subset_row(subset: AxisSubset) -> tuple[str, str]:
 
 
 def _measured(techniques: Sequence[TechniqueFindings]) -> Iterator[b.Paragraph]:
-    """Yield the predicted and the measured mean distance under each technique."""
+    """Yield sentences on the predicted and the measured mean distance under each technique."""
     for entry in techniques:
         overall = entry.overall
         if overall is None:
@@ -93,7 +93,7 @@ def _measured(techniques: Sequence[TechniqueFindings]) -> Iterator[b.Paragraph]:
 
 
 def overall_chart(techniques: Sequence[TechniqueFindings]) -> Iterator[b.IntervalChart]:
-    """Yield the change of the mean distance of all axes under each technique, where it is measured.
+    """Yield rows for the change in the mean distance of all axes under each technique.
 
     Parameters
     ----------

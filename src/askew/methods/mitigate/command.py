@@ -39,8 +39,8 @@ def mitigate(
 ) -> MitigationResult:
     """Mitigate biases on several axes together, and measure the result on held-out images.
 
-    The command writes a file for each technique. Every command that generates images of prompts
-    takes such a file by `--mitigation FILE`.
+    The command writes one mitigation file per technique. Every command that generates images from
+    prompts accepts such a file with `--mitigation FILE`.
 
     Examples
     --------
@@ -61,36 +61,37 @@ def mitigate(
     model
         Model: studio, studio/planted, diffusers/ID-OR-PATH … [default: studio]
     plan
-        TOML plan to run, such as a run's plan.toml.
+        TOML file of the plan to run, such as a run's plan.toml.
     axes
         Target axes, separated by commas. [default with --choose-axes: BiasConnect's eight]
     choose_axes
-        Number of target axes to mitigate. askew chooses the axes whose mitigation brings all axes
-        closest to their references, by measured interactions. [default: all]
+        Number of target axes to mitigate. askew chooses the axes whose mitigation is predicted,
+        from measured interactions, to bring all axes closest to their references. [default: all]
     techniques
-        Techniques to try, each by itself: prompts, intermit, or others that `askew models` lists.
+        Techniques to try, one at a time: prompts, intermit, or others listed by `askew models`.
         [default: prompts]
     monitor
-        Axes to monitor besides the target axes. [default: BiasConnect's eight]
+        Axes to monitor in addition to the target axes. [default: BiasConnect's eight]
     target_shares
         AXIS=VALUE:SHARE,VALUE:SHARE. May be repeated. [default: uniform]
     priority
-        AXIS=WEIGHT, separated by commas. [default: 1]
+        Weights of axes as AXIS=WEIGHT, separated by commas. [default: 1]
     technique_args
         Setting of a technique, such as scale=4. With several techniques: fair-diffusion:scale=4.
     images
         Images per prompt for planning. [default: 48; 24 with studio]
     eval_images
-        Held-out images for the evaluation, before and after each technique. [default: 96]
+        Number of held-out images per prompt for the evaluation: this many before mitigation, and
+        this many after each technique. [default: 96]
     max_stated
-        Maximum number of axes that a prompt of a policy states. [default: 2]
+        Maximum number of axes on which a prompt of a policy states a value. [default: 2]
     max_prompts
         Maximum number of prompts of a policy; 0 for no limit. [default: 12]
     tolerance
-        Largest tolerated worsening of any axis, as an increase of its deviation. [default: 0.15]
+        Largest tolerated increase in the deviation of any axis. [default: 0.15]
     independence_weight
-        Weight of the independence of target axes from each other and from monitored axes. [default:
-        1.0]
+        Weight given to keeping target axes independent of each other and of monitored axes.
+        [default: 1.0]
 
     Returns
     -------
@@ -148,7 +149,7 @@ def mitigate(
 
 
 def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:
-    """Return the shares of AXIS=VALUE:SHARE,VALUE:SHARE texts, by axis."""
+    """Parse texts of the form AXIS=VALUE:SHARE,VALUE:SHARE, and return the shares for each axis."""
     shares: dict[str, dict[str, float]] = {}
     for text in given:
         of_text = given_shares(text, option="--target-shares").shares[""]
@@ -157,7 +158,7 @@ def _target_shares(given: list[str]) -> dict[str, dict[str, float]]:
 
 
 def _priorities(given: list[str]) -> dict[str, float]:
-    """Return the weights of AXIS=WEIGHT texts."""
+    """Parse texts of the form AXIS=WEIGHT, and return the weight of each axis."""
     weights = o.pairs(given, "--priority")
     try:
         return {axis: float(weight) for axis, weight in weights.items()}

@@ -1,4 +1,4 @@
-"""Findings of `askew mitigate`: changes of axes, pairs, subject and images, and the cost."""
+"""Findings of `askew mitigate`: changes in axes, pairs of axes, subject and images; cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from askew.types import Estimate, record
 
 @record
 class AxisChange:
-    """An axis before and after a technique.
+    """Deviation of an axis before and after a technique is applied.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class AxisChange:
     change : Estimate or Missing
         Debiased deviation after minus before. Negative: closer to the target.
     by_others : mapping of instrument to Estimate or Missing
-        The same change, labeled by the other instruments.
+        The same change, based on the labels of the other instruments.
     predicted : Estimate, Missing or None
-        True deviation of the policy, predicted from the planning images. None without a policy.
+        Deviation under the policy, as predicted from the planning images. None without a policy.
     followed : Estimate, Missing or None
-        Share of images labeled with the value that was requested. None without requests.
+        Share of images whose label is the requested value. None without requests.
     """
 
     axis: str
@@ -64,7 +64,7 @@ class AxisChange:
 
     @property
     def as_predicted(self) -> bool:
-        """True if the deviation after lies in the predicted interval."""
+        """True if the deviation after mitigation lies within the predicted interval."""
         if not (isinstance(self.predicted, Estimate) and isinstance(self.after, Estimate)):
             return False
         low, high = sure_ends(self.predicted)
@@ -78,7 +78,7 @@ class AxisChange:
 
 @record
 class PairChange:
-    """Change of the association of two axes (Cramér's V).
+    """Change in the association between two axes (Cramér's V).
 
     V also rises when rare values become frequent.
 
@@ -89,8 +89,8 @@ class PairChange:
     before, after : float
         Cramér's V in [0, 1].
     carried : float or None
-        V with the shares after and the odds ratios before. None if a value after was labeled in
-        fewer than five images before.
+        V computed from the shares after mitigation and the odds ratios before. None if a value that
+        occurs after mitigation occurs in fewer than five images before.
     rise : Estimate or Missing
         V after minus before.
     """
@@ -111,12 +111,12 @@ class OverallChange:
     mitigated : tuple of str
         Axes that the technique mitigates.
     before, after : float
-        Mean of the axes' debiased deviations.
+        Mean of the debiased deviations of all axes.
     change : Estimate
         After minus before. Negative: closer to the references.
     predicted : Estimate, Missing or None
-        Mean deviation after, predicted from the planning images. None for a technique without a
-        prediction.
+        Mean deviation after mitigation, as predicted from the planning images. None for a technique
+        that makes no prediction.
     """
 
     mitigated: tuple[str, ...]
@@ -128,7 +128,7 @@ class OverallChange:
 
 @record
 class AxisSubset:
-    """Axes, and the predicted mean deviation of all axes if they are mitigated.
+    """A set of axes, and the mean deviation of all axes that is predicted if this set is mitigated.
 
     Attributes
     ----------
@@ -157,12 +157,12 @@ class AxisChoice:
     predicted : Estimate
         Predicted mean deviation if the chosen axes are mitigated.
     best : tuple of AxisSubset
-        The subsets with the smallest predicted deviation, the best first.
+        The subsets with the smallest predicted deviations, best first.
     greedy : tuple of AxisSubset
-        Axes after each step of the greedy rule, which starts without an axis.
+        Axes selected after each step of the greedy rule, which starts with no axis.
     sensitivities : mapping of axis to float
-        For each axis that can be chosen, the mean Intersectional Sensitivity of all axes to it.
-        Positive: its mitigation brings the axes closer to their references.
+        For each axis that can be chosen, the mean over all axes of their Intersectional Sensitivity
+        to this axis. Positive if mitigating this axis brings the axes closer to their references.
     """
 
     axes: tuple[str, ...]
@@ -176,7 +176,7 @@ class AxisChoice:
 
 @record
 class TechniqueFindings:
-    """Changes of a prompt's images by a technique.
+    """Changes in a prompt's images due to a technique.
 
     Attributes
     ----------
@@ -185,22 +185,23 @@ class TechniqueFindings:
     cost : float
         Network evaluations per image, as a multiple of the evaluations without the technique.
     axes : tuple of AxisChange
-        Changes of target axes and monitored axes.
+        Changes in target axes and monitored axes.
     pairs : tuple of PairChange
-        Changes of the association of axes.
+        Changes in the associations between axes.
     subject : Estimate, Missing or None
-        Share of images with the prompt's occupation, after minus before. None for a prompt without
-        an occupation.
+        Share of images that show the prompt's occupation, after minus before. None for a prompt
+        without an occupation.
     subject_before : Estimate, Missing or None
-        The share before.
+        The same share before mitigation.
     unlabeled : Estimate or Missing
         Share of images without a label on a target axis, after minus before.
     nearness : Estimate, Missing or None
-        Mean cosine of images and prompt, after minus before. None without an embedder.
+        Mean cosine similarity between images and prompt, after minus before. None without an
+        embedder.
     quality : Estimate, Missing or None
         Kernel distance between the images before and after. None without an embedder.
     overall : OverallChange or None
-        Change of the mean deviation of all axes. None unless a run chooses axes.
+        Change in the mean deviation of all axes. None unless a run chooses axes.
     """
 
     prompt: str
@@ -232,7 +233,7 @@ class TechniqueFindings:
 
     @property
     def broken(self) -> list[str]:
-        """Keys of phrases about significant losses of the images."""
+        """Keys of the phrases that describe significant losses in the images."""
         losses = {
             "technique_subject_loss": _excludes_zero(self.subject, -1),
             "technique_prompt_loss": _excludes_zero(self.nearness, -1),
@@ -248,11 +249,12 @@ class MitigationFindings(Head):
     Attributes
     ----------
     shares : tuple of SetShares
-        Shares in the held-out images before and after. Each technique has a family of verdicts.
+        Shares in the held-out images before and after. Verdicts are corrected separately for each
+        technique.
     choice : AxisChoice or None
         Choice of the mitigated axes. None if all target axes are mitigated.
     mitigations : mapping of technique to str
-        Text of each mitigation file.
+        Content of the mitigation file for each technique.
     shares_over_prompts : tuple of SharesOverPrompts
         Shares of all prompts together. Empty with one prompt.
     """
@@ -292,11 +294,11 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
     @property
     def mitigation(self) -> Mitigation:
-        """Mitigation of the first technique, with which a model can be wrapped."""
+        """Mitigation by the first technique. A model can be wrapped with it."""
         return mitigation.load_mitigation(self.file())
 
     def extra_files(self) -> Mapping[str, bytes]:
-        """Return the mitigation file of each technique, and its further files, by name."""
+        """Return the mitigation file of each technique and all further files, keyed by name."""
         files = dict[str, bytes]()
         for technique, text in self.findings.mitigations.items():
             path = self.file(technique)
@@ -308,7 +310,7 @@ class MitigationResult(Result[MitigationPlan, MitigationFindings]):
 
 
 def is_significant_change(score: E, sign: int = 1) -> bool:
-    """Check whether a change has this sign and is significant in its family."""
+    """Check whether a change has the given sign and is significant within its family of tests."""
     return (
         isinstance(score, Estimate)
         and score.q is not None

@@ -1,4 +1,4 @@
-"""The first screen of `askew mitigate`: deviations before and after, with images."""
+"""First screen of the page of `askew mitigate`: deviations before and after, with images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,14 +12,14 @@ from askew.parts.survey.sentences import not_significant
 from askew.types import Estimate
 
 SHOWN = 48
-"""Number of images before and after."""
+"""Number of images shown before and after a technique."""
 
 TARGETS = "Target axes"
 MONITORED = "Monitored axes (no target was set for them)"
 
 
 def first_screen(findings: MitigationFindings, media: Media) -> b.FirstScreen:
-    """Return the deviations of all axes before and after the first technique, with its images.
+    """Return a chart of all deviations before and after the first technique, with images.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def first_screen(findings: MitigationFindings, media: Media) -> b.FirstScreen:
 
 
 def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.ChangeChart:
-    """Return the deviations of all axes before and after a technique, target axes first."""
+    """Return a chart of all axes' deviations before and after a technique, target axes first."""
     ordered = sorted(entry.axes, key=lambda change: not change.is_target)
     families = family_sizes(findings.techniques)
     rows = tuple(_row(change, families[change.is_target]) for change in ordered)
@@ -54,7 +54,7 @@ def change_chart(findings: MitigationFindings, entry: TechniqueFindings) -> b.Ch
 
 
 def family_sizes(techniques: Sequence[TechniqueFindings]) -> Mapping[bool, int]:
-    """Return the numbers of tested changes of target axes (True) and of monitored axes (False).
+    """Count the tested changes of target axes (key True) and of monitored axes (key False).
 
     All techniques and prompts are in the same family of q-values.
 
@@ -87,14 +87,14 @@ def _row(change: AxisChange, tests: int) -> b.ChangeRow:
 
 
 def _brief(change: AxisChange) -> str:
-    """Return the result of a test that is not significant in few words."""
+    """Describe the result of a non-significant test in a few words."""
     if not isinstance(change.change, Estimate) or change.fell or change.rose:
         return ""
     return f"n.s. ({words.probability(change.change.q, 'q')})"
 
 
 def _verdict(change: AxisChange, tests: int) -> str:
-    """Return the result of the test of a change, within its family of tests."""
+    """Describe the result of the test of a change, within its family of tests."""
     if not isinstance(change.change, Estimate):
         return "not tested"
     q = words.probability(change.change.q, "q")
@@ -108,7 +108,7 @@ def _verdict(change: AxisChange, tests: int) -> str:
 def _before_and_after(
     findings: MitigationFindings, media: Media, entry: TechniqueFindings
 ) -> Iterator[b.SortedImages]:
-    """Yield the images before and after a technique, sorted by their label on the first target."""
+    """Yield images before and after a technique, sorted by their label on the first target axis."""
     targets = [change.axis for change in entry.axes if change.is_target]
     columns = []
     for image_set in findings.sets:

@@ -1,7 +1,7 @@
-"""Data of `askew mitigate`: planning images, refining images and held-out images.
+"""Collection of the data of `askew mitigate`: images for planning, refining and evaluation.
 
-The three kinds of images have separate seeds, so that planning images are not used for evaluation.
-Images before and after a technique share their seeds.
+The three kinds of images have different seeds, so no image is used for both planning and
+evaluation. Images before and after a technique have the same seeds.
 """
 
 import json
@@ -60,10 +60,10 @@ SUBJECT = Question(table_question("occupation"), (), "occupation")
 """Question whether an image still shows the subject of a prompt about people."""
 
 TECHNIQUE_AXIS = "mitigation"
-"""Axis of the image sets after a technique. Its value is the name of the technique."""
+"""Axis of the image sets after a technique. The value of this axis is the name of the technique."""
 
 CHOSEN_BY_ASKEW = {"method", "targets", "policies", "prompts", "steps"}
-"""Fields of a mitigation that are not settings of the user."""
+"""Fields of a mitigation that users cannot set."""
 
 Vectors = NDArray[np.float32]
 
@@ -75,15 +75,15 @@ class EvaluationSet:
     Attributes
     ----------
     technique : str or None
-        None before.
+        Name of the technique; None before any technique.
     observed : ObservedSet
-        Images with labels.
+        The images and their labels.
     asked : mapping of axis to sequence of str or None
         Values that were requested for each image. None if nothing was requested.
     subjects : sequence of Answer
         Labels of the occupation.
     vectors : mapping of int to array
-        Vectors of the images that are not missing, by position. Empty without an embedder.
+        Vectors of the images that are not missing, keyed by position. Empty without an embedder.
     text : array or None
         Vector of the prompt.
     """
@@ -111,7 +111,7 @@ class MitigationGathered(survey.SurveyData):
     techniques : mapping of name to Mitigation
         The mitigations.
     judged : mapping of prompt to EvaluationSet
-        Held-out images: first before any technique, then after each technique.
+        Held-out images of each prompt: first before any technique, then after each technique.
     """
 
     predictions: Mapping[str, Mapping[str, Prediction]]
@@ -196,7 +196,7 @@ def _opened_workshop(plan: MitigationPlan, run: Run) -> _Workshop:
 def _check_text_encoder(
     plan: MitigationPlan, run: Run, model: Model, embedder: Embedder | None
 ) -> None:
-    """Raise UsageError if tokens that the embedder learns do not fit the model's text encoder.
+    """Raise UsageError if tokens learned with the embedder do not fit the model's text encoder.
 
     A run that only counts does not read the weights, so it checks only the kind of embedder.
     """
@@ -217,14 +217,14 @@ def _check_text_encoder(
 
 
 def _text_tower(embedder: Embedder | None) -> Callable[[], Any] | None:
-    """Return the function that loads the CLIP text tower of an embedder; None without a tower."""
+    """Return a function that loads the embedder's CLIP text tower; None if it has no text tower."""
     return getattr(embedder, "text_tower", None)
 
 
 def _with_chosen_axes(workshop: _Workshop, selection: AxisSelection | None) -> _Workshop:
     """Return a workshop whose target axes are the chosen axes.
 
-    A run that only counts images takes the axes with the most values.
+    In a run that only counts images, these are the axes with the most values.
     """
     plan = workshop.plan
     if plan.choose_axes is None:
@@ -246,7 +246,7 @@ def _deviation_model(workshop: _Workshop, planning: Observed) -> DeviationModel 
 
 
 def _tables(workshop: _Workshop, observed: Observed) -> list[PolicyTables]:
-    """Return the tables of all prompts for the target axes of the plan."""
+    """Return the tables of all prompts, for the target axes of the plan."""
     plan = workshop.plan
     errors = calibrations(plan.prompts, workshop.reader.instruments)
     return [
@@ -266,7 +266,7 @@ def _selection(workshop: _Workshop, deviations: DeviationModel | None) -> AxisSe
 def _intermit_steps(
     workshop: _Workshop, deviations: DeviationModel | None
 ) -> tuple[str, ...] | None:
-    """Return the axes that InterMit states; None if it is not tried, or in a counting run."""
+    """Return the axes that InterMit mitigates; None if it is not tried, or in a counting run."""
     if INTERMIT not in workshop.plan.techniques or deviations is None:
         return None
     return deviations.intermit_steps(intermit_mitigation(workshop.plan, ()).bound)
@@ -306,7 +306,7 @@ def _draft_policy(prompt: PromptPlan, plan: MitigationPlan) -> Policy:
 def _techniques(
     workshop: _Workshop, planning: Observed, policies: Mapping[str, SolvedPolicy]
 ) -> dict[str, Mitigation]:
-    """Return the mitigations; in a counting run, without those that depend on images."""
+    """Return the mitigations. In a counting run, mitigations that depend on images are left out."""
     plan = workshop.plan
     learned: dict[str, Mapping[str, object]] = {technique: {} for technique in plan.techniques}
     if policies:
@@ -352,7 +352,7 @@ def _evaluate(
 
 
 def _policies(workshop: _Workshop, observed: Observed) -> dict[str, SolvedPolicy]:
-    """Return the policy of each prompt; a counting run has none."""
+    """Return the policy of each prompt, or nothing in a counting run."""
     plan = workshop.plan
     seed = derived_seed(plan.seed, "refine")
 
@@ -395,7 +395,7 @@ def _tokens(workshop: _Workshop, observed: Observed) -> Mapping[str, object]:
 def _vectors_by_axis(
     workshop: _Workshop, embedder: Embedder, observed: Observed
 ) -> dict[str, list[Vectors]]:
-    """Return the vectors of counterfactual images, by target axis and value."""
+    """Return the vectors of counterfactual images, keyed by target axis and value."""
     pictures: dict[tuple[str | None, str | None], list[Picture]] = {}
     for of_prompt in observed.values():
         for image_set in of_prompt:
@@ -414,7 +414,7 @@ def _vectors_by_axis(
 def _learned_tokens(
     workshop: _Workshop, tower: Callable[[], Any], vectors: Mapping[str, list[Vectors]]
 ) -> Mapping[str, object]:
-    """Learn tokens, or read them from the store, and return the fields of the mitigation."""
+    """Learn tokens, or read them from the store. Return them as fields of a mitigation."""
     from askew.mitigations import iti_gen
 
     plan = workshop.plan
@@ -443,7 +443,7 @@ def _learned_tokens(
 
 
 def _unknown(workshop: _Workshop, images: Callable[[PromptPlan], int]) -> Work:
-    """Return the work for `count` images of each prompt, before the prompts' texts are known."""
+    """Return the work for `count` images of each prompt, whose texts are not yet known."""
     work = Work()
     for prompt in workshop.plan.prompts:
         work += workshop.reader.unmade(workshop.model, prompt, images(prompt))
@@ -474,9 +474,9 @@ class _HeldOut:
     prompt : PromptPlan
         The prompt.
     technique : str or None
-        The technique under which they were made; None for the model as it is.
+        The technique with which the images were generated; None without mitigation.
     model : Model
-        The model, with the technique.
+        The model, with the technique applied.
     pictures : sequence of Outcome
         The images.
     """
@@ -493,7 +493,7 @@ class _HeldOut:
 
     @property
     def present(self) -> dict[int, Picture]:
-        """Images that are not missing, by position."""
+        """Images that are not missing, keyed by position."""
         return {
             place: picture
             for place, picture in enumerate(self.pictures)
@@ -502,7 +502,7 @@ class _HeldOut:
 
     @property
     def image_sets(self) -> PromptImages:
-        """The images as a set of the prompt."""
+        """The images as an image set of the prompt."""
         prompt = Prompt(self.text)
         if self.technique is not None:
             prompt = Prompt(self.text, TECHNIQUE_AXIS, self.technique)
@@ -512,7 +512,7 @@ class _HeldOut:
 def _evaluation_sets(
     workshop: _Workshop, held_out: Sequence[_HeldOut], seed: int
 ) -> list[EvaluationSet]:
-    """Label held-out images, and record the values that mitigations requested for each."""
+    """Label held-out images, and record the values that mitigations requested for each image."""
     plan = workshop.plan
     observed = workshop.reader.read_all([images.image_sets for images in held_out])
     subjects = _subjects(workshop.reader, [images.pictures for images in held_out])
@@ -538,7 +538,7 @@ def _evaluation_sets(
 
 
 def _subjects(reader: SurveyReader, image_lists: Sequence[Sequence[Outcome]]) -> list[list[Answer]]:
-    """Ask the first instrument for the occupation of each image of each list."""
+    """Ask the first instrument for the occupation shown in each image."""
     first: VQA = next(iter(reader.instruments.values()))
     answers = reader.run.ask_all([Inquiry(first, images, [SUBJECT]) for images in image_lists])
     return [
@@ -562,7 +562,7 @@ def _answers_of(images: Sequence[Outcome], answers: Mapping[str, Sequence[Answer
 def _vectors_of_images(
     workshop: _Workshop, held_out: Sequence[_HeldOut]
 ) -> list[dict[int, Vectors]]:
-    """Return the vectors of images by position; none without an embedder."""
+    """Return the vectors of images, keyed by position. Empty without an embedder."""
     if workshop.embedder is None:
         return [{} for _ in held_out]
     readings = [Reading(workshop.embedder, list(images.present.values())) for images in held_out]
@@ -573,7 +573,10 @@ def _vectors_of_images(
 
 
 def _vectors_of_prompts(workshop: _Workshop) -> dict[str, Vectors]:
-    """Return the vectors of the prompts by text; none without an embedder or in a counting run."""
+    """Return the vectors of the prompts, keyed by text.
+
+    Empty without an embedder or in a counting run.
+    """
     embedder = workshop.embedder
     if embedder is None:
         return {}

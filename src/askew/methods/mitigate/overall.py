@@ -1,4 +1,4 @@
-"""Findings about all axes together: the choice of axes, and the change of the mean deviation."""
+"""Findings on all axes together: the choice of axes, and the change in the mean deviation."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from askew.stats.subset_choice import Subset
 from askew.types import Estimate
 
 BEST_SUBSETS = 10
-"""Number of subsets in the findings."""
+"""Maximum number of subsets in the findings."""
 
 
 def axis_choice(plan: MitigationPlan, gathered: MitigationGathered) -> AxisChoice | None:
@@ -79,7 +79,7 @@ def overall_change(
     predicted: Prediction | None,
     scoring: Scoring,
 ) -> OverallChange | None:
-    """Return the change of the mean deviation of all axes; None if no axis has labels in both sets.
+    """Return the change in the mean deviation of all axes. None if no axis has labels in both sets.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def overall_change(
     mitigated
         Axes that the technique mitigates.
     images, shares
-        Held-out images before and after, and the shares of all axes in them.
+        Held-out images before and after, and the shares on all axes in these images.
     predicted
         Predicted deviations.
     scoring

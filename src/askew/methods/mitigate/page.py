@@ -27,17 +27,17 @@ from askew.parts.survey.sentences import LIMITS
 from askew.types import Estimate
 
 IMAGES_OF_PROMPT = 12
-"""Number of images of each technique, shared by all prompts."""
+"""Number of images shown per technique, divided among all prompts."""
 
 FEWEST_IMAGES = 4
 MOST_PAIRS = 10
-"""Number of pairs of axes in the table of associations."""
+"""Maximum number of pairs of axes in the table of associations."""
 
 TERMS = (
     (
         "Held-out images",
-        "They evaluate. Their seeds differ from the seeds of planning images. Images before and after have equal "
-        "seeds and are compared in pairs.",
+        "They evaluate. Their seeds differ from the seeds of planning images. Images before and "
+        "after have the same seeds and are compared in pairs.",
     ),
     (
         "Distance",
@@ -46,19 +46,19 @@ TERMS = (
     ),
     (
         "More strongly associated",
-        "Cramér's V of two axes rose significantly. V also rises when rare values become frequent. "
-        "“Expected” is V if only the shares had changed and the odds ratios had not.",
+        "Cramér's V between the two axes rose significantly. V also rises when rare values become "
+        "frequent. “Expected” is V if only the shares had changed and the odds ratios had not.",
     ),
     (
         "Difference from the images before",
-        "Squared kernel distance between the embedder's vectors of all images before and all images "
-        "after, corrected for chance. 0: the same model could have generated both.",
+        "Squared kernel distance between the embedding vectors of the images before and of the "
+        "images after, corrected for chance. 0: the same model could have generated both.",
     ),
 )
 
 
 def page(findings: MitigationFindings, media: Media) -> b.Page:
-    """Return the page of a mitigation."""
+    """Return the report page for a mitigation."""
     prompts = [prompt.text for prompt in findings.plan.prompts]
     verdicts = [verdict(entry, len(prompts) > 1) for entry in findings.techniques]
     if findings.choice is not None:
@@ -111,14 +111,14 @@ def _axes(findings: MitigationFindings) -> set[str]:
 
 
 def _share_bars(findings: MitigationFindings, axes: Collection[str]) -> list[b.Block]:
-    """Return shares on some axes before and after, for all prompts together and for each prompt."""
+    """Return charts of shares before and after, for all prompts together and for each prompt."""
     together = [entry for entry in findings.shares_over_prompts if entry.axis in axes]
     of_prompts = [entry for entry in findings.shares if entry.axis in axes]
     return [*survey.together(together), *survey.seen(of_prompts)]
 
 
 def headline(findings: MitigationFindings) -> str:
-    """Return the counts of a value before and after the first technique, or "" without labels.
+    """Return the count of a value before and after the first technique, or "" without labels.
 
     The value is the most over-represented value of the first target axis before mitigation.
     """
@@ -155,15 +155,15 @@ def headline(findings: MitigationFindings) -> str:
 
 
 def _other_charts(findings: MitigationFindings) -> list[b.Block]:
-    """Return the charts of changes, except the chart of the first technique and prompt."""
+    """Return the charts of changes, except for the first technique and prompt."""
     return [change_chart(findings, entry) for entry in findings.techniques[1:]]
 
 
 def verdict(entry: TechniqueFindings, several_prompts: bool = False) -> str:
-    """Return the changes by a technique, in one sentence.
+    """Return one sentence on the changes due to a technique.
 
-    A sentence about an improvement always includes losses of the subject, of the fit to the prompt,
-    or on another axis.
+    A sentence about an improvement always includes any loss in the subject, in the fit to the
+    prompt, or on another axis.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _pair(axes: tuple[str, str]) -> str:
 
 
 def _images(findings: MitigationFindings, media: Media) -> Iterator[b.Block]:
-    """Yield the images of each prompt in columns, one seed each; further prompts are folded."""
+    """Yield the images of each prompt, in columns of one seed each. Further prompts are folded."""
     most = max(FEWEST_IMAGES, IMAGES_OF_PROMPT // len(findings.plan.prompts))
     for place, prompt in enumerate(findings.plan.prompts):
         rows = tuple(
@@ -250,7 +250,7 @@ def _row(image_set: PictureSet, media: Media, most: int) -> b.PictureRow:
 
 
 def _deviations(entry: TechniqueFindings) -> b.IntervalChart:
-    """Return the deviation of all axes after a technique, with the change."""
+    """Return a chart of the deviation of all axes after a technique, and of its change."""
     return b.IntervalChart(
         f"{capital(entry.technique)}, {quote(entry.prompt, 60)}: distance after",
         "Axis",
@@ -276,7 +276,7 @@ def _deviation(change: AxisChange) -> b.IntervalRow:
 
 
 def _side_effects(entry: TechniqueFindings) -> b.Details:
-    """Return the changes in subject, images, pairs of axes and monitored axes."""
+    """Return folded details on changes in subject, images, pairs of axes and monitored axes."""
     monitored = [change for change in entry.axes if not change.is_target]
     text = _monitored_sentence(monitored, entry) if monitored else ""
     name = f"{capital(entry.technique)}, {quote(entry.prompt, 60)}"
@@ -296,13 +296,13 @@ def _monitored_sentence(monitored: Sequence[AxisChange], entry: TechniqueFinding
     significant = [change for change in entry.harmed if not change.is_target]
     return (
         f"{len(worse)} of {len(monitored)} monitored axes deviate more from their reference than "
-        f"before, {len(significant)} significantly. Without any mitigation, about half of them "
-        "would deviate more by chance."
+        f"before, {len(significant)} significantly. By chance, about half of them would deviate "
+        "more even without any mitigation."
     )
 
 
 def _image_changes(entry: TechniqueFindings) -> tuple[b.IntervalChart, b.IntervalChart]:
-    """Return the changes in subject and labels, and the changes in image vectors."""
+    """Return charts of the changes in subject and labels, and of the changes in image vectors."""
     before = ""
     if entry.subject_before is not None:
         before = f" ({words.part(entry.subject_before, 'mark', 'share')} before)"
@@ -334,7 +334,7 @@ def _rows(scores: Sequence[tuple[str, E | None]]) -> tuple[b.IntervalRow, ...]:
 
 
 def _associations(entry: TechniqueFindings) -> b.IntervalChart:
-    """Return the pairs of axes with the largest rise of Cramér's V."""
+    """Return a table of the pairs of axes whose Cramér's V rises most."""
     largest = sorted(entry.pairs, key=lambda change: words.largest_first(change.rise))
     rows = [
         b.IntervalRow(
@@ -356,7 +356,7 @@ def _associations(entry: TechniqueFindings) -> b.IntervalChart:
 
 
 def _predicted(findings: MitigationFindings) -> Iterator[b.Block]:
-    """Yield predicted deviations of policies with measured deviations."""
+    """Yield charts that compare the predicted deviations of policies with measured deviations."""
     predictions = [
         (entry.prompt, change)
         for entry in findings.techniques

@@ -21,12 +21,12 @@ FROM_IMAGES = {PROMPTS, TOKENS, INTERMIT}
 
 
 class MitigationPlan(Plan):
-    """Plan of a mitigation of several biases, and of its evaluation.
+    """Plan of a run that mitigates several biases and evaluates the result.
 
     Attributes
     ----------
     techniques : tuple of str
-        Techniques of `askew.mitigations`, each tried by itself.
+        Techniques of `askew.mitigations`, tried one at a time.
     technique_args : dict
         Settings of the techniques, named TECHNIQUE:SETTING if there are several techniques.
     target_axes : tuple of str
@@ -37,18 +37,20 @@ class MitigationPlan(Plan):
     priorities : dict of axis to float
         Weights of target axes. The default weight is 1.
     independence_weight : float
-        Weight of the independence of two axes relative to the weight of a target axis.
+        Weight given to the independence of two axes, relative to the weight of a target axis.
     tolerance : float or None
-        Rise of a deviation above which a monitored axis counts as a target axis. None means that no
-        monitored axis does.
+        Increase in deviation above which a monitored axis is treated as a target axis. If None, no
+        monitored axis is treated this way.
     max_stated : int
-        Maximum number of axes that a prompt of a policy states.
+        Maximum number of axes on which a prompt of a policy states a value.
     max_prompts : int
         Maximum number of prompts of a policy. 0 means no limit.
     refine : int
-        Number of images that are drawn from each prompt of a policy to improve the policy.
+        Number of images that are generated from each prompt of a policy in order to improve the
+        policy.
     eval_images : int
-        Number of held-out images before, and after each technique, for the evaluation.
+        Number of held-out images per prompt for the evaluation: this many before mitigation, and
+        this many after each technique.
     """
 
     method: str = "mitigate"
@@ -137,7 +139,7 @@ class MitigationPlan(Plan):
             )
 
     def targets(self, prompt: PromptPlan) -> dict[str, dict[str, float]]:
-        """Return the target shares of a prompt's target axes."""
+        """Return the target shares for all target axes of a prompt."""
         return {
             axis.name: reference_of(axis) for axis in prompt.closed if axis.name in self.target_axes
         }
@@ -172,15 +174,15 @@ def plan_mitigation(
     desk: ProposalContext | None = None,
     **settings: object,
 ) -> MitigationPlan:
-    """Return the plan of a request.
+    """Return the plan for a request.
 
     Parameters
     ----------
     prompts
         Prompts to mitigate.
     axes
-        Names of target axes. By default, BiasConnect's eight axes, without those that a prompt
-        states.
+        Names of target axes. By default, BiasConnect's eight axes, except axes on which a prompt
+        states a value.
     monitor
         Names of monitored axes. By default BiasConnect's eight axes.
     targets
@@ -225,7 +227,7 @@ def plan_mitigation(
 
 
 def _open_axes(prompts: Sequence[str], axes: Sequence[str]) -> list[str]:
-    """Return the axes that no prompt states."""
+    """Return the axes on which no prompt states a value."""
     open_axes = []
     for axis in axes:
         if not any(states(text, axis) for text in prompts):
@@ -234,7 +236,7 @@ def _open_axes(prompts: Sequence[str], axes: Sequence[str]) -> list[str]:
 
 
 def _check_not_stated(prompts: Sequence[str], target_axes: Sequence[str]) -> None:
-    """Raise UsageError for a prompt that states a target axis."""
+    """Raise UsageError if a prompt states a value on a target axis."""
     for text in prompts:
         for axis in target_axes:
             if states(text, axis):

@@ -1,8 +1,8 @@
-"""Policies: shares of all prompts that a policy may use, and the weights of its prompts.
+"""Policies: the prompts that a policy may use, their shares, and their weights in the policy.
 
-Shares of prompts with a single statement come from their images. Shares of longer prompts are
-predicted from these shares. If the policy uses a longer prompt, its images are drawn (`refine`)
-until the policy no longer changes.
+The shares of prompts that state a single value are estimated from their images. The shares of
+prompts that state several values are predicted from these shares. If the policy uses such a prompt,
+images of this prompt are generated (`refine`) until the policy no longer changes.
 """
 
 from collections import Counter
@@ -32,45 +32,49 @@ Counts = NDArray[np.float64]
 Draw = Callable[[Sequence[str]], list[ObservedSet]]
 
 MOST_ROUNDS = 2
-"""Maximum number of rounds in which the prompts of a policy are drawn."""
+"""Maximum number of rounds in which images are generated from the prompts of a policy."""
 
 WORTHWHILE_CHANGE = 0.01
-"""Smallest change of the total deviation after which another round follows."""
+"""Minimum change in the total deviation for which another round follows."""
 
 COST_OF_STATEMENT = 0.002
-"""Cost of a statement, as a deviation, because longer prompts are followed less often."""
+"""Penalty for each stated value, in units of deviation, because longer prompts are followed less
+often."""
 
 BOOTSTRAP_SAMPLES = 400
-"""Number of sampled tables for the interval of a prediction."""
+"""Number of bootstrap tables drawn for the interval of a prediction."""
 
 PRIOR_IMAGES = 8.0
-"""Weight of a prediction, as the number of drawn images of the prompt that would weigh as much."""
+"""Weight of a prediction, as the number of generated images of the prompt that have equal
+weight."""
 
 SMALLEST_SHARE = 1e-9
 
 
 @dataclass
 class PolicyTables:
-    """Shares of axes, and of pairs of axes, for all prompts that a policy may use.
+    """Shares on axes, and on pairs of axes, for all prompts that a policy may use.
 
     Attributes
     ----------
     prompt : PromptPlan
-        Prompt of the policy.
+        Prompt for which the policy is made.
     target_axes : sequence of AxisPlan
-        Its target axes.
+        Target axes of the prompt.
     instrument : str
-        Instrument of the labels.
+        Instrument that labeled the images.
     initial : ObservedSet
         Images of the prompt.
     stated : mapping of (axis, value) to ObservedSet
-        Images of the prompts that state a value. Axis and value are positions.
+        Images of the prompts that state one value, keyed by axis and value. Axis and value are
+        positions.
     errors : mapping of axis to array
-        Known errors of the instrument (true values, labels), for which the shares are corrected.
+        Known errors of the instrument, of shape (true values, labels). The shares are corrected for
+        these errors.
     drawn : dict of Cell to ObservedSet
-        Images generated from prompts that state several values.
+        Images generated from prompts that state several values, keyed by these values.
     rng : Generator or None
-        Random generator of `BOOTSTRAP_SAMPLES` sampled tables. None takes the observed table.
+        Random generator for `BOOTSTRAP_SAMPLES` bootstrap tables. None takes the observed table.
     """
 
     prompt: PromptPlan
@@ -92,14 +96,14 @@ class PolicyTables:
         instrument: str,
         known: Errors,
     ) -> Self:
-        """Return the tables of a prompt.
+        """Return the tables of shares for a prompt.
 
         Parameters
         ----------
         prompt, target_axes, instrument
-            Prompt, names of target axes, and instrument.
+            Prompt, names of its target axes, and instrument that labeled the images.
         sets
-            Images of the prompt, then of its counterfactuals.
+            Images of the prompt, then images of its counterfactuals.
         known
             Known errors of instruments.
         """
@@ -124,7 +128,10 @@ class PolicyTables:
         )
 
     def text(self, cell: Cell) -> str:
-        """Return the prompt that states a cell. A single statement is the plan's counterfactual."""
+        """Return the prompt that states the values of a cell.
+
+        For a single value, it is the plan's counterfactual prompt.
+        """
         if len(cell) == 1:
             return self.stated[cell[0]].prompt.text
         text = self.prompt.text
@@ -134,7 +141,7 @@ class PolicyTables:
         return text
 
     def says(self, cell: Cell) -> dict[str, str]:
-        """Return the values that a cell states, by axis."""
+        """Return the values that a cell states, keyed by axis."""
         stated = {}
         for axis, value in cell:
             target = self.target_axes[axis]
@@ -142,10 +149,10 @@ class PolicyTables:
         return stated
 
     def shares(self, cell: Cell, axes: Sequence[AxisPlan]) -> Counts:
-        """Return shares of an axis, or of combinations of two axes, in a cell.
+        """Return the shares on one axis, or the joint shares on two axes, in a cell.
 
-        They are predicted. If images of the cell were drawn, its shares combine the prediction with
-        these images.
+        They are predicted. If images of the cell were generated, the shares combine the prediction
+        with these images.
         """
         predicted = self._predicted(cell, axes)
         if self.rng is not None and len(cell) > 1:
@@ -169,14 +176,14 @@ class PolicyTables:
         return composed(cell, self._counts(self.initial, axes), by_statement)
 
     def _counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        """Count images by combination of values, corrected for known errors."""
+        """Count images for each combination of values, corrected for known labeling errors."""
         key = (id(observed), *(axis.name for axis in axes))
         if key not in self._counted:
             self._counted[key] = self._corrected_counts(observed, axes)
         return self._counted[key]
 
     def observed_counts(self, observed: ObservedSet, axes: Sequence[AxisPlan]) -> Counts:
-        """Count images by combination of labels."""
+        """Count images for each combination of labels."""
         columns = [observed.values[self.instrument][axis.name] for axis in axes]
         tally = Counter(zip(*columns, strict=True))
         combinations_of_values = product(*(axis.values for axis in axes))
@@ -232,23 +239,24 @@ class SolvedPolicy:
 
 @dataclass(frozen=True)
 class Solution:
-    """Weights of all cells, and the weighted sum of the target axes' deviations."""
+    """Weights of all cells, and the resulting weighted sum of the target axes' deviations."""
 
     weights: Counts
     total: float
 
 
 def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPolicy:
-    """Return the policy of a prompt.
+    """Return the best policy for a prompt.
 
     Parameters
     ----------
     plan
         Plan of the mitigation.
     tables
-        Shares by prompt. Drawn images are added to the tables.
+        Shares by prompt. Newly generated images are added to the tables.
     draw
-        Function that generates and labels the planned number of images of each prompt of a list.
+        Function that takes a list of prompts, and generates and labels the planned number of images
+        of each.
 
     Raises
     ------
@@ -278,7 +286,7 @@ def choose(plan: MitigationPlan, tables: PolicyTables, draw: Draw) -> SolvedPoli
 def _refined_weights(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell], draw: Draw
 ) -> Counts:
-    """Solve for the weights, draw the prompts that they use, and repeat until little changes."""
+    """Solve for the weights, generate images of the prompts, and repeat until little changes."""
     solution = _solved(plan, tables, candidates)
     for _ in range(MOST_ROUNDS):
         used = [candidates[place] for place in np.flatnonzero(solution.weights).tolist()]
@@ -305,10 +313,10 @@ def _predicted_deviation(
     """Return the predicted deviation of an axis under a policy, by bootstrap.
 
     The weights were fitted to the observed shares, whose deviation is often 0. True shares differ
-    from observed shares about as much as observed shares differ from shares drawn from them. So
-    drawn shares, mirrored at the observed shares, are plausible true shares. The bias-corrected
-    estimate is the median of their distances from the target, since the distance of their mean is
-    often 0, too.
+    from observed shares about as much as observed shares differ from bootstrap shares. Bootstrap
+    shares that are mirrored at the observed shares are therefore plausible true shares. The
+    bias-corrected estimate is the median distance of these mirrored shares from the target. The
+    distance of their mean would often be 0, too.
     """
     rng = np.random.default_rng(derived_seed(plan.seed, "predicted", tables.prompt.text, axis.name))
     distance = DISTANCE[axis.scale]
@@ -368,14 +376,14 @@ def _predicted_mean(
 def _mixture(
     tables: PolicyTables, axis: AxisPlan, used_cells: Sequence[Cell], weights: Counts
 ) -> Counts:
-    """Return the shares of an axis in the images of all prompts of a policy, weighted."""
+    """Return an axis's shares under a policy: the weighted shares in the images of its prompts."""
     shares_of_cells = [tables.shares(cell, [axis]) for cell in used_cells]
     mixture: Counts = np.tensordot(weights, shares_of_cells, axes=1)
     return mixture
 
 
 def most_drawn(plan: MitigationPlan, prompt: PromptPlan) -> int:
-    """Return the largest number of images that `choose` draws for prompts with several values."""
+    """Return the maximum number of images that `choose` generates."""
     composite = sum(len(cell) > 1 for cell in _cells(plan, prompt))
     most_cells = (plan.max_prompts or composite) * MOST_ROUNDS
     return plan.refine * min(composite, most_cells)
@@ -388,16 +396,16 @@ def _cells(plan: MitigationPlan, prompt: PromptPlan) -> list[Cell]:
 
 
 def target_shares(axis: AxisPlan) -> Counts:
-    """Return the target shares of an axis in the order of its values."""
+    """Return the target shares of an axis, in the order of its values."""
     return np.array(list(reference_of(axis).values()))
 
 
 def _solved(plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]) -> Solution:
     """Return the best weights of the cells.
 
-    A pair of axes should be independent. For a target axis a and another axis b, the joint shares
-    of the mixture should equal the product of the target shares of a and the mixture's shares of b.
-    The difference is linear in the weights.
+    The axes of each pair should be independent. For a target axis a and another axis b, the joint
+    shares of the mixture should equal the product of the target shares of a and the mixture's
+    shares of b. The difference is linear in the weights.
     """
     goals = _axis_goals(plan, tables, candidates)
     of_targets = [goal for goal in goals if goal.weight]
@@ -426,7 +434,7 @@ def _axis_goals(
 ) -> list[Goal]:
     """Return the goal of each axis: its target shares.
 
-    Monitored axes have weight 0, except for a plan that chooses the target axes for all axes.
+    Monitored axes have weight 0, unless the plan chooses target axes so that all axes improve.
     """
     priorities = _priorities(plan, tables)
     monitored_weight = 0.0
@@ -447,7 +455,7 @@ def _axis_goals(
 def _independence_goals(
     plan: MitigationPlan, tables: PolicyTables, candidates: Sequence[Cell]
 ) -> list[Goal]:
-    """Return a goal for each pair of target axes, and for each target with each monitored axis."""
+    """Return a goal for each pair of axes of which at least one is a target axis."""
     if not plan.independence_weight:
         return []
     priorities = _priorities(plan, tables)

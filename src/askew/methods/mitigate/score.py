@@ -1,4 +1,4 @@
-"""Findings of a mitigation: changes from held-out images before to held-out images after."""
+"""Findings of a mitigation: changes between held-out images before and after mitigation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,12 +41,13 @@ from askew.types import Estimate, Missing
 
 ONE_VALUE = "the images before or after show a single value of one of the axes"
 FEWEST_IMAGES = 5
-"""Minimum number of images before in which a value must occur to carry its association over."""
+"""Minimum number of images before mitigation that must show a value, if its odds ratios are carried
+over."""
 
 
 @dataclass(frozen=True)
 class ScoredImages:
-    """Images of a prompt before or after a technique, with the shares of all axes."""
+    """Images of a prompt before or after a technique, and the shares on all axes."""
 
     images: EvaluationSet
     shares: Sequence[SetShares]
@@ -55,8 +56,8 @@ class ScoredImages:
 def score(plan: MitigationPlan, gathered: MitigationGathered, head: Head) -> MitigationFindings:
     """Return the findings of a run. Images for planning a mitigation are not used to evaluate it.
 
-    Changes of target axes, changes of monitored axes, rises of association, and changes of the mean
-    deviation form four families of q-values.
+    There are four families of q-values: changes in target axes, changes in monitored axes, rises of
+    association, and changes in the mean deviation.
     """
     scoring = Scoring.of(plan)
     entries: list[SetShares] = []
@@ -99,7 +100,7 @@ def _shares(
     gathered: MitigationGathered,
     scoring: Scoring,
 ) -> list[SetShares]:
-    """Return the shares of all axes in a set."""
+    """Return the shares on all axes in an image set."""
     entries = []
     for axis in prompt.closed:
         errors = gathered.errors.get((plan.vqa[0], axis.name))
@@ -115,7 +116,7 @@ def _technique(
     after: ScoredImages,
     scoring: Scoring,
 ) -> TechniqueFindings:
-    """Return the changes from the images before to the images after a technique."""
+    """Return all changes from the images before a technique to the images after the technique."""
     name = str(after.images.technique)
     prediction = gathered.predictions.get(name, {}).get(prompt.text)
     changes = []
@@ -162,7 +163,7 @@ def _overall(
     after: ScoredImages,
     scoring: Scoring,
 ) -> OverallChange | None:
-    """Return the change of the mean deviation of all axes; None unless it is measured."""
+    """Return the change in the mean deviation of all axes; None unless it is measured."""
     if not plan.measures_overall:
         return None
     name = str(after.images.technique)
@@ -184,7 +185,7 @@ def _changes_by_others(
     axis: AxisPlan,
     scoring: Scoring,
 ) -> dict[str, E]:
-    """Return the change of an axis, labeled by each further instrument."""
+    """Return the change in an axis, as labeled by each further instrument."""
     changes = {}
     for instrument in plan.vqa[1:]:
         by_instrument = replace(scoring, instrument=instrument)
@@ -195,19 +196,22 @@ def _changes_by_others(
 def _subject_change(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> E | None:
-    """Return the increase of the share of images with the subject; None for a prompt without one."""
+    """Return the increase in the share of images that show the prompt's subject.
+
+    None if the prompt has none.
+    """
     return or_missing(_change_of_frequency, after, before, level) if after else None
 
 
 def _share_of_true(answers: Sequence[bool | None], level: float) -> Estimate | None:
-    """Return the share of true among known answers; None if no answer is true."""
+    """Return the share of known answers that are true; None if no answer is true."""
     if not any(answers):
         return None
     return share_intervals([answers.count(True), answers.count(False)], level=level)[0]
 
 
 def _is_unlabeled(images: EvaluationSet, plan: MitigationPlan, scoring: Scoring) -> list[bool]:
-    """Return for each image whether a label on a target axis is missing."""
+    """Return, for each image, whether its label on any target axis is missing."""
     labels = images.observed.values[scoring.instrument]
     unlabeled = []
     for row in zip(*(labels[name] for name in plan.target_axes), strict=True):
@@ -218,7 +222,7 @@ def _is_unlabeled(images: EvaluationSet, plan: MitigationPlan, scoring: Scoring)
 def paired(
     after: Sequence[object], before: Sequence[object], values: Sequence[object]
 ) -> PairedSets:
-    """Return two sets of answers as indicator rows, paired by seed.
+    """Return two sets of answers as rows of indicators, paired by seed.
 
     Parameters
     ----------
@@ -226,7 +230,7 @@ def paired(
         Answers about images with the same seeds, in the same order. Answers outside `values` are
         left out.
     values
-        Values, with a column for each.
+        Values of the axis. Each value gets a column.
 
     Raises
     ------
@@ -255,7 +259,7 @@ def _indicators(
 def _change_of_frequency(
     after: Sequence[bool | None], before: Sequence[bool | None], level: float
 ) -> Estimate:
-    """Return the increase of a share from before to after; None stands for an unknown answer."""
+    """Return the increase in a share from before to after. Answers of None are unknown."""
     return share_difference(paired(after, before, (True, False)), 0, level=level)
 
 
@@ -286,7 +290,10 @@ def _change(before: EvaluationSet, after: EvaluationSet, axis: AxisPlan, scoring
 def _debiased_change(
     before: ScoredImages, after: ScoredImages, place: int, axis: AxisPlan, scoring: Scoring
 ) -> E:
-    """Return the difference of the debiased deviations, within the interval of the change."""
+    """Return the difference between the debiased deviations.
+
+    The interval of the change is widened if necessary to contain this difference.
+    """
     change = _change(before.images, after.images, axis, scoring)
     deviations = (before.shares[place].distance, after.shares[place].distance)
     marks = [deviation.mark for deviation in deviations if isinstance(deviation, Estimate)]
@@ -313,7 +320,7 @@ def _followed(after: EvaluationSet, axis: AxisPlan, scoring: Scoring) -> Estimat
 def _pairs(
     prompt: PromptPlan, before: EvaluationSet, after: EvaluationSet, scoring: Scoring
 ) -> list[PairChange]:
-    """Return the change of association of all pairs of axes with labels."""
+    """Return the change in association for all pairs of labeled axes."""
     changes = []
     for first, second in combinations(prompt.closed, 2):
         change = _pair(prompt, (first, second), before, after, scoring)
@@ -329,7 +336,7 @@ def _pair(
     after: EvaluationSet,
     scoring: Scoring,
 ) -> PairChange | None:
-    """Return the change of association of two axes; None without labels before or after."""
+    """Return the change in association between two axes; None without labels before or after."""
     first, second = axes
     combined_values = list(product(first.values, second.values))
     try:
@@ -374,7 +381,7 @@ def _varies(table: NDArray[np.float64]) -> bool:
 
 
 def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Check whether each value of the images after occurs in enough images before."""
+    """Check whether each value that occurs after mitigation occurs in enough images before."""
     for side in (0, 1):
         shown_after = after.sum(axis=side) > 0
         if not (before.sum(axis=side)[shown_after] >= FEWEST_IMAGES).all():
@@ -383,7 +390,10 @@ def _association_is_known(before: NDArray[np.float64], after: NDArray[np.float64
 
 
 def _shows_subject(images: EvaluationSet, prompt: str) -> list[bool | None]:
-    """Return for each image whether it shows the prompt's occupation; empty without one."""
+    """Return, for each image, whether it shows the prompt's occupation.
+
+    Empty if the prompt has none.
+    """
     nouns = [noun.lower() for noun in occupations_in(prompt)]
     if not nouns:
         return []
@@ -404,7 +414,7 @@ class Similarity:
     Attributes
     ----------
     nearness : Estimate or None
-        Mean cosine with the prompt, after minus before.
+        Mean cosine similarity with the prompt, after minus before.
     quality : Estimate or None
         Kernel distance between the images before and after.
     """
@@ -414,7 +424,7 @@ class Similarity:
 
 
 def _by_vectors(before: EvaluationSet, after: EvaluationSet, scoring: Scoring) -> Similarity:
-    """Compare the vectors of images before and after, for seeds that have both images."""
+    """Compare the image vectors before and after, for seeds that have both images."""
     places = sorted(after.vectors.keys() & before.vectors.keys())
     if len(places) < 2 or before.text is None:
         return Similarity(nearness=None, quality=None)

@@ -1,4 +1,4 @@
-"""Mitigation of the chosen axes: the mitigation of InterMit, and predictions of techniques."""
+"""Mitigation of the chosen axes: InterMit's mitigation, and the predictions for all techniques."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,14 +9,14 @@ from askew.mitigations.intermit import InterMit
 
 
 def widest_axes(plan: MitigationPlan) -> tuple[str, ...]:
-    """Return the axes with most values, whose mitigation needs most images."""
+    """Return the axes with the most values, since their mitigation needs the most images."""
     sizes = {axis.name: len(axis.values) for axis in plan.prompts[0].closed}
     ordered = sorted(plan.target_axes, key=lambda name: -sizes[name])
     return tuple(ordered[: plan.choose_axes])
 
 
 def intermit_mitigation(plan: MitigationPlan, steps: Sequence[str]) -> InterMit:
-    """Return the mitigation that states some axes."""
+    """Return the mitigation whose prompts state values on the given axes."""
     targets = plan.targets(plan.prompts[0])
     fields: dict[str, object] = {
         **plan.settings_of(INTERMIT),
@@ -28,7 +28,7 @@ def intermit_mitigation(plan: MitigationPlan, steps: Sequence[str]) -> InterMit:
 
 
 def policy_predictions(policies: Mapping[str, SolvedPolicy]) -> dict[str, Prediction]:
-    """Return the predicted deviations under the policies, by prompt."""
+    """Return the deviations predicted under the policies, keyed by prompt."""
     return {
         text: Prediction(axes=solved.predicted, overall=solved.overall)
         for text, solved in policies.items()
@@ -38,7 +38,7 @@ def policy_predictions(policies: Mapping[str, SolvedPolicy]) -> dict[str, Predic
 def intermit_predictions(
     deviations: DeviationModel | None, steps: Sequence[str]
 ) -> dict[str, Prediction]:
-    """Return the predicted deviations if some axes are stated, by prompt."""
+    """Return the predicted deviations if prompts state values on the given axes, by prompt."""
     if deviations is None:
         return {}
     return {text: deviations.predicted(text, steps) for text in deviations.axes}
