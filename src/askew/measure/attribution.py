@@ -30,7 +30,7 @@ class EncodedText:
 
 @dataclass(frozen=True, slots=True)
 class _EncoderRows:
-    """Range of rows in an encoded prompt that come from one text encoder and its tokenizer."""
+    """Rows of an encoded prompt that come from one text encoder, with its tokenizer."""
 
     encoder: str
     tokenizer: Any
@@ -59,7 +59,8 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
     text
         The attribution prompt.
     clip_skip
-        Number of final layers of the text encoder to skip, as in the pipeline's setting.
+        Number of final layers of the text encoder to skip, as in the pipeline's argument of this
+        name.
 
     Raises
     ------
@@ -91,8 +92,8 @@ def encode_attribution(pipe: Any, text: str, clip_skip: int | None = None) -> En
 def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
     """Encode a text in lower case, as PixArt and Sana do.
 
-    Sana puts an instruction before the text. Of the instruction's tokens, askew keeps only the
-    first and the last.
+    Sana puts an instruction before the text. askew keeps only the first and the last token of the
+    instruction.
 
     Raises
     ------
@@ -122,8 +123,8 @@ def encode_rows(
     """Encode a text as SD3, Flux, Chroma, AuraFlow and Qwen-Image do.
 
     The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma and AuraFlow come from
-    T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text; the tokens
-    of the instruction are left out.
+    T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text. askew
+    leaves out the tokens of the instruction.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def encode_rows(
     text
         The attribution prompt.
     length
-        Number of rows of the encoded prompt. This number matters because T5 also attends to
+        Number of rows in the encoded prompt. It affects the result because T5 also attends to
         padding. The default is the pipeline's default length.
     clip_skip
         Number of CLIP's final layers to skip (only for SD3).
@@ -168,7 +169,7 @@ def encode_rows(
 
 
 def _parts(pipe: Any, start: int, length: int) -> list[_EncoderRows]:
-    """Return the range of rows that comes from each text encoder.
+    """Return the range of rows for each text encoder.
 
     If the pipeline has no T5, the rows of T5 are zeros and belong to no encoder.
     """

@@ -15,7 +15,7 @@ CAPTION = Question("Describe the image in one sentence.")
 """Question that asks for a caption of an image."""
 
 PERSON = Question("Is there a person in the image (yes or no)?", ("yes", "no"))
-"""Question that filters out images without a person, from BiasConnect (appendix A.3)."""
+"""Question from BiasConnect (appendix A.3) that detects images without a person."""
 
 Vectors = NDArray[np.float32]
 
@@ -29,8 +29,8 @@ class VQA(Protocol):
     name
         Name of the instrument.
     fingerprint
-        Text that changes whenever an answer could change. It depends on weights, code version and
-        settings.
+        Text that changes whenever an answer could change. It depends on the weights, the code
+        version and the settings.
     """
 
     name: str
@@ -47,7 +47,7 @@ class VQA(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnswers:
-    """Answers about an image, with records of the calls that produced them.
+    """Answers about an image, and records of the calls that produced the answers.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class CalledVQA(VQA, Protocol):
     Attributes
     ----------
     concurrency
-        Number of images for which a run sends requests at the same time.
+        Number of images for which a run sends requests at once.
     """
 
     concurrency: int
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument with one question per call, or None if this is one already."""
+        """Return an instrument that asks one question per call, or None if this one already does."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return how many calls these questions need for one image."""
@@ -85,7 +85,7 @@ class CalledVQA(VQA, Protocol):
 
 
 class PictureReader(Protocol):
-    """Reader that turns an image into a float32 vector.
+    """Reader that computes a float32 vector from an image.
 
     Its `fingerprint` changes whenever a vector could change.
     """
@@ -99,7 +99,7 @@ class PictureReader(Protocol):
 
 @runtime_checkable
 class Evaluator(PictureReader, Protocol):
-    """Reader whose cost is counted in evaluations of a network.
+    """Reader whose cost is measured as a number of network evaluations.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Evaluator(PictureReader, Protocol):
 
 @runtime_checkable
 class Embedder(PictureReader, Protocol):
-    """Embedder that maps images and texts to unit vectors (float32) in the same space."""
+    """Embedder that maps images and texts to float32 vectors of unit length in the same space."""
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return vectors (texts, dimensions)."""
@@ -130,16 +130,19 @@ class Chooser(Protocol):
 
 @runtime_checkable
 class VectorVQA(VQA, Protocol):
-    """VQA that needs only an image's vector. If the vector is stored, the image is not opened."""
+    """VQA that needs only the vector of an image.
+
+    If the vector is stored, askew does not open the image.
+    """
 
     @property
     def embedder(self) -> PictureReader:
-        """Return the reader that makes the vectors."""
+        """Return the reader that computes the vectors."""
 
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the answers for images given as vectors (images, dimensions)."""
+        """Return the answers about images that are given as vectors."""
 
 
 @runtime_checkable
@@ -147,7 +150,7 @@ class CalibratedInstrument(Protocol):
     """Instrument whose errors are known."""
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts of answers on images with known true values.
+        """Return counts of answers about images with known true values.
 
         The shape is (true values, answered values). None if the errors on this axis are unknown.
         """
@@ -158,10 +161,10 @@ class RatedInstrument(Protocol):
     """Instrument whose answers are the majority of several raters."""
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the raters of an axis, in a fixed order; empty if one person labeled the axis."""
+        """Return the raters of an axis in a fixed order. Empty if one person labeled the axis."""
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the label of an image from each rater of an axis; empty for an unknown image."""
+        """Return the label of an image from each rater of an axis. Empty for an unknown image."""
 
 
 @runtime_checkable
@@ -171,17 +174,17 @@ class SampledLabels(Protocol):
     Attributes
     ----------
     sample_warning
-        Warning if not every image was equally likely to be sampled; empty otherwise.
+        Warning if some images were more likely to be sampled than others; empty if not.
     """
 
     @property
     def sample_warning(self) -> str:
-        """Warning if not every image was equally likely to be sampled; empty otherwise."""
+        """Warning if some images were more likely to be sampled than others; empty if not."""
 
     def labeling_errors(
         self, axis: Axis, labels: Mapping[str, str | Missing]
     ) -> NDArray[np.int64] | None:
-        """Return effective counts (true values, labels) that show an instrument's errors.
+        """Return effective counts of an instrument's labels by true value.
 
         None if no image has both a person's label and a label of the instrument.
 
@@ -199,7 +202,7 @@ MOST_CACHED = 4096
 
 
 class CachingEmbedder:
-    """Embedder that caches the vectors of the latest images.
+    """Embedder that caches the vectors of the most recent images.
 
     The cache serves runs whose VQA and embedder need the same vectors.
     """
@@ -226,9 +229,9 @@ class CachingEmbedder:
 class ComparingVQA:
     """VQA that compares an image with captions for each possible answer.
 
-    It gives the answer whose mean caption vector has the largest cosine similarity with the image's
-    vector. A subclass decides whether a person is the main subject of each image (`sees_somebody`),
-    and answers a question (`_column`).
+    It gives the answer whose mean caption vector has the largest cosine similarity to the image's
+    vector. A subclass implements two methods: `sees_somebody` decides whether a person is the main
+    subject of each image, and `_column` answers a question.
     """
 
     sees_somebody: Callable[[Vectors], NDArray[np.bool_]]
@@ -249,7 +252,7 @@ class ComparingVQA:
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return answers for images given as the embedder's vectors (images, dimensions)."""
+        """Return answers about images that are given as vectors from the embedder."""
         somebody = self.sees_somebody(vectors)
         columns = [self._column(vectors, question, somebody) for question in questions]
         if not columns:

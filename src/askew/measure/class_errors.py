@@ -1,4 +1,4 @@
-"""Denoising errors of stored images, which askew records like the readings of an instrument.
+"""Denoising errors of stored images, recorded in the same way as readings of an instrument.
 
 PyTorch is imported when the first image is read.
 """
@@ -29,7 +29,7 @@ EVALUATIONS_PER_SLICE = 1024
 
 
 class ClassErrors:
-    """Reader of a diffusion model's denoising errors on an image, given the text of each class.
+    """Reader of a diffusion model's denoising errors on an image, one for the text of each class.
 
     The reading of an image does not depend on other images.
 
@@ -86,7 +86,7 @@ class ClassErrors:
         self.fingerprint = f"denoising/{VERSION} {digest_of(facts)}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Errors:
-        """Return a row for each image, with its errors for every class and noise sample."""
+        """Return one row per image, with the errors for each class and noise sample."""
         import torch
 
         from askew.measure.denoising import noise_of, timesteps
@@ -100,7 +100,10 @@ class ClassErrors:
         return self.denoiser.errors(latents, steps, noise).reshape(len(pictures), -1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the network, which the receiving process loads itself."""
+        """Return the state without the network.
+
+        The process that receives the state loads the network.
+        """
         return {name: value for name, value in self.__dict__.items() if name != "denoiser"}
 
     @cached_property

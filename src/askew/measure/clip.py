@@ -49,15 +49,16 @@ Texts = dict[str, tuple[str, ...]]
 
 
 def option_texts(question: Question) -> Texts:
-    """Return captions for each option of a question, or for each value if the question is open.
+    """Return captions for each option of a question, or for each value of an open question's axis.
 
-    Values of the catalog's axes are worded as in counterfactual prompts. Other occupations are
-    worded as people. All other options are inserted into general templates.
+    For values of the catalog's axes, captions use the same words as counterfactual prompts. For
+    other occupations, captions name people with the occupation. All other options are inserted into
+    general templates.
 
     Returns
     -------
     dict
-        Captions by option; empty for an open question about an axis without known values.
+        Captions by option; empty if the question is open and its axis has no known values.
     """
     entry = catalogue().get(question.axis or "")
     options = question.options
@@ -100,7 +101,7 @@ def asked_value(question: Question) -> tuple[str, Texts] | None:
 
 
 def is_about_a_person(question: Question) -> bool:
-    """Check whether the question can be answered only for an image of a person."""
+    """Check whether the question applies only to images of people."""
     return needs_person(question.axis or "") and question != PERSON
 
 
@@ -129,7 +130,7 @@ class ComparingSettings(NetworkSettings):
     device, dtype, revision, batch_size
         As in `NetworkSettings`.
     person_filter
-        Answer questions about a person only if a person is the main subject.
+        Whether to answer questions about a person only if a person is the main subject.
     """
 
     person_filter: bool = True
@@ -180,7 +181,7 @@ class ClipEmbedder(CachingEmbedder):
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors (texts, dimensions).
 
-        Texts are padded to the full length, as in training. Longer texts are cut.
+        Texts are padded to the maximum length, as in training. Longer texts are cut.
         """
         rows = []
         for part in slices(texts, self._batch_size):
@@ -221,8 +222,8 @@ class ClipVQA(ComparingVQA):
     An open question is always answered with a value of its axis, so `only_chooses` is True. If the
     main subject is not a person, the answer to a question about a person is Missing("no_person").
     Requests for a caption, and questions that no caption can answer, get Missing("not_asked"). CLIP
-    makes more errors than a trained classifier on rare words, on groups of people, and on things
-    that the image does not show.
+    makes more errors than a trained classifier about rare words, about groups of people, and about
+    things that the image does not show.
 
     Parameters
     ----------
@@ -291,7 +292,7 @@ def create_embedder(name: str, **settings: object) -> ClipEmbedder:
 
 
 def create_vqa(name: str, **settings: object) -> ClipVQA:
-    """Return the VQA `clip/NAME`. VQAs with the same network settings share an embedder.
+    """Return the VQA `clip/NAME`. All VQAs with the same network settings share this embedder.
 
     Parameters
     ----------

@@ -31,16 +31,16 @@ STOP_WORDS = frozenset(
         "yourselves"
     ).split()
 )
-"""Function words, which name nothing visible."""
+"""Function words, which do not name anything visible."""
 
 NO_CONCEPTS = frozenset("yes no none without image images".split())
 """Words that are not concepts, because they carry no content or name the image itself."""
 
 DENIALS = frozenset("not never neither nor cannot".split())
-"""Words that negate the words after them, like "isn't"."""
+"""Words that negate the words after them, such as "isn't"."""
 
 DENIED_UNTIL = frozenset("and but while only just".split())
-"""Words that end a negation: "not young but old", "not only old"."""
+"""Words that end a negation, such as "but" in "not young but old" and "only" in "not only old"."""
 
 JOINT = "_"
 """Character that joins the words of a phrase. No single word contains it."""
@@ -69,12 +69,12 @@ class ConceptCounts:
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
-        """Return each concept's mean number of occurrences per image; 0 for an empty set."""
+        """Return each concept's mean number of occurrences per image, or 0 for an empty set."""
         return np.asarray(self.counts.sum(axis=0) / max(len(self.counts), 1), dtype=np.float64)
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Return each concept's share of images, from 0 to 1; 0 for an empty set."""
+        """Return the share of images in which each concept occurs, or 0 for an empty set."""
         return np.asarray(
             (self.counts > 0).sum(axis=0) / max(len(self.counts), 1), dtype=np.float64
         )
@@ -136,7 +136,7 @@ def _denies_sentence(token: str, variant: Variant) -> bool:
 
 
 def _denies_next(token: str, concepts: Sequence[str]) -> bool:
-    """Check for "no", "without", or an "or" after them, as in "no beard or glasses"."""
+    """Check for "no", "without", or an "or" that continues them, as in "no beard or glasses"."""
     if token in ("no", "without"):
         return True
     return token == "or" and bool(concepts) and concepts[-1].startswith("no ")
@@ -150,7 +150,7 @@ def _is_concept(token: str, denied: bool) -> bool:
 
 @lru_cache(maxsize=256)
 def _phrase_pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return a pattern that matches phrases of several words; it tries the longest phrase first."""
+    """Return a pattern that matches phrases of several words, trying the longest phrase first."""
     several = [phrase.lower() for phrase in phrases if " " in phrase]
     if not several:
         return None
@@ -186,7 +186,7 @@ def concept_counts(
 
 
 def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
-    """Extend all sets to a shared vocabulary, which contains the concepts of all sets, sorted."""
+    """Extend all sets to a shared vocabulary: the sorted concepts of all sets."""
     shared = set().union(*(concept_set.vocabulary for concept_set in sets))
     vocabulary = tuple(sorted(shared))
     column = {word: number for number, word in enumerate(vocabulary)}
@@ -201,11 +201,11 @@ def align(sets: Sequence[ConceptCounts]) -> list[ConceptCounts]:
 def merge_synonyms(
     sets: Sequence[ConceptCounts], variant: Variant = "paper"
 ) -> list[ConceptCounts]:
-    """Align the sets, and count synonyms as one concept (TIBET, algorithm 1, step 1).
+    """Give all sets the same vocabulary, with synonyms as one concept (TIBET, algorithm 1, step 1).
 
-    Concepts are joined if they share their most frequent WordNet sense, directly or through other
-    concepts. In the variant "code", any shared sense joins them. A group has the name of its most
-    frequent concept, counted over all sets. Ties are resolved alphabetically.
+    Two concepts are joined if they have the same most frequent WordNet sense, or if a chain of such
+    concepts links them. In the variant "code", any shared sense links two concepts. A group is
+    named after its most frequent concept, counted over all sets. Ties are resolved alphabetically.
     """
     aligned = align(sets)
     if not aligned or not aligned[0].vocabulary:
@@ -228,7 +228,7 @@ def merge_synonyms(
 
 
 def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
-    """Return the `k` concepts that occur in the most images, with their shares of images.
+    """Return the `k` concepts that occur in the most images, each with its share of the images.
 
     Concepts with equal shares are in alphabetical order.
     """
@@ -238,10 +238,10 @@ def top_concepts(counts: ConceptCounts, k: int) -> list[tuple[str, float]]:
 
 
 def synonym_groups(vocabulary: Sequence[str], variant: Variant = "paper") -> list[int]:
-    """Return a group number (from 0) for each concept; synonyms have the same number.
+    """Return a group number, from 0, for each concept. Synonyms have the same number.
 
     Groups are the connected components of the graph that links words to their senses.
-    `merge_synonyms` joins the concepts of a group.
+    `merge_synonyms` explains which senses count.
     """
     nodes: dict[str, int] = {}
     rows = []
@@ -279,7 +279,7 @@ _ENDINGS = (
     ("er", "e"),
     ("est", "e"),
 )
-"""WordNet's detachment rules: pairs of an inflected ending and the ending of the base form."""
+"""WordNet's detachment rules: pairs of an inflected ending and the base form's ending."""
 
 
 @lru_cache(maxsize=65536)
@@ -287,8 +287,8 @@ def senses(word: str) -> tuple[str, ...]:
     """Return the synsets (senses) of a lower-case word in WordNet 3.0, most frequent first.
 
     A synset's name consists of its part of speech and its offset, such as "n10287213". An inflected
-    form ("doctors") that is not a word in WordNet has the senses of its base form. After the first
-    sense, a sense is listed only if another word shares it. An unknown word has no senses.
+    form ("doctors") that is not a word in WordNet has the senses of its base form. Senses after the
+    first are listed only if another word has the same sense. An unknown word has no senses.
     """
     forms = [word]
     for end, base in _ENDINGS:

@@ -1,4 +1,7 @@
-"""Attention maps of UNets and transformers. Networks are imported when recording starts."""
+"""Attention maps of UNets and transformers.
+
+The modules for these networks are imported only when recording starts.
+"""
 
 from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder, block_names
 from askew.measure.attention.choice import AttentionMaps

@@ -1,4 +1,4 @@
-"""Base class for recorders that show where in an image a model attends to a word."""
+"""Base class for recorders of the places in an image at which a model attends to a word."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ SUPPORTED_MODELS = (
 
 
 class AttentionRecorder:
-    """Recorder of how much each pixel attends to each token of an attribution prompt.
+    """Records how much each pixel attends to each token of an attribution prompt.
 
     The attribution prompt is a text, such as the prompt with a concept added. The recorder computes
     a map for each token of this text.
 
-    `askew.measure.attention.AttentionMaps` creates the recorder that fits a pipeline, and documents
-    the parameters. A subclass sets `_layers` and `_encode`, and yields its hooks from `_watch`.
+    `askew.measure.attention.AttentionMaps` creates the recorder for a pipeline and documents the
+    parameters. A subclass sets `_layers` and `_encode`, and its method `_watch` yields the hooks.
 
     Attributes
     ----------
     branches, definitions
-        Values that the arguments `branch` and `definition` may have.
+        Permitted values of the arguments `branch` and `definition`.
     text
-        The attribution prompt, encoded in the way that the pipeline encodes its own prompt.
+        The attribution prompt, encoded in the same way as the pipeline encodes its own prompt.
     """
 
     branches: tuple[str, ...] = ("cond", "uncond")
@@ -87,8 +87,8 @@ class AttentionRecorder:
         Returns
         -------
         dict
-            Arrays of shape (images, tokens, h, w) by layer name, from input to output. The name
-            `up-2-attentions-1-transformer-1-attn2` stands for
+            Layer names, in order from input to output, with arrays of shape (images, tokens, h, w).
+            The name `up-2-attentions-1-transformer-1-attn2` stands for
             up_blocks[1].attentions[0].transformer_blocks[0].attn2 of a UNet. The name `joint-1`
             stands for the first block of a transformer.
 
@@ -118,7 +118,7 @@ class AttentionRecorder:
     def aggregate(self) -> Maps:
         """Return the maps summed over all layers, of shape (images, tokens, H, W) (BiasMap, Eq. 2).
 
-        Maps are resized to the size of the largest layer by bilinear interpolation. They are not
+        Bilinear interpolation resizes all maps to the size of the largest layer. They are not
         normalized.
         """
         layers = self.layers().values()
@@ -127,11 +127,11 @@ class AttentionRecorder:
         return np.asarray(np.sum(resized, axis=0), dtype=np.float32)
 
     def word(self, word: str) -> Maps:
-        """Return a word's aggregated maps (images, H, W), averaged over the word's tokens."""
+        """Return a word's aggregated maps, averaged over its tokens, of shape (images, H, W)."""
         return np.asarray(self.aggregate()[:, self.positions(word)].mean(axis=1))
 
     def word_layers(self, word: str) -> dict[str, Maps]:
-        """Return a word's maps (images, h, w) in each layer, averaged over the word's tokens."""
+        """Return a word's maps in each layer, averaged over its tokens, of shape (images, h, w)."""
         positions = self.positions(word)
         return {name: maps[:, positions].mean(axis=1) for name, maps in self.layers().items()}
 
@@ -180,7 +180,10 @@ class AttentionRecorder:
             self._hooks.pop().remove()
 
     def _read_text(self, *settings: Any) -> bool:
-        """Encode the attribution prompt with a call's settings; return True if they are new."""
+        """Encode the attribution prompt with the settings of a call.
+
+        Return True if they are new.
+        """
         if settings == self._encoding:
             return False
         self.text = self._encode(self._pipe, self._attribution, *settings)
@@ -188,7 +191,7 @@ class AttentionRecorder:
         return True
 
     def _begin_run(self) -> bool:
-        """Check whether a new pipeline call begins; if so, discard calls that stopped in step 1."""
+        """Check whether a new pipeline call begins. If so, discard calls that stopped in step 1."""
         if self._runs and self._pipe.scheduler.timesteps is self._timesteps:
             return False
         self._runs = [*self._finished(), {}]
@@ -206,13 +209,13 @@ def _check_choice(argument: str, value: str, accepted: Collection[str]) -> None:
 
 
 def _with_lower_case(spellings: Sequence[str]) -> list[str]:
-    """Return the spellings, then their lower-case forms, because PixArt lower-cases prompts."""
+    """Return the spellings and their lower-case forms, because PixArt lower-cases prompts."""
     lower_case = [spelling.lower() for spelling in spellings]
     return list(dict.fromkeys([*spellings, *lower_case]))
 
 
 def _occurrences(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[int]:
-    """Yield the positions of all tokens that are part of an occurrence of `pieces`."""
+    """Yield the positions of all tokens at which `pieces` occurs."""
     if not pieces:
         return
     for start in range(len(tokens) - len(pieces) + 1):
@@ -225,8 +228,8 @@ def block_names(sizes: Mapping[str, tuple[int, int]]) -> dict[str, str]:
     """Map each layer of a network to the name of its block.
 
     In a UNet, layers on the same side (down, mid or up) form a block if their maps have the same
-    size. Blocks are named down-64, down-32, …, mid, …, up-64. A block with maps that are not square
-    is named by height and width, such as down-48x64. In a transformer, each layer is a block.
+    size. Blocks are named down-64, down-32, …, mid, …, up-64. If the maps are not square, the name
+    contains height and width, such as down-48x64. In a transformer, each layer is a block.
 
     Parameters
     ----------

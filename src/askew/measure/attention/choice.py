@@ -22,9 +22,9 @@ def AttentionMaps(  # noqa: N802
 ) -> AttentionRecorder:
     """Return a context manager that records attention maps while `pipe(...)` runs inside it.
 
-    Recording does not change the images, not even in the last bit. You can call the pipeline
-    several times inside the context; then the maps cover the images of all calls. All images must
-    have the same size. Contexts may be nested.
+    Recording does not change a single bit of the images. You can call the pipeline several times
+    inside the context. The maps then cover the images from all calls. All images must have the same
+    size. Contexts may be nested.
 
     Parameters
     ----------
@@ -35,10 +35,11 @@ def AttentionMaps(  # noqa: N802
         Any text. The recorder computes a map for each token of this text.
     branch
         Rows of the guidance batch to record. `cond` records the rows with the prompt. `uncond`
-        records the unconditional rows; it needs plain cross-attention and guidance.
+        records the unconditional rows, and is possible only with plain cross-attention and with
+        guidance.
     definition
-        How maps are defined: `ovam`, or `output` for transformers in which text and image attend to
-        each other in one sequence.
+        Definition of a map: `ovam`, or `output`, which is possible only for transformers in which
+        text and image attend to each other in one sequence.
     **options
         Option of the recorder: `middle` for `UNetAttentionRecorder`, or `softmax` for
         `TransformerAttentionRecorder`.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 TOLERANCE = 2.0
-"""Largest mean difference of pixel values (0 to 255) at which a remade image counts as equal."""
+"""Maximum mean difference in pixel values (0 to 255) at which a new image counts as equal."""
 
 
 def attribution_text(prompt: str, concept: str, against: str) -> str:
@@ -41,7 +41,7 @@ def attribution_text(prompt: str, concept: str, against: str) -> str:
 
 
 class AttentionReader:
-    """Reader that records a model's attention to concepts and to a word for comparison.
+    """Reader that records a model's attention to concepts, and to another word for comparison.
 
     A reading is a vector from `encode_maps`. For each concept, it contains a map of the concept and
     a map of the word `against`.
@@ -51,15 +51,15 @@ class AttentionReader:
     model
         Model whose attention is recorded.
     prompt
-        Prompt from which the images were made.
+        Prompt from which the images were generated.
     concepts
         Words such as "gender".
     against
-        Word that each concept is compared with, such as "nurse".
+        Word whose maps are compared with the maps of each concept, such as "nurse".
     definition, branch
         As in `AttentionMaps`.
     numbers
-        Position of each image among the prompt's images, by the seed of the image.
+        Position of each image among the prompt's images. The key is the seed of the image.
     """
 
     name = "attention"
@@ -94,7 +94,7 @@ class AttentionReader:
         self.fingerprint = f"attention-{digest_of(content)[:16]}"
 
     def embed_pictures(self, pictures: Sequence[Picture]) -> Maps:
-        """Make the images a second time to record their maps, and return the maps.
+        """Generate the images a second time while recording their maps, and return the maps.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class AttentionReader:
 
 
 def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
-    """Check whether a stored image equals a new image that was made from the same request."""
+    """Check whether a stored image equals a new image generated from the same request."""
     stored = np.asarray(opened(picture.path), dtype=float)
     if isinstance(image, Missing):
         return False
@@ -156,13 +156,12 @@ def _is_same(picture: Picture, image: Image.Image | Missing) -> bool:
 
 @contextmanager
 def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request, Maps]]:
-    """Record attention maps while a model makes images of the reader's prompt.
+    """Record attention maps while a model generates images from the reader's prompt.
 
     Yields
     ------
     dict
-        The reader's vector for each request. The vectors of a batch are added when its images are
-        finished.
+        The vector for each request. The vectors for a batch are added when its images are finished.
     """
     maps_by_request: dict[Request, Maps] = {}
 
@@ -184,7 +183,7 @@ def watching(model: WhiteBox, reader: AttentionReader) -> Iterator[dict[Request,
 def _vectors(
     recorders: Sequence[AttentionRecorder], words: Sequence[tuple[str, str]]
 ) -> list[Maps]:
-    """Return one vector per image, which encodes the maps of all words in all layers."""
+    """Return one vector per image that encodes the maps of all words in all layers."""
     layers: dict[str, list[Maps]] = {}
     for recorder, pair in zip(recorders, words, strict=True):
         for word in pair:
@@ -198,7 +197,7 @@ def _vectors(
 
 
 def encode_maps(layers: Mapping[str, Maps]) -> Maps:
-    """Encode maps as a vector that starts with a JSON header, one number per byte.
+    """Encode maps as a vector. It starts with a JSON header, of which each byte is one number.
 
     Parameters
     ----------

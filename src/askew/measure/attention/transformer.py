@@ -1,12 +1,12 @@
 """Attention recorder for transformers where text and image attend to each other in one sequence.
 
 Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow and Qwen-Image. While the
-model makes an image, the recorder passes the tokens of any text, the *passive stream*, through the
-text side of each block. These tokens attend to the image and to themselves. Neither the image nor
-its prompt attends to these tokens, so not even the last bit of the image changes. If the text
-equals the prompt, the stream equals the prompt's tokens. A second pass of the model would cost more
-and would describe a different image. The attention pattern follows ConceptAttention (Helbling et
-al., arXiv 2502.04320), but by default the maps are attention weights.
+model generates an image, the recorder passes the tokens of another text, the *passive stream*,
+through the text side of each block. These tokens attend to the image and to each other. Neither the
+image nor its prompt attends to these tokens, so not a single bit of the image changes. If the text
+equals the prompt, the passive stream equals the stream of the prompt's tokens. A second pass of the
+model would cost more and would describe a different image. The attention pattern follows
+ConceptAttention (Helbling et al., arXiv 2502.04320), but by default the maps are attention weights.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,14 +34,17 @@ BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
     "single": ("single_transformer_blocks",),
 }
-"""Attributes that contain a transformer's blocks. Blocks with a separate text side come first."""
+"""Names of the attributes that contain a transformer's blocks.
+
+Blocks with a separate text side come first.
+"""
 
 PROJECTIONS = ("to_q", "to_k", "to_v")
 OF_TEXT = ("add_q_proj", "add_k_proj", "add_v_proj")
 BEFORE_FIRST_STEP = -1
-"""Value of the last recorded step before any step is recorded.
+"""Value that stands for "no step was recorded yet".
 
-It cannot be None, because None is the first step of a scheduler.
+It cannot be None, because the first step of a scheduler is None.
 """
 
 Softmax = Literal["text", "joint"]
@@ -49,12 +52,12 @@ Softmax = Literal["text", "joint"]
 
 @dataclass(frozen=True, slots=True)
 class AttentionSide:
-    """Queries, keys and values of pixels or tokens in a block's attention.
+    """Queries, keys and values of the pixels, or of the tokens, in a block's attention.
 
     Attributes
     ----------
     queries, keys, values
-        Tensors of shape (images, heads, n, width), for n pixels or tokens.
+        Tensors of shape (images, heads, n, width), where n is the number of pixels or tokens.
     """
 
     queries: Tensor
@@ -65,7 +68,7 @@ class AttentionSide:
 def side(
     attn: Any, projected: Iterable[Tensor], norms: tuple[Any, Any], rotation: Tensor | None
 ) -> AttentionSide:
-    """Split queries, keys and values by head; normalize and rotate the queries and keys.
+    """Split queries, keys and values by head. Normalize and rotate the queries and the keys.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def side(
 
 
 class PassiveAttention:
-    """Replacement for a block's attention, in which the tokens attend to the pixels and the tokens.
+    """Replacement for a block's attention. The tokens attend to the pixels and to each other.
 
     Parameters
     ----------
@@ -141,14 +144,14 @@ class PassiveAttention:
 
 
 def has_text_side(attn: Any) -> bool:
-    """Check whether an attention module has separate weights for text, unlike in single blocks."""
+    """Check whether an attention module has separate weights for text. Single blocks have none."""
     return getattr(attn, "add_q_proj", None) is not None
 
 
 def advance(
     block: Any, arguments: Mapping[str, Any], tokens: Tensor, attention: PassiveAttention
 ) -> Tensor:
-    """Run a block's code on the tokens, and return the new tokens (images, tokens, channels).
+    """Run a block's code on the tokens, and return the new tokens.
 
     The last block of SD3 does not change the text.
 
@@ -178,7 +181,7 @@ def advance(
 
 
 def shares_among_tokens(image: AttentionSide, keys: Tensor) -> Tensor:
-    """Divide each pixel's attention among the tokens only; return the shares, summed over heads.
+    """Divide each pixel's attention among the tokens only, and sum the shares over heads.
 
     Parameters
     ----------
@@ -200,9 +203,9 @@ def shares_among_all(image: AttentionSide, keys: Tensor) -> Tensor:
     """Divide each pixel's attention among all pixels and tokens, and return the tokens' shares.
 
     Shares are summed over heads and have the shape (images, tokens, pixels). If the values are 1
-    for a single token and 0 elsewhere, the attention returns this token's share. This method avoids
-    a matrix of size pixels x pixels. The number of tokens that a head can process at once equals
-    the width of the head.
+    for one token and 0 for all others, the result of the attention is this token's share. This
+    method avoids a matrix of size pixels x pixels. The number of tokens that a head can process at
+    once equals the width of the head.
 
     Parameters
     ----------
@@ -230,10 +233,7 @@ SHARES = {"text": shares_among_tokens, "joint": shares_among_all}
 
 
 def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
-    """Return the result of the tokens' attention to pixels and tokens.
-
-    The shape is (images, tokens, channels).
-    """
+    """Return the result of the tokens' attention to pixels and tokens."""
     keys = torch.cat([pixels.keys, tokens.keys], dim=2)
     values = torch.cat([pixels.values, tokens.values], dim=2)
     by_head = functional.scaled_dot_product_attention(tokens.queries, keys, values)
@@ -241,13 +241,13 @@ def _attended(tokens: AttentionSide, pixels: AttentionSide) -> Tensor:
 
 
 def _by_head(attn: Any, projected: Tensor, norm: nn.Module | None = None) -> Tensor:
-    """Reshape (images, n, heads x width) to (images, heads, n, width), then apply the norm."""
+    """Reshape (images, n, heads x width) to (images, heads, n, width) and normalize each head."""
     by_head = projected.view(*projected.shape[:2], attn.heads, -1).transpose(1, 2)
     return by_head if norm is None else norm(by_head)
 
 
 def _rotated(by_head: Tensor, rotation: Tensor | None) -> Tensor:
-    """Rotate pairs of neighboring channels in fp32, as Flux does."""
+    """Rotate pairs of neighboring channels in 32-bit floating point, as Flux does."""
     if rotation is None:
         return by_head
     pairs = torch.view_as_complex(by_head.float().reshape(*by_head.shape[:-1], -1, 2))
@@ -265,7 +265,7 @@ class _Layout:
 
 @dataclass(slots=True)
 class _TransformerCall:
-    """One recorded call of the transformer. Its maps have one pixel per patch of the latents.
+    """One recorded call of the transformer. Maps have one pixel per patch of the latents.
 
     `rows` selects the recorded images of the batch, and `tokens` is the passive stream. `arguments`
     are the arguments of the current block, and `activations` are the outputs of the block's
@@ -292,14 +292,14 @@ class TransformerAttentionRecorder(AttentionRecorder):
     pipe, attribution, branch
         As in `AttentionMaps`.
     definition
-        With `ovam`, the maps are attention weights. With `output`, the maps compare the pixels'
-        attention results with the tokens' results: softmax(o_x o_cᵀ) over the tokens. According to
-        ConceptAttention, `output` fits objects better.
+        With `ovam`, the maps are attention weights. With `output`, the maps compare the attention
+        outputs o_x of the pixels with the attention outputs o_c of the tokens: softmax(o_x o_cᵀ)
+        over the tokens. According to ConceptAttention, `output` fits objects better.
     softmax
         Normalization of `ovam`. With `text`, each pixel's attention is divided among the tokens of
         the attribution prompt only, so the maps sum to steps x heads at each pixel. With `joint`,
-        the attention is divided among all pixels and these tokens, with the weights that the model
-        would use if these tokens were its prompt.
+        each pixel's attention is divided among all pixels and the tokens of the attribution prompt,
+        with the weights that the model would use if the attribution prompt were its prompt.
     """
 
     branches = ("cond",)
@@ -336,7 +336,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
 
     @property
     def tokens(self) -> list[str]:
-        """Return the tokens of the attribution prompt; in AuraFlow, the registers come first."""
+        """Return the tokens of the attribution prompt. In AuraFlow, the registers come first."""
         return ["<register>"] * self._registers + super().tokens
 
     def _watch(self) -> Iterator[RemovableHandle]:
@@ -366,7 +366,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
         self._call = None
 
     def _begin(self, transformer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Start to record a call of the transformer if it is the first call of its step.
+        """Start recording a call of the transformer if it is the first call of its step.
 
         The first call is the conditional call.
         """
@@ -397,7 +397,7 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _enter(self, block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Record a block's arguments before it runs.
 
-        The tokens are embedded before the first block, because LoRA scales apply by then.
+        The tokens are embedded just before the first block runs, because LoRA scales apply by then.
         """
         call = self._call
         if call is None:
@@ -415,12 +415,12 @@ class TransformerAttentionRecorder(AttentionRecorder):
     def _keep(
         self, name: str, _module: Any, args: tuple[Tensor, ...], output: Tensor | None = None
     ) -> None:
-        """Keep the output (or the input) of a module's first call for the passive stream."""
+        """Keep the output of a module's first call, or its input, for the passive stream."""
         if self._call is not None:
             self._call.activations.setdefault(name, args[0] if output is None else output)
 
     def _pass_tokens(self, name: str, block: Any, attn: Any, _args: Any, output: Any) -> None:
-        """Apply a block's attention to the tokens and add their maps, after it ran on the image."""
+        """Run a block on the tokens and add their maps, after the block ran on the image."""
         call = self._call
         if call is None:
             return
@@ -461,7 +461,7 @@ def _layout(transformer: Any, hidden: Tensor, arguments: Mapping[str, Any], toke
 
 
 def _embedded(transformer: Any, tokens: Tensor) -> Tensor:
-    """Return the embedded tokens, which the first block takes as input."""
+    """Embed the tokens as input for the first block."""
     embedder = getattr(transformer, "context_embedder", None)
     if embedder:
         embedded: Tensor = embedder(tokens)

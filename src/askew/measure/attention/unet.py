@@ -1,8 +1,8 @@
 """Attention recorders for plain cross-attention (Stable Diffusion 1, 2 and XL, PixArt, Sana).
 
-Hooks read the queries of each cross-attention layer while the model makes an image. The keys come
-from the attribution prompt. Queries are not stored and no processor is replaced, so not even the
-last bit of the image changes. The method is OVAM (Marcos-Manchón et al., CVPR 2024, arXiv
+Hooks read the queries of each cross-attention layer while the model generates an image. The keys
+come from the attribution prompt. Queries are not stored and no attention processor is replaced, so
+not a single bit of the image changes. The method is OVAM (Marcos-Manchón et al., CVPR 2024, arXiv
 2403.14291).
 """
 
@@ -24,7 +24,7 @@ from askew.measure.attribution import EncodedText, encode_attribution, encode_by
 class _Layer:
     """One cross-attention layer.
 
-    `image` is the module around this layer. The input of `image` has a height and a width.
+    `image` is the module around this layer, whose input has a height and a width.
     """
 
     attention: Any
@@ -81,7 +81,7 @@ class UNetAttentionRecorder(AttentionRecorder):
             layer.keys = None
 
     def _begin(self, network: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Choose the rows to record before the UNet runs, and detect a new call of the pipeline."""
+        """Before the UNet runs, choose the rows to record and detect a new call of the pipeline."""
         guided = getattr(self._pipe, "do_classifier_free_guidance", None)
         if guided is None:
             raise UsageError(
@@ -139,9 +139,9 @@ class UNetAttentionRecorder(AttentionRecorder):
     def _add(self, name: str, layer: _Layer, _module: Any, _args: Any, output: Tensor) -> None:
         """Add the attention weights of queries, summed over heads, to the layer's sums.
 
-        Queries have the shape (rows, pixels, channels), and sums (images, tokens, h, w). The
-        softmax runs over tokens. The token dimension comes before the pixel dimension, because the
-        other order takes several times as long on a CPU.
+        Queries have the shape (rows, pixels, channels), and sums have the shape (images, tokens, h,
+        w). The softmax runs over tokens. The token dimension comes before the pixel dimension,
+        because the other order takes several times as long on a CPU.
         """
         queries = output[self._rows]
         sums = self._runs[-1]
@@ -160,8 +160,8 @@ class UNetAttentionRecorder(AttentionRecorder):
 class PlainTransformerAttentionRecorder(UNetAttentionRecorder):
     """Attention recorder for PixArt and Sana, whose blocks attend to text as in a UNet.
 
-    Some of these pipelines do not report whether guidance is on. A batch whose halves differ only
-    in their text counts as guided.
+    Some of these pipelines do not report whether they use guidance. If the two halves of a batch
+    differ only in their text, the batch counts as guided.
     """
 
     _encode = staticmethod(encode_by_pipeline)
@@ -217,7 +217,7 @@ def cross_attention(pipe: Any, middle: bool) -> list[tuple[str, _Layer]]:
     Returns
     -------
     list
-        Pairs of the name that OVAM gives a layer, and the layer.
+        Pairs of a layer's name, as in OVAM, and the layer.
 
     Raises
     ------

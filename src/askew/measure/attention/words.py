@@ -29,7 +29,7 @@ def word_vector(pipe: Any, word: str) -> NDArray[np.float32]:
 
 
 def _has_summary_of_clip(pipe: Any) -> bool:
-    """Check whether a pipeline is a Flux, whose transformer takes two encodings of a text."""
+    """Check whether a pipeline belongs to Flux, whose transformer takes two encodings of a text."""
     return (
         hasattr(pipe, "tokenizer_2")
         and not hasattr(pipe, "tokenizer_3")
