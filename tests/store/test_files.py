@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from askew.store import files
-from askew.store.files import write_whole
+from askew.store.files import WRITERS, write_whole
 
 
 def test_files_are_written_completely_and_replaced(tmp_path: Path) -> None:
@@ -36,6 +38,7 @@ def test_an_interrupt_while_writers_start_leaves_nothing(
         time.sleep(0.2)
         path.write_bytes(data)
 
+    files._writers.cache_clear()  # threads of earlier calls would write the files
     monkeypatch.setattr(files, "_write", slowly)
     monkeypatch.setattr(threading, "Thread", Interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -44,3 +47,30 @@ def test_an_interrupt_while_writers_start_leaves_nothing(
         thread.join(10)
     assert started
     assert not list(tmp_path.iterdir())
+
+
+def test_calls_share_the_threads_that_write_files(tmp_path: Path) -> None:
+    seen = set[threading.Thread]()
+    for call in range(3):
+        write_whole({tmp_path / f"{call}-{k}": b"x" for k in range(WRITERS)})
+        seen |= {t for t in threading.enumerate() if t.name.startswith("askew-files")}
+    assert 0 < len(seen) <= WRITERS
+    assert len(list(tmp_path.iterdir())) == 3 * WRITERS
+
+
+def test_a_forked_process_can_write_files(tmp_path: Path) -> None:
+    write_whole({tmp_path / "a": b"1", tmp_path / "b": b"2"})
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a process that waits for threads of its parent would never end
+        write_whole({tmp_path / "c": b"3", tmp_path / "d": b"4"})
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c", "d"]
+
+
+def test_a_file_that_cannot_be_written_leaves_no_other(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_whole({tmp_path / "sub" / "a": b"1", tmp_path / "b": b"2"}, tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []

@@ -5,9 +5,10 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -214,7 +215,24 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
         return
     folder = incoming or next(iter(files)).parent
     parts = [folder / f".{secrets.token_hex(8)}.part" for _ in files]
-    # an interrupt while the pool starts a thread leaves a thread that the pool does not wait for
+    try:
+        _write_parts(parts, list(files.values()))
+        for path, part in zip(files, parts, strict=True):
+            _move(part, path)
+    except BaseException:
+        for part in parts:
+            part.unlink(missing_ok=True)
+        raise
+
+
+def _write_parts(parts: Sequence[Path], contents: Sequence[bytes]) -> None:
+    """Write several files at once. When this function ends, no thread writes any of them."""
+    if len(parts) == 1:
+        _write(parts[0], contents[0])
+        return
+    pool = _writers()
+    jobs: list[Future[None]] = []
+    # an interrupt in `submit` leaves a job that is not in the list
     given_up = Event()
 
     def write(part: Path, data: bytes) -> None:
@@ -223,16 +241,39 @@ def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> No
             part.unlink(missing_ok=True)
 
     try:
-        with ThreadPoolExecutor(min(WRITERS, len(files))) as pool:
-            list(pool.map(write, parts, files.values()))
-        for path, part in zip(files, parts, strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(part, path)
+        for part, data in zip(parts, contents, strict=True):
+            jobs.append(pool.submit(write, part, data))
+        for job in jobs:
+            job.result()
+    except OSError:
+        for job in jobs:
+            job.cancel()
+        wait(jobs)
+        raise
     except BaseException:
         given_up.set()
-        for part in parts:
-            part.unlink(missing_ok=True)
+        _writers.cache_clear()
+        pool.shutdown(cancel_futures=True)
         raise
+
+
+@lru_cache(maxsize=1)
+def _writers() -> ThreadPoolExecutor:
+    """Return the threads that write files. To start threads for each call costs more CPU time."""
+    return ThreadPoolExecutor(WRITERS, "askew-files")
+
+
+# threads do not survive a fork
+os.register_at_fork(after_in_child=_writers.cache_clear)
+
+
+def _move(part: Path, path: Path) -> None:
+    """Move a file to its path, whose folder may not exist."""
+    try:
+        os.replace(part, path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(part, path)
 
 
 def _write(path: Path, data: bytes) -> None:
