@@ -26,6 +26,7 @@ from askew.studies.rank.steps import RankGathered, bias_size, in_plane
 from askew.studies.rank.table import read_shares, table_shares
 from askew.studio.planted import female_share
 from askew.types import Missing, Picture
+from askew.web.index import read_run
 
 NAMES = ("nurse", "plumber", "secretary", "carpenter", "chef", "lawyer")
 IMAGES = 8
@@ -172,6 +173,10 @@ def test_models_differ_prompt_by_prompt(ranked: askew.RankResult) -> None:
         sentences = answer(replace(ranked.findings, differences=(tested,)))
         assert f"It is {verdict} more biased than bias=0." in sentences
     assert "Differences between models" in ranked.write_report().read_text(encoding="utf-8")
+
+
+def test_the_app_lists_all_ranked_models(ranked: askew.RankResult) -> None:
+    assert read_run(ranked.folder)[0].model == "bias=1, bias=0"
 
 
 @pytest.fixture(scope="module")

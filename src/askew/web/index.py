@@ -306,7 +306,7 @@ def _finished(facts: RunFacts, result: AnyResult, headline: str) -> RunFacts:
         folder=facts.folder,
         state="done",
         method=facts.method,
-        model=identity(result.findings.model),
+        model=_models(result),
         prompts="\n".join(prompts),
         headline=headline,
         fault="",
@@ -314,6 +314,12 @@ def _finished(facts: RunFacts, result: AnyResult, headline: str) -> RunFacts:
         size=facts.size,
         changed=facts.changed,
     )
+
+
+def _models(result: AnyResult) -> str:
+    """Return the model of a run with its settings, or the names of all models of a ranking."""
+    names = [model.name for model in getattr(result.findings, "models", ())]
+    return ", ".join(names) if len(names) > 1 else identity(result.findings.model)
 
 
 def _damaged(facts: RunFacts, fault: str) -> RunFacts:
