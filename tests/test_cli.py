@@ -136,6 +136,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
         (["studio", "truth", "a nurse", "--bias", "much"], "much"),
         (["studio", "truth", "a nurse", "--no-such-option"], "--no-such-option"),
         (["check", "no/such/folder"], "no/such/folder"),
+        (["serve", "no/such/folder"], "creates the folder runs"),
     ],
 )
 def test_a_wrong_request_is_one_sentence_and_exit_code_2(

@@ -62,7 +62,7 @@ def serve(
         if runs and not folder.is_dir():
             raise UsageError(
                 f"the folder {folder} does not exist. Name run folders, or a folder that contains "
-                "run folders"
+                "run folders. Without an argument, askew serve creates the folder runs"
             )
     from askew.web.server import WebServer
 
