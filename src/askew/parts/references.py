@@ -1,4 +1,4 @@
-"""Reference shares: published tables such as a census of occupations, finished runs, or given shares."""
+"""Reference shares from published tables (such as a census), finished runs, or options."""
 
 import csv
 import re
@@ -22,7 +22,8 @@ Labor Statistics, Current Population Survey, table 11, annual averages of 2022 (
 UNIFORM = "uniform"
 SUBJECT_COLUMNS = ("prompt", "occupation")
 ROUNDING = 0.005
-"""Largest accepted difference between 1 and the sum of published shares, which are rounded."""
+"""Maximum accepted difference between 1 and the sum of published shares, since these are
+rounded."""
 
 Shares = Mapping[str, float]
 SharesByAxis = dict[str, dict[str, float]]
@@ -53,8 +54,8 @@ class Reference:
     name : str
         Name of the table, the run, or the text that gives the shares.
     shares : mapping
-        Shares of values, by subject (a prompt or an occupation) and axis. The subject "" stands for
-        all prompts.
+        Shares of values, keyed by subject (a prompt or an occupation) and axis. The subject ""
+        stands for all prompts.
     counted : bool
         True if the shares were counted in images and so have a sampling error.
     """
@@ -64,7 +65,7 @@ class Reference:
     counted: bool = False
 
     def of_axis(self, prompt: str, axis: Axis) -> AxisReference | None:
-        """Return the shares of an axis for the longest subject that a prompt contains.
+        """Return the shares of an axis for the longest subject that the prompt contains.
 
         Returns
         -------
@@ -107,8 +108,8 @@ def read_reference(name: str) -> Reference:
     Parameters
     ----------
     name
-        Name in `SHIPPED_TABLES`, or path of a file with the columns axis, value and share. A column
-        "prompt" or "occupation" gives the subject of each row.
+        Name in `SHIPPED_TABLES`, or path of a CSV file with the columns axis, value and share. A
+        column "prompt" or "occupation" contains the subject of each row.
 
     Raises
     ------
@@ -152,14 +153,14 @@ def _check_sums(name: str, shares: Mapping[str, SharesByAxis]) -> None:
 
 
 def given_shares(text: str, option: str = "--reference") -> Reference:
-    """Return the shares of AXIS=VALUE:SHARE,VALUE:SHARE for all prompts.
+    """Parse AXIS=VALUE:SHARE,VALUE:SHARE, and return the shares as a reference for all prompts.
 
     Parameters
     ----------
     text
         Value of an option.
     option
-        Name of the option, for errors.
+        Name of the option, for error messages.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def given_shares(text: str, option: str = "--reference") -> Reference:
 
 
 def observed_shares(name: str, entries: Iterable[SetShares]) -> Reference:
-    """Return the shares of a finished run's baseline images, by its first instrument.
+    """Return the shares in a finished run's baseline images, as labeled by its first instrument.
 
     Raises
     ------
@@ -237,7 +238,7 @@ def with_references(prompts: Sequence[PromptPlan], names: Iterable[str]) -> list
     prompts
         Plans of prompts.
     names
-        Values of `--reference`. Later references take precedence. "uniform", or no
+        Values of `--reference`. Later references override earlier references. "uniform", or no
         name, means uniform shares.
 
     Raises
@@ -272,7 +273,7 @@ def _with_references_of_axes(prompt: PromptPlan, references: Sequence[Reference]
 
 
 def _with_reference(axis: AxisPlan, prompt: str, references: Sequence[Reference]) -> AxisPlan:
-    """Return an axis with the first reference that has shares for it."""
+    """Return an axis, with shares from the first reference that contains this axis."""
     if len(axis.values) < 2:
         return axis
     for given in references:

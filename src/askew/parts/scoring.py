@@ -56,7 +56,7 @@ class Scoring:
 
     @classmethod
     def of(cls, plan: Plan, instrument: str | None = None) -> Self:
-        """Return the settings of a plan, with its first instrument unless another is named."""
+        """Return the scoring settings of a plan, by default with its first instrument."""
         return cls(
             instrument=instrument or plan.vqa[0],
             seed=plan.seed,
@@ -87,9 +87,9 @@ def or_missing(
     Parameters
     ----------
     compute
-        Function of `arguments` and `settings` that raises NotEnoughData.
+        Function that is called with `arguments` and `settings`, and may raise NotEnoughData.
     reason, detail
-        Reason of the Missing. By default, the detail is the message of the error.
+        Reason and detail of the Missing. By default, the detail is the message of the error.
     """
     try:
         return compute(*arguments, **settings)

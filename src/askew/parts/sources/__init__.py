@@ -1,4 +1,4 @@
-"""Input images of social groups, which are generated or given ("downstream", section 3).
+"""Input images of social groups, either generated or given ("downstream", section 3).
 
 `groups` lists the groups and gets their images, `group_check` replaces images that do not show
 their group, and `neutrality` measures whether images show a target before they are edited.

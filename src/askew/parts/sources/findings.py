@@ -9,7 +9,7 @@ from askew.types import record
 
 @record
 class GroupCheck:
-    """Number of input images of a group that show the values which the group's name states.
+    """Result of the group check: how many input images show the values stated by the group's name.
 
     Attributes
     ----------
@@ -18,11 +18,11 @@ class GroupCheck:
     says : mapping of axis to value
         Values that the name states.
     share : Estimate or Missing
-        Share of the labeled images that show all these values. `missing` counts unlabeled images.
+        Share of the labeled images that show all stated values. `missing` counts unlabeled images.
     drawn : int
-        Number of images that were generated for the group, or given.
+        Number of images that were generated or given for the group.
     empty : int
-        Number of wanted images that stay missing because no drawn image shows the group.
+        Number of requested images that stay missing because too few images show the group.
     """
 
     group: str

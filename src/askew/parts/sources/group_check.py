@@ -1,7 +1,8 @@
-"""Group check: comparison of input images with the group that they should show.
+"""Group check, which compares input images with the group that they should show.
 
-A score of "men" is meaningless if the model ignored the word "man". So askew replaces images that
-show another group with further images. In the paper, CLIP confirmed the group of all input images.
+A score for the group "men" is meaningless if the model ignored the word "man". askew therefore
+replaces images that show another group with extra images. In the paper, CLIP confirmed that all
+input images showed their group.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,16 +30,16 @@ from askew.stats.shares import share_intervals
 from askew.types import Axis, Missing, Picture, Question
 
 EXTRA_FACTOR = 2
-"""Maximum number of extra images, as a multiple of the wanted images."""
+"""Maximum number of extra images, as a multiple of the number of requested images."""
 
 APPEARANCE_AXES = ("gender", "age", "ethnicity", "body_type", "disability")
-"""Axes to label if the name of a group states one of their values."""
+"""Axes on which images are labeled if the name of a group states one of their values."""
 
 ADDITIONAL = ""
-"""The key under which `axis_values` returns the answers to an additional question."""
+"""Key under which `axis_values` returns the answers to an additional question."""
 
 LabelsByAxis = dict[str, dict[str, Answer]]
-"""Labels by axis, then by image id."""
+"""Labels, keyed by axis and then by image id."""
 
 
 def checked_pictures(
@@ -50,18 +51,20 @@ def checked_pictures(
     instruments: Sequence[VQA],
     level: float,
 ) -> tuple[dict[str, list[Outcome]], tuple[GroupCheck, ...]]:
-    """Return `images` images for each group. If labels exist, the images show the group.
+    """Return `images` images for each group, after the group check.
 
-    An extra image that shows its group replaces a generated image that shows another group. If
-    there is no extra image, the image becomes `Missing`. Given images are all kept. The run gets a
-    warning if too few images show a group.
+    If labels exist, the images show the group.
+
+    An extra image that shows its group replaces a generated image that shows another group. If no
+    extra image is left, the generated image becomes `Missing`. Given images are all kept. The run
+    gets a warning if too few images show a group.
 
     Returns
     -------
     pictures : dict
-        Images by the name of the group.
+        Images, keyed by the name of the group.
     checks : tuple of GroupCheck
-        A check of each group whose name states a value.
+        One check for each group whose name states a value.
 
     Raises
     ------
@@ -99,7 +102,10 @@ def checked_pictures(
 
 
 def _can_label(vqa: VQA, source: Source) -> bool:
-    """Check whether an instrument can label the images; the studio's instrument needs studio images."""
+    """Check whether an instrument can label the images.
+
+    The studio's instrument needs studio images.
+    """
     return is_studio(source.name) or not is_studio(vqa.name)
 
 
@@ -115,8 +121,8 @@ def axis_values(
     Parameters
     ----------
     also
-        Further questions to ask an instrument. The answers to the last question are returned under
-        the key `ADDITIONAL`.
+        Function that returns further questions for an instrument. The answers to the last question
+        are returned under the key `ADDITIONAL`.
     """
     labels: LabelsByAxis = {}
     questions = [question for axis in axes for question in axis.questions]
@@ -140,7 +146,7 @@ def _has_label(values: Mapping[str, Answer]) -> bool:
 
 
 def stated_values(name: str) -> dict[str, str]:
-    """Return the values that the name of a group states, by axis of `APPEARANCE_AXES`."""
+    """Return the values that the name of a group states, keyed by axis of `APPEARANCE_AXES`."""
     stated = {}
     for axis in APPEARANCE_AXES:
         value = stated_value(name, axis)
@@ -151,7 +157,7 @@ def stated_values(name: str) -> dict[str, str]:
 
 @dataclass(slots=True)
 class GroupPool:
-    """All images that were drawn for a group, and their labels.
+    """All images that were generated for a group, and their labels.
 
     Attributes
     ----------
@@ -160,9 +166,9 @@ class GroupPool:
     says : mapping of axis to value
         Values that the name of the group states.
     pictures : list of Outcome
-        The wanted images, then the extra images.
+        The requested images, then the extra images.
     images : int
-        Number of wanted images.
+        Number of requested images.
     labels : LabelsByAxis
         Labels of the images of all groups.
     """
@@ -203,7 +209,7 @@ class GroupPool:
         ]
 
     def entry(self, chosen: Sequence[Outcome], level: float) -> GroupCheck:
-        """Count the drawn images that show the group."""
+        """Count the generated images that show the group."""
         verdicts = [
             self.shows(picture) for picture in self.pictures if isinstance(picture, Picture)
         ]
@@ -233,7 +239,7 @@ def _draw_extra(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Add images to the pools until enough of them show their group, up to `EXTRA_FACTOR`."""
+    """Add images to the pools until enough images show their group, up to `EXTRA_FACTOR`."""
 
     def draw() -> None:
         while short := [pool for pool in pools if _may_draw(pool)]:
@@ -263,7 +269,7 @@ def _draw_for(
     labelers: Sequence[VQA],
     axes: Sequence[Axis],
 ) -> None:
-    """Draw and label the images that a pool lacks, within the limit."""
+    """Generate and label the images that a pool still needs, within the limit."""
     limit = pool.images * (1 + EXTRA_FACTOR)
     already = len(pool.pictures)
     up_to = min(limit, already + pool.lacking())
@@ -278,7 +284,7 @@ def _draw_for(
 def _most_work(
     source: Model, stating: Sequence[GroupPool], labelers: Sequence[VQA], axes: Sequence[Axis]
 ) -> Work:
-    """Return an upper bound for the work of drawing extra images for these pools."""
+    """Return an upper bound on the work needed to generate extra images for these pools."""
     pictures = sum(EXTRA_FACTOR * pool.images for pool in stating)
     questions = sum(len(axis.questions) for axis in axes)
     return unmade(source, pictures, [questions] * len(labelers))

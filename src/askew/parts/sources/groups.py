@@ -20,23 +20,23 @@ from askew.store.keys import derived_seed
 from askew.types import Missing, Picture
 
 PAPER_SOURCES: Mapping[str, Setting] = {"num_inference_steps": 100, "guidance_scale": 8.5}
-"""The paper's settings of the model that generates input images (section 3)."""
+"""The paper's settings for the model that generates input images (section 3)."""
 
 Source = Model | Collection
 Outcomes = Mapping[str, Sequence[Outcome]]
-"""Images by the name of their group."""
+"""Images, keyed by the name of their group."""
 
 
 @dataclass(frozen=True, slots=True)
 class SocialGroup:
-    """A social group: its name, and the prompt with which its images are generated or stored."""
+    """Social group: its name, and the prompt with which its images are generated or found."""
 
     name: str
     prompt: str
 
 
 class PlannedSources(NamedTuple):
-    """Request for input images: fields of the plan, groups, names of models."""
+    """Request for input images: the plan's fields, the groups, and the names of models."""
 
     fields: dict[str, object]
     groups: list[SocialGroup]
@@ -47,13 +47,13 @@ class PlannedSources(NamedTuple):
 def social_groups(
     source: Source | None, names: str | Sequence[str] | None = None
 ) -> list[SocialGroup]:
-    """Return the groups of a request.
+    """Return the groups for a request.
 
     Parameters
     ----------
     source
-        Model or collection of the images. The groups of a collection are its prompts. The groups
-        of a model have the paper's prompt.
+        Model or collection from which the images come. The groups of a collection are its prompts.
+        The groups of a model have the paper's prompt.
     names
         The wanted groups. None means the paper's four groups, or all groups of a
         collection.
@@ -79,7 +79,7 @@ def social_groups(
 def source_pictures(
     run: Run, source: Source, groups: Sequence[SocialGroup], images: int, seed: int
 ) -> dict[str, list[Outcome]]:
-    """Return up to `images` images of each group, by the name of the group.
+    """Return up to `images` images of each group, keyed by the name of the group.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def sampled_files(
 
 
 def check_filled(sources: Outcomes, origin: str) -> None:
-    """Raise UsageError if a group has no image; `origin` describes where images come from."""
+    """Raise UsageError if a group has no image. `origin` says where the images come from."""
     for name, outcomes in sources.items():
         if any(isinstance(outcome, Picture) for outcome in outcomes):
             continue
@@ -160,7 +160,7 @@ def planned_sources(groups: NamesOption, fields: Mapping[str, object]) -> Planne
     Raises
     ------
     UsageError
-        If settings of sources are given without sources.
+        If settings for `sources` are given without `sources`.
     """
     chosen = cast("PlanFields", fields)
     model = chosen.get("model", DEFAULT_MODEL)
@@ -194,7 +194,7 @@ def paper_settings(
 ) -> dict[str, Setting]:
     """Return the paper's settings for Stable Diffusion 1 and 2, the models of the paper.
 
-    Other models have the settings that their makers recommend, or the defaults of their pipelines.
+    Other models get the settings that their makers recommend, or the defaults of their pipelines.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def paper_settings(
     settings
         The paper's settings.
     given
-        The user's settings of the model.
+        The user's settings for the model.
     """
     provider, _, name = model.partition("/")
     files = {key: str(given.get(key, "")) for key in ("config", "revision")}

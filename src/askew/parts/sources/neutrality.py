@@ -28,7 +28,7 @@ UNLABELED = Missing("not_asked", "no image has a label for its occupation")
 def neutrality(
     run: Run, instruments: Iterable[VQA], sources: Outcomes, targets: Sequence[str], level: float
 ) -> tuple[Neutrality, ...]:
-    """Return findings by instrument and group, and add warnings for groups that are not neutral."""
+    """Return findings for each instrument and group. Groups that are not neutral get a warning."""
     all_outcomes = [outcome for outcomes in sources.values() for outcome in outcomes]
     entries = []
     for vqa in instruments:
@@ -79,7 +79,7 @@ def _neutrality_of(
 
 
 def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
-    """Return the question that asks whether an image shows a target.
+    """Return the question from whose answers askew sees whether an image shows a target.
 
     The question is open; if the instrument can only choose, its options are the targets and "none".
     """
@@ -89,7 +89,7 @@ def occupation_question(vqa: VQA, targets: Sequence[str]) -> Question:
 
 
 def names_target(answer: str, target: str) -> bool:
-    """Check whether an answer contains a target in any spelling ("A doctor." contains "doctor").
+    """Check whether an answer contains a target, in any spelling ("A doctor." contains "doctor").
 
     The studio's synonyms for occupations count, too ("doctor" matches "surgeon").
     """
@@ -101,6 +101,9 @@ def names_target(answer: str, target: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Convert a text to lower-case letters and single spaces; "fast food" becomes one word, as in the paper."""
+    """Convert a text to lower-case letters and single spaces.
+
+    As in the paper, "fast food" becomes one word.
+    """
     letters = re.sub(r"[^a-z]+", " ", text.lower()).strip()
     return letters.replace("fast food", "fastfood")

@@ -8,11 +8,11 @@ from askew.parts.sources.findings import GroupCheck, Neutrality
 from askew.types import Estimate
 
 LEAST_SHARE = 0.9
-"""Minimum share of a group's images that show the group. askew warns if the share is lower."""
+"""Minimum share of a group's images that must show the group. askew warns if the share is lower."""
 
 
 def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str]:
-    """Return a sentence for each group with too few images that show the group.
+    """Return a warning for each group of which too few images show the group.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def group_check_warnings(entries: Sequence[GroupCheck], given: bool) -> list[str
 
 
 def group_check_section(entries: Sequence[GroupCheck]) -> Section:
-    """Return the section of a page about the group check."""
+    """Return the page section about the group check."""
     text = Paragraph(
         "askew leaves out generated input images that do not show their group.",
         items=tuple(_group_check_sentence(entry) for entry in entries),
@@ -44,7 +44,7 @@ def group_check_section(entries: Sequence[GroupCheck]) -> Section:
 
 
 def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
-    """Return the fact for the head of a page, over all groups; "" if no image has a label."""
+    """Return a phrase on the group check of all groups for the top of a page; "" without labels."""
     shares = [entry.share for entry in entries if isinstance(entry.share, Estimate)]
     if not shares:
         return ()
@@ -54,7 +54,7 @@ def group_check_fact(entries: Sequence[GroupCheck]) -> tuple[str, ...]:
 
 
 def _passed(share: Estimate) -> int:
-    """Return the number of labeled images that show the group."""
+    """Return a phrase with the number of labeled images that show the group."""
     return round(share.value * (share.n or 0))
 
 
@@ -93,7 +93,7 @@ def _most_frequent_target(entry: Neutrality) -> str:
 
 
 def neutrality_section(entries: Sequence[Neutrality]) -> Section:
-    """Return the section of a page about neutral input images."""
+    """Return the page section about the neutrality of input images."""
     text = Paragraph(
         "An input image is neutral if it shows no target before it is edited.",
         items=tuple(_neutrality_sentence(entry) for entry in entries),

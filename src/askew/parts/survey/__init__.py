@@ -1,1 +1,1 @@
-"""Surveys of people in images: sets, shares, confusion, and missing images."""
+"""Surveys of people in images: image sets, shares, labeling errors, and missing images."""

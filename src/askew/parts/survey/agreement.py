@@ -31,11 +31,11 @@ class AxisRatings:
     axis
         The axis.
     instrument
-        Name of the instrument that answers with their majority.
+        Name of the instrument that answers with the majority of the raters.
     raters
         Names of the raters.
     labels
-        Labels by image id, parallel to `raters`.
+        Labels of each image, in the order of `raters`, keyed by image id.
     """
 
     axis: Axis
@@ -45,7 +45,7 @@ class AxisRatings:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """Index of each rater's value (raters, images), -1 where a rater gave no value."""
+        """Index of the value that each rater gave; -1 for no value. Shape (raters, images)."""
         codes = np.full((len(self.raters), len(self.labels)), -1, dtype=np.int64)
         for column, labels in enumerate(self.labels.values()):
             for row, label in enumerate(labels):
@@ -61,25 +61,25 @@ class RaterAgreement:
     Attributes
     ----------
     axis, instrument : str
-        Axis, and instrument that answers with the majority.
+        Axis, and instrument that answers with the majority of the raters.
     raters : tuple of str
         Names of the raters.
     coefficient : str
         "kappa" (Cohen) for two raters, "alpha" (Krippendorff) for more.
     agreement : Estimate or Missing
-        The coefficient. 0 is agreement by chance.
+        Value of the coefficient. 0 is the agreement expected by chance.
     images : int
         Number of images with a label from at least one rater.
     unanimous : int
         Number of images with two or more labels that are all equal.
     no_majority : int
-        Number of images on which no label has more than half of the raters.
+        Number of images for which no label was given by more than half of the raters.
     split : tuple of str
-        The first ids of these images.
+        Ids of the first images without a majority.
     votes : mapping of rater to mapping of label to int
-        Number of labels of each rater.
+        How often each rater gave each label.
     shares_of_votes : mapping of value to float
-        Mean over images of the distribution of their raters' labels.
+        Distribution of the raters' labels for an image, averaged over images.
     """
 
     axis: str
@@ -98,7 +98,7 @@ class RaterAgreement:
 def ratings_of(
     instruments: Mapping[str, VQA], axes: Iterable[Axis], sets: Iterable[ObservedSet]
 ) -> tuple[AxisRatings, ...]:
-    """Return the labels from several raters for the images of sets, by instrument and axis."""
+    """Return the labels from several raters for the images of all sets, per instrument and axis."""
     pictures = {}
     for observed in sets:
         for picture in observed.pictures:
@@ -119,7 +119,7 @@ def ratings_of(
 
 
 def agreement(ratings: AxisRatings, scoring: Scoring) -> RaterAgreement:
-    """Return the agreement between the raters of an axis, with bootstrap intervals.
+    """Return the agreement between raters on each axis, with bootstrap intervals.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _is_unanimous(labels: Sequence[Answer]) -> bool:
 
 
 def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) -> dict[str, float]:
-    """Return the mean distribution of labels over images; empty without labels."""
+    """Return the distribution of an image's labels, averaged over images; empty without labels."""
     distributions = [distribution(of_image, values) for of_image in labels]
     known = [shares for shares in distributions if shares]
     if not known:
@@ -186,7 +186,7 @@ def _shares_of_votes(labels: Iterable[Sequence[Answer]], values: Sequence[str]) 
 
 
 def agreement_table(entries: Sequence[RaterAgreement]) -> b.Table:
-    """Return a row per axis: agreement, images without a majority, and shares of all labels."""
+    """Return a table of agreement, images without a majority, and shares on each axis."""
     rows: list[tuple[b.Content, ...]] = []
     for entry in entries:
         shares = [f"{percent(share)} {value}" for value, share in entry.shares_of_votes.items()]

@@ -20,7 +20,7 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing
 
 GROUPS_AT_HEAD = 10
-"""Number of visible groups of an axis on a page of several prompts or conditions."""
+"""Maximum number of visible groups per axis on a page with several prompts or conditions."""
 
 AXES_AT_HEAD = 2
 """Number of axes there. The page folds the rest."""
@@ -31,7 +31,7 @@ Link = Callable[[SetShares], str]
 def value_group(
     entry: SetShares, label: str, group: str = "", link: str | None = None
 ) -> b.ValueGroup:
-    """Return the shares of a set on an axis, with their verdict."""
+    """Return a chart group with the shares of a set on an axis, and their verdict."""
     values = tuple(
         b.ValueShare(value, share, entry.counts.get(value), entry.reference.get(value))
         for value, share in entry.shares.items()
@@ -54,16 +54,16 @@ def value_group(
 def folded(
     caption: str, groups: Sequence[b.ValueGroup], heading: str, most: int, rest: str = ""
 ) -> Iterator[b.Block]:
-    """Yield a chart of the first groups, and details with the other groups.
+    """Yield a chart of the first groups, and folded details with the remaining groups.
 
     Parameters
     ----------
     caption, heading
-        Caption of the chart, and heading of the labels.
+        Chart caption, and heading above the labels.
     groups
         All groups.
     most
-        Number of groups that stay visible.
+        Maximum number of groups that stay visible.
     rest
         Caption of the details. By default it is derived from the caption.
     """
@@ -78,7 +78,7 @@ def folded(
 
 
 def common_value(groups: Sequence[b.ValueGroup]) -> str:
-    """Return the value that describes all groups, or "" if each group needs several rows.
+    """Return the value whose share describes all groups, or "" if each group needs several rows.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def common_value(groups: Sequence[b.ValueGroup]) -> str:
 
 
 def leads(entries: Sequence[SetShares]) -> list[SetShares]:
-    """Return the entries of the first instrument: biased sets first, then by deviation."""
+    """Return the first instrument's entries, biased sets first, then larger deviations first."""
     if not entries:
         return []
     first_instrument = entries[0].instrument
@@ -110,7 +110,7 @@ def leads(entries: Sequence[SetShares]) -> list[SetShares]:
 
 
 def strongest_first(score: Estimate | Missing) -> tuple[int, float, float]:
-    """Return a sort key: large corrected scores, scores without correction, missing scores."""
+    """Return a key that sorts large corrected scores first, then uncorrected and missing scores."""
     if isinstance(score, Missing):
         return 2, 0.0, 0.0
     if score.corrected is None:
@@ -147,7 +147,9 @@ def seen(entries: Sequence[SetShares], link: Link = _link_to_prompt) -> list[b.B
 
 
 def together(entries: Sequence[SharesOverPrompts], link: str | None = None) -> list[b.Block]:
-    """Return the shares of all prompts together as charts. Charts of further instruments are folded.
+    """Return the shares of all prompts together as charts.
+
+    Charts of further instruments are folded.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def _charts(entries: Sequence[SetShares], set_order: Sequence[str], link: Link) 
 def _charts_by_axis(
     entries: Sequence[SetShares], set_order: Sequence[str], link: Link
 ) -> Iterator[b.Block]:
-    """Yield a chart for each axis, the most often biased axis first."""
+    """Yield a chart for each axis, starting with the axis on which most sets are biased."""
     by_axis: dict[str, list[SetShares]] = {}
     for entry in entries:
         by_axis.setdefault(entry.axis, []).append(entry)
@@ -220,7 +222,7 @@ def _axis_chart(
     link: Link,
     at_head: bool,
 ) -> Iterator[b.Block]:
-    """Yield the rows of an axis; the rows of the first prompts are visible if the axis is important."""
+    """Yield the rows of an axis. Rows of the first prompts are visible if the axis is important."""
     prompts = list(dict.fromkeys(entry.prompt for entry in entries))
     label = capital(perceived(entries[0].axis))
     visible_prompts = max(1, GROUPS_AT_HEAD * len(prompts) // len(entries)) if at_head else 0
@@ -250,7 +252,7 @@ class _ValueColumns(NamedTuple):
 
 
 def _value_columns(entry: SetShares) -> _ValueColumns:
-    """Return counts, shares corrected for errors, and bounds of each value, if known."""
+    """Return the count, the error-corrected share and the bounds of each value, where known."""
     headings = ["images"]
     cells: dict[str, list[b.Content]] = {}
     for value in entry.shares:
@@ -296,14 +298,14 @@ def numbers(entry: SetShares) -> b.IntervalChart:
 
 
 def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
-    """Return the share of all images that have no label, if there are any.
+    """Return the share of images without a label, if there are any.
 
     Parameters
     ----------
     entry
         Shares of a set. Over several prompts, there is no row.
     more
-        Number of further cells of a row, which stay empty.
+        Number of further cells in the row, which stay empty.
     """
     missing = sum(entry.missing.values())
     first = next(iter(entry.shares.values()), None)
@@ -318,7 +320,7 @@ def _missing_row(entry: SetShares, more: int) -> list[b.IntervalRow]:
 
 
 def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
-    """Return the deviations of some sets on an axis from the reference."""
+    """Return a chart of how far the sets deviate from the reference on an axis."""
     several_instruments = len({entry.instrument for entry in entries}) > 1
     several_prompts = len({entry.prompt for entry in entries}) > 1
     rows = []
@@ -333,7 +335,7 @@ def distances(entries: Sequence[SetShares]) -> b.IntervalChart:
 
 
 def differences(entries: Sequence[SharesDifference]) -> b.IntervalChart:
-    """Return the differences of shares between pairs of sets on an axis."""
+    """Return a table of differences in shares between pairs of sets on an axis."""
     several_prompts = len({entry.prompt for entry in entries}) > 1
     rows = []
     for entry in entries:
@@ -372,14 +374,14 @@ def confusion(entry: Confusion) -> b.Table:
 
 
 def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
-    """Return a row for each instrument and axis: how often its labels agree with the true values.
+    """Return a table of how often each instrument's labels agree with the true values, per axis.
 
-    The share of agreement has Wilson's interval. Missing labels are counted apart.
+    The share of agreement has a Wilson interval. Missing labels are counted apart.
 
     Parameters
     ----------
     entries
-        Labels from all instruments, compared with true values.
+        Comparisons of labels from all instruments with true values.
     level
         Level of the intervals.
     """
@@ -408,7 +410,7 @@ def labelers(entries: Sequence[Confusion], level: float) -> b.Table:
 
 
 def _least_recognized(entry: Confusion) -> str:
-    """Describe the true value that has the smallest share of correct labels."""
+    """Describe the true value for which the share of correct labels is smallest."""
     totals = entry.table.sum(axis=1)
     shares = {}
     for place, value in enumerate(entry.values):

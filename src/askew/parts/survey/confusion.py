@@ -1,4 +1,4 @@
-"""Errors of instruments, from a comparison with people's labels or from the instruments themselves."""
+"""Errors of instruments, from a comparison with human labels or reported by the instruments."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,25 +13,25 @@ from askew.plan import PromptPlan
 from askew.types import MISSING_REASONS, Axis, Missing, Picture, record
 
 Errors = Mapping[tuple[str, str], NDArray[np.int64]]
-"""By instrument and axis: counts with a row per true value and a column per label."""
+"""For each instrument and axis, counts with a row per true value and a column per label."""
 
 
 @record
 class Confusion:
-    """Labels from an instrument, compared with true values.
+    """Comparison of an instrument's labels with true values.
 
     Attributes
     ----------
     axis, instrument : str
         Axis and instrument of the labels.
     truth : str
-        Instrument with the true values, which are a person's labels.
+        Instrument whose labels are the true values. These are human labels.
     values : tuple of str
         Values of the axis.
     counts : tuple of tuple of int
-        A row per true value, a column per label.
+        Counts of images, with a row per true value and a column per label.
     missing : mapping
-        Images that the instrument did not label, by true value and reason.
+        Number of images that the instrument did not label, per true value and reason.
     """
 
     axis: str
@@ -43,12 +43,12 @@ class Confusion:
 
     @property
     def table(self) -> NDArray[np.int64]:
-        """The counts as an array (true values, labels)."""
+        """The counts as an array of shape (true values, labels)."""
         return np.array(self.counts, dtype=np.int64)
 
 
 def confusion(sets: Iterable[ObservedSet], axis: Axis, instrument: str, truth: str) -> Confusion:
-    """Count labels by true value, over the images with a true value.
+    """Count the labels for each true value, over the images that have a true value.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def confusions(
     sets: Mapping[str, Sequence[ObservedSet]],
     instruments: Sequence[str],
 ) -> tuple[Confusion, ...]:
-    """Compare all instruments with the first labels from people, on axes that both labeled.
+    """Compare all instruments with the first human labels, on axes that both labeled.
 
-    The result is empty without labels from people.
+    The result is empty without human labels.
     """
     truth = next(filter(is_by_people, instruments), None)
     if truth is None:
@@ -122,12 +122,12 @@ def sampled_errors(
     sets: Iterable[ObservedSet],
     instruments: Mapping[str, VQA],
 ) -> Errors:
-    """Return the errors of instruments, compared with people who labeled a sample of the images.
+    """Return the errors of instruments, measured against human labels of a sample of the images.
 
     Parameters
     ----------
     entries
-        Instruments and axes with labels from people.
+        Comparisons of instruments with human labels, per axis.
     axes
         Axes by name.
     sets
@@ -192,5 +192,5 @@ def calibration(name: str, instrument: object, axes: Iterable[Axis]) -> Errors:
 
 
 def closed_axes(prompts: Sequence[PromptPlan]) -> dict[str, Axis]:
-    """Return the axes in prompts that have known values, by name of the axis."""
+    """Return the axes of the prompts that have known values, keyed by name."""
     return {axis.name: axis.axis() for prompt in prompts for axis in prompt.closed}

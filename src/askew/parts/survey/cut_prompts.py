@@ -1,4 +1,4 @@
-"""Prompts that a model cuts before the value that they state, so that no image shows the value."""
+"""Check for prompts that a model cuts off before the stated value, so that no image shows it."""
 
 import re
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
     Raises
     ------
     UsageError
-        If the model cuts the prompts of two values of an axis to the same text.
+        If the model cuts the prompts for two values of an axis to the same text.
     """
     for planned in prompts:
         for axis in planned.axes:
@@ -30,7 +30,7 @@ def check_values_received(model: Model, prompts: Iterable[PromptPlan]) -> None:
 
 
 def _check_axis(model: Model, axis: str, texts: Iterable[str]) -> None:
-    """Raise UsageError if a model receives the same text from two prompts of an axis."""
+    """Raise UsageError if a model receives the same text for two prompts of an axis."""
     received: dict[str, str] = {}
     for text in dict.fromkeys(texts):
         first = received.setdefault(_received(model, text), text)

@@ -1,4 +1,4 @@
-"""The first screen of pages about labels: shares, images sorted by label, and prompts by axes."""
+"""First screen of pages about labels: shares, sorted images, and a matrix of prompts and axes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -18,22 +18,22 @@ from askew.types import Estimate
 
 ALL_SHOWN = 60
 FIRST_SHOWN = 48
-"""Largest set of which all images are shown, and number of images shown from a larger set."""
+"""Maximum size of a set that is shown completely, and number of images shown from larger sets."""
 
 MATRIX_ROWS = 12
 STRIP = 5
-"""Maximum number of rows of a matrix, and number of images beside each row."""
+"""Maximum number of rows in a matrix, and number of images next to each row."""
 
 NO_LABEL = "no label"
 
 
 def shares_chart(entries: Sequence[SetShares], link: Link) -> b.ValueChart:
-    """Return the shares of one image set on all axes, the significant axes first.
+    """Return a chart of one image set's shares on all axes, significant axes first.
 
     Parameters
     ----------
     entries
-        Shares of the first instrument.
+        Shares from the first instrument's labels.
     link
         Function that returns the anchor of the details of an entry.
     """
@@ -65,9 +65,9 @@ def images_by_label(
     image_set
         The image set.
     entry
-        Its shares on the axis, by the first instrument.
+        Shares of the set on the axis, from the first instrument's labels.
     label
-        Name of the set, if it is not the only one.
+        Name of the set, if there are several sets.
     """
     column = label_column(media, image_set, entry, label)
     shown = sum(len(group.shots) for group in column.groups)
@@ -88,7 +88,7 @@ def label_column(
     note: str = "",
     most: int | None = None,
 ) -> b.ImageColumn:
-    """Return the images of a set in groups of the same label, the largest group first.
+    """Return the images of a set in groups with the same label, largest group first.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def label_column(
     label, note
         Name of the set, and small text after it.
     most
-        Number of images. By default all images of a small set.
+        Number of images. By default, all images of a small set are shown.
     """
     if most is None:
         most = ALL_SHOWN if len(image_set.pictures) <= ALL_SHOWN else FIRST_SHOWN
@@ -135,7 +135,7 @@ def label_column(
 def shots_by_label(
     media: Media, image_set: PictureSet, axis: str, most: int, place: str
 ) -> dict[str | None, list[b.Thumbnail]]:
-    """Return thumbnails of a set's first images by label, with None for unlabeled images.
+    """Return thumbnails of a set's first images, keyed by label; the key None has unlabeled images.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def shots_by_label(
     most
         Number of images.
     place
-        Words that name the set in the alternative texts: "of a photo of a nurse".
+        Words that name the set in the alternative texts, such as "of a photo of a nurse".
     """
     labels = (image_set.labels or {}).get(axis, ())
     by_label: dict[str | None, list[b.Thumbnail]] = {}
@@ -164,20 +164,20 @@ def prompt_matrix(
     together: Sequence[SetShares] = (),
     together_link: str | None = None,
 ) -> b.ScoreMatrix:
-    """Return the most over-represented value of each axis in each image set.
+    """Return a matrix of the most over-represented value on each axis in each image set.
 
     Parameters
     ----------
     media
         Run that holds the images.
     entries
-        Shares of the first instrument.
+        Shares from the first instrument's labels.
     image_sets
         Image sets of the run.
     link
         Function that returns the anchor of the details of an entry.
     together, together_link
-        Shares of all prompts together, and the anchor of their details.
+        Shares of all prompts together, and the anchor of the details on them.
     """
     ordered = leads(entries)
     axes = _axes_by_bias(ordered)
@@ -217,7 +217,7 @@ def _matrix_note(places: int) -> str:
 def _rows_together(
     together: Sequence[SetShares], axes: Sequence[str], link: str | None
 ) -> list[b.MatrixRow]:
-    """Return the rows of all prompts together, one for each condition."""
+    """Return the matrix rows for all prompts together, one for each condition."""
     ordered = leads(together)
     names = list(dict.fromkeys(entry.set for entry in ordered))
     rows = []
@@ -232,7 +232,7 @@ def _rows_together(
 
 
 def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
-    """Return the axes, sorted by their number of significant sets, largest number first."""
+    """Return the axes in order of decreasing number of significant sets."""
     biased: dict[str, int] = {}
     for entry in entries:
         biased[entry.axis] = biased.get(entry.axis, 0) + (is_biased(entry) is True)
@@ -240,7 +240,7 @@ def _axes_by_bias(entries: Iterable[SetShares]) -> list[str]:
 
 
 def _cell(entry: SetShares | None, link: Callable[[SetShares], str | None]) -> b.MatrixCell | None:
-    """Return the most over-represented value of an entry, shaded by its deviation."""
+    """Return a cell with the most over-represented value of an entry, shaded by its deviation."""
     if entry is None:
         return None
     labeled = sum(entry.counts.values())
@@ -296,7 +296,7 @@ def _matrix_keys(entries: Sequence[SetShares]) -> tuple[tuple[str, str], ...]:
 def _strips(
     media: Media, image_sets: Iterable[PictureSet]
 ) -> Mapping[tuple[str, str], tuple[b.Thumbnail, ...]]:
-    """Return the first images of each set, by prompt and set name."""
+    """Return the first images of each set, keyed by prompt and set name."""
     strips = {}
     for image_set in image_sets:
         text = shorten(image_set.text, 40)
@@ -308,7 +308,7 @@ def _strips(
 
 
 def common_start(texts: Sequence[str]) -> str:
-    """Return the complete words with which all texts begin.
+    """Return the words that all texts have in common at their beginning.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Comparison of images with the values that the mitigations of a model request.
 
-A mitigation file states the shares that it asks for. The file may be damaged, its words may be
-replaced, or a model may not follow it. So askew compares the labels of the images with the
+A mitigation file states the shares that it requests. But the file may be damaged, its words may be
+replaced, or a model may not follow it. askew therefore compares the labels of the images with the
 requests.
 """
 
@@ -26,10 +26,10 @@ from askew.store.keys import picture_seed
 from askew.types import Estimate, Missing, record
 
 Requests = Mapping[str, Sequence[str | None]]
-"""By axis, the value that is requested for each image of a prompt; None for no request."""
+"""For each axis, the value that is requested for each image of a prompt; None for no request."""
 
 Targets = Mapping[str, Mapping[str, float]]
-"""Target share of each value, by axis."""
+"""For each axis, the target share of each value."""
 
 WARNED: Mapping[Verdict, str] = {
     "less_than_by_chance": "follow the mitigation less often than by chance",
@@ -40,20 +40,21 @@ WARNED: Mapping[Verdict, str] = {
 
 @record
 class Following:
-    """Labels of a prompt's images, compared with the values that mitigations request.
+    """Comparison of the labels of a prompt's images with the values that mitigations request.
 
     Attributes
     ----------
     prompt, axis, instrument : str
         The prompt, the axis, and the instrument that labels the images.
     asked : mapping of value to float
-        Target shares of the mitigation. Without target shares, the shares of its requests.
+        Target shares of the mitigation. If it has no target shares, the shares of the requested
+        values.
     requested : mapping of value to int
         Number of labeled images for which the value is requested.
     labeled : mapping of value to int
-        The same images by their label.
+        Number of the same images that have each label.
     followed : Estimate
-        Share of these images with the requested label. `null` is the share that is expected by
+        Share of these images that have the requested label. `null` is the share that is expected by
         chance.
     verdict : str
         "followed", "fewer_than_asked", "no_more_than_by_chance" or "less_than_by_chance".
@@ -73,7 +74,7 @@ class Following:
 
 
 def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str, list[str | None]]:
-    """Return the value that the mitigations of a model request for each image, by axis.
+    """Return the value that a model's mitigations request for each image, keyed by axis.
 
     Parameters
     ----------
@@ -97,9 +98,9 @@ def requests_of(prompt: str, model: object, images: int, seed: int) -> dict[str,
 
 
 def targets_of(model: object) -> Targets:
-    """Return the target shares of a model's mitigations, by axis.
+    """Return the target shares of a model's mitigations, keyed by axis.
 
-    A policy may request shares that differ from its targets, if models do not always follow its
+    A policy may request shares that differ from its targets, because models do not always follow
     prompts.
     """
     targets: dict[str, Mapping[str, float]] = {}
@@ -122,7 +123,7 @@ def following_of_plan(
     model
         The model. A model without mitigations requests nothing.
     observed
-        Sets by prompt, the baseline set first.
+        Image sets of each prompt, baseline set first.
     """
     if not isinstance(model, MitigatedModel):
         return ()
@@ -137,7 +138,7 @@ def following_of_plan(
 
 @dataclass(frozen=True, slots=True)
 class ImageRequests:
-    """Requests of the images of a prompt, and the target shares of all prompts."""
+    """Values requested for the images of a prompt, and the target shares for all prompts."""
 
     requests: Requests
     targets: Targets
@@ -187,7 +188,7 @@ def following(
 def _table(
     values: Sequence[str], requests: Sequence[str | None], labels: Sequence[Answer]
 ) -> tuple[NDArray[np.int64], int]:
-    """Count images by requested value and label, and the requested images without a label."""
+    """Count images for each requested value and label, and images with a request but no label."""
     table = np.zeros((len(values), len(values)), dtype=np.int64)
     missing = 0
     for request, label in zip(requests, labels, strict=False):
@@ -201,7 +202,7 @@ def _table(
 
 
 def following_warnings(entries: Iterable[Following], name: str = "") -> list[str]:
-    """Return a sentence for each prompt and axis on which a mitigation is not followed.
+    """Return a sentence for each prompt and axis for which the images do not follow a mitigation.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ def following_warnings(entries: Iterable[Following], name: str = "") -> list[str
 
 
 def request_sentence(entry: Following) -> str:
-    """Return the requested shares, and the number of images that follow them.
+    """Return a phrase with the requested shares and the number of images that follow the requests.
 
     For example "asked male 90 %, female 10 %; followed 44 of 48 (by chance 40)".
     """
@@ -240,7 +241,7 @@ def request_sentence(entry: Following) -> str:
 
 
 def request_blocks(entries: Sequence[Following], name: str = "") -> Iterator[b.Block]:
-    """Yield the requested and the followed shares of each prompt and axis.
+    """Yield a table of requested values and the images that follow them, for each prompt and axis.
 
     Parameters
     ----------

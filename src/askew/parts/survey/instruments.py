@@ -1,4 +1,4 @@
-"""Instruments of a plan: loading them, their fingerprints, and warnings about unsuitable ones."""
+"""Instruments of a plan: how they are loaded and identified, and warnings about unsuitable ones."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ STUDY = "study"
 
 STUDIO = "studio"
 MOST_NAMED = 12
-"""Number of words that a warning lists."""
+"""Maximum number of words listed in a warning."""
 
 Source = Model | Collection
 SettingsByInstrument = dict[str, dict[str, Setting]]
@@ -32,18 +32,19 @@ def load_instruments(
     values: Mapping[str, Sequence[str]],
     settings: Mapping[str, Setting] | None = None,
 ) -> dict[str, VQA]:
-    """Load the instruments of a plan, by name.
+    """Load the instruments of a plan, and return them, keyed by name.
 
     Parameters
     ----------
     names
-        Values of `--vqa`. A person's labels come with the collection.
+        Values of `--vqa`. Human labels come with the collection.
     source
         The model or the collection of images.
     aliases, values
-        Spellings and values of a person's labels.
+        Spellings and values of human labels.
     settings
-        Settings of the only instrument. With several instruments a key is PROVIDER:SETTING.
+        Settings of the instrument, if there is only one. With several instruments, keys have the
+        form PROVIDER:SETTING.
 
     Raises
     ------
@@ -53,7 +54,7 @@ def load_instruments(
     of_instruments = _settings_by_instrument(names, settings or {})
     if LABELS in names and not isinstance(source, Collection):
         raise UsageError(
-            "--vqa labels needs images with a person's labels. Name their folder with "
+            "--vqa labels needs images with human labels. Name their folder with "
             "--model folder/PATH"
         )
     of_labels = {"collection": source, "aliases": aliases, "values": values or None}
@@ -77,7 +78,7 @@ def _check_first(instruments: Mapping[str, VQA]) -> None:
 def _settings_by_instrument(
     names: Sequence[str], settings: Mapping[str, Setting]
 ) -> SettingsByInstrument:
-    """Assign each setting to its instruments. Labels have no settings."""
+    """Assign each setting to the instruments that it is meant for. Labels have no settings."""
     assigned: SettingsByInstrument = {name: {} for name in names if name != LABELS}
     for key, value in settings.items():
         provider, colon, setting = key.rpartition(":")
@@ -103,7 +104,10 @@ def _provider(name: str) -> str:
 
 
 def instruments_of(plan: Plan, source: Source) -> dict[str, VQA]:
-    """Load the instruments of a plan, by name. Raises UsageError for unknown names."""
+    """Load the instruments of a plan, and return them, keyed by name.
+
+    Raises UsageError for unknown names.
+    """
     return load_instruments(
         names=plan.vqa,
         source=source,
@@ -119,13 +123,16 @@ def captioner_of(instruments: Iterable[str]) -> str | None:
 
 
 def identity_of(source: Source, settings: Mapping[str, Setting]) -> Identity:
-    """Return name, revision and settings of a source. A collection has these `settings`."""
+    """Return the name, revision and settings of a source of images.
+
+    If the source is a collection, it has these `settings`.
+    """
     of_source = source.settings if isinstance(source, Model) else settings
     return Identity(source.name, source.revision, dict(of_source))
 
 
 def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = None) -> Instruments:
-    """Return the instruments of a run by their fingerprints."""
+    """Return the instruments of a run, keyed by fingerprint."""
     of_vqa = {name: vqa.fingerprint for name, vqa in instruments.items()}
     of_embedder = None if embedder is None else {embedder.name: embedder.fingerprint}
     return Instruments(of_vqa, of_embedder)
@@ -134,7 +141,7 @@ def fingerprints(instruments: Mapping[str, VQA], embedder: Embedder | None = Non
 def source_warnings(
     texts: Sequence[str], source: Source, instruments: Mapping[str, VQA]
 ) -> list[str]:
-    """Return warnings about words that a model ignores, or about a collection and its labels."""
+    """Return warnings about words that the model ignores, or about a collection and its labels."""
     if isinstance(source, Model):
         return unknown_words(source, texts)
     warnings: list[str] = []
@@ -161,7 +168,7 @@ def unknown_words(model: Model, texts: Sequence[str]) -> list[str]:
 
 
 def cuts_prompts(model: Model) -> bool:
-    """Check whether words that a model does not know are words that it cuts off a prompt."""
+    """Check whether a model's unknown words are unknown because the model cuts them off prompts."""
     return bool(getattr(model, "cuts_prompts", False))
 
 
@@ -185,7 +192,7 @@ STUDIO_WARNINGS = {
 
 
 SERVED = "openai/"
-"""Beginning of the name of a model that `askew serve-model` may serve."""
+"""Prefix of the names of models that `askew serve-model` may serve."""
 
 
 def studio_warnings(
@@ -196,7 +203,7 @@ def studio_warnings(
     Parameters
     ----------
     makers
-        Names of models and collections.
+        Names of the models and collections from which images come.
     vqa, embedder
         Names of instruments.
     """
@@ -217,6 +224,6 @@ def studio_warnings(
 def is_studio(name: str) -> bool:
     """Check whether a model or an instrument belongs to the studio, such as studio/balanced.
 
-    A served model of the studio, such as openai/studio/planted, belongs to it, too.
+    A served model of the studio, such as openai/studio/planted, also belongs to the studio.
     """
     return re.split("[/ ]", name.removeprefix(SERVED), maxsplit=1)[0] == STUDIO

@@ -1,7 +1,7 @@
-"""Tests whether an instrument labels images of some sets, prompts or people less often than others.
+"""Tests whether an instrument leaves images of some sets, prompts or people unlabeled more often.
 
-A face detector misses more faces in profile and small faces. If some requested images have more of
-them, the shares of the labeled images are biased.
+A face detector misses more faces in profile and small faces. If such faces are more frequent for
+some values, the shares in the labeled images are biased.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,22 +23,22 @@ PROMPT = "prompt"
 """Name of the axis of tests that compare the baseline images of all prompts."""
 
 UNASKED = ("not_asked", "copy")
-"""Reasons of labels that were not requested."""
+"""Reasons for a missing label that mean that no label was requested."""
 
 
 @record
 class MissingLabels(MissingPictures):
-    """Test whether labels of an instrument are missing more often for some images than for others.
+    """Test whether an instrument's labels are missing more often for some images than for others.
 
     Attributes
     ----------
     instrument : str
-        Instrument of the labels.
+        Instrument whose labels are missing.
     labeled : str
-        Axis of the labels.
+        Axis on which labels are missing.
     truth : str or None
-        Instrument whose labels distinguish the images, which are a person's. None if image sets or
-        prompts distinguish them.
+        Instrument with the human labels that distinguish the images. None if image sets or prompts
+        distinguish them.
     """
 
     instrument: str
@@ -51,15 +51,15 @@ def missing_labels(
 ) -> tuple[MissingLabels, ...]:
     """Compare missing labels between image sets, prompts, and images with different true values.
 
-    An instrument that labels several axes of the same images has one entry for these axes. True
-    values are a person's labels. Missing labels from people are not tested.
+    Axes on which an instrument labels the same images share one entry. True values are human
+    labels. Missing human labels are not tested.
 
     Parameters
     ----------
     sets
-        The image sets by prompt.
+        The image sets of each prompt.
     confusions
-        Labels of instruments against a person's labels.
+        Comparisons of instrument labels with human labels.
     scoring
         Seed of the permutations.
     """
@@ -68,13 +68,13 @@ def missing_labels(
 
 
 def _tables_of_sets(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
-    """Yield tables that compare the sets of each prompt and axis."""
+    """Yield tables of counts that compare the image sets of each prompt and axis."""
     for prompt, axis, members in sets_by_axis(sets):
         yield from _tables(prompt, axis, members)
 
 
 def _tables_of_prompts(sets: Mapping[str, Sequence[ObservedSet]]) -> Iterator[CountsOfSets]:
-    """Yield tables that compare the baseline images of all prompts."""
+    """Yield tables of counts that compare the baseline images of all prompts."""
     members = {
         prompt: observed
         for prompt, observed_sets in sets.items()
@@ -105,7 +105,7 @@ def _tables(
 
 
 def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
-    """Count the missing labels and the requested labels of the existing images of a set."""
+    """Count the missing labels and the requested labels for the images of a set that exist."""
     labels = [
         label
         for picture, label in zip(observed.pictures, observed.values[instrument][axis], strict=True)
@@ -116,7 +116,7 @@ def _count(observed: ObservedSet, instrument: str, axis: str) -> MissingCount:
 
 
 def _tables_of_people(confusions: Iterable[Confusion]) -> Iterator[CountsOfSets]:
-    """Yield the labels of an instrument by the labels of a person."""
+    """Yield counts of an instrument's missing labels for each human label."""
     for entry in confusions:
         counts = {}
         for value, row in zip(entry.values, entry.counts, strict=True):

@@ -27,7 +27,7 @@ class MissingCount:
 
     @classmethod
     def of(cls, pictures: Sequence[object]) -> Self:
-        """Count the missing images in a sequence, without repeated images."""
+        """Count the missing images and all images in a sequence, ignoring repeated images."""
         distinct = [picture for picture in pictures if not is_copy(picture)]
         missing = sum(isinstance(picture, Missing) for picture in distinct)
         return cls(missing=missing, planned=len(distinct))
@@ -35,7 +35,7 @@ class MissingCount:
 
 @record
 class MissingPictures:
-    """Pearson's chi-squared test of whether the rate of missing images differs between sets.
+    """Pearson's chi-squared test of whether the share of missing images differs between sets.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class MissingPictures:
     counts : mapping of value to MissingCount
         Missing and planned images of each set.
     chi2, dof, p, cramers_v : float
-        The test. Where expected counts are small, p comes from permutations.
+        Result of the test. Where expected counts are small, p comes from permutations.
     draws : int
         Number of permutations.
     q : float
@@ -66,13 +66,14 @@ class MissingPictures:
 
 U = TypeVar("U", bound=MissingPictures)
 CountsOfSets = tuple[Mapping[str, str | None], Mapping[str, MissingCount]]
-"""A table with the fields that identify it; the order of the fields determines random draws."""
+"""A table of counts, and the fields that identify it. The order of the fields affects random
+draws."""
 
 
 def missing_pictures(
     sets: Mapping[str, Sequence[ObservedSet]], scoring: Scoring
 ) -> tuple[MissingPictures, ...]:
-    """Compare the baseline set of each prompt with the sets of each of its axes."""
+    """Compare the baseline set of each prompt with the image sets of each of its axes."""
     tables: list[CountsOfSets] = []
     for prompt, axis, members in sets_by_axis(sets):
         counts = {value: MissingCount.of(observed.pictures) for value, observed in members.items()}
@@ -83,7 +84,7 @@ def missing_pictures(
 def sets_by_axis(
     sets: Mapping[str, Sequence[ObservedSet]],
 ) -> Iterator[tuple[str, str, dict[str, ObservedSet]]]:
-    """Yield each prompt and axis, with the baseline set and the sets of the axis by value.
+    """Yield each prompt and axis, with the baseline set and the axis's image sets, keyed by value.
 
     Parameters
     ----------
@@ -109,8 +110,8 @@ def uneven(kind: type[U], tables: Sequence[CountsOfSets], scoring: Scoring) -> t
     kind
         Record of the results.
     tables
-        Tables with the fields of `kind` that identify them. A table without a missing image, or
-        without an existing image, is left out.
+        Tables of counts, and the fields of `kind` that identify them. A table without a missing
+        image, or without an existing image, is left out.
     scoring
         Seed of the permutations.
     """

@@ -19,12 +19,12 @@ from askew.types import (
 
 Answer = str | Missing
 AnswersByPicture = Mapping[str, Sequence[Answer]]
-"""Answers to the questions of all axes, by image id."""
+"""Answers to the questions of all axes, keyed by image id."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSet:
-    """The images of a prompt with their labels.
+    """The images of a prompt, and their labels.
 
     A missing image is missing for all instruments, with the same reason.
 
@@ -35,9 +35,9 @@ class ObservedSet:
     pictures : tuple of Picture or Missing
         The images.
     values : mapping
-        Labels by instrument and axis, parallel to `pictures`.
+        Labels in the order of `pictures`, keyed by instrument and axis.
     captions : tuple of Answer
-        Captions, parallel to `pictures`.
+        Captions in the order of `pictures`.
     """
 
     prompt: Prompt
@@ -56,11 +56,11 @@ class ObservedSet:
         return [tally[value] for value in axis.values]
 
     def missing(self, instrument: str, axis: Axis) -> dict[MissingReason, int]:
-        """Count the images without a label on an axis, by reason."""
+        """Count the images without a label on an axis, per reason."""
         return tally_missing(self.values[instrument][axis.name])
 
     def missing_labels(self, instrument: str, axis: Axis) -> tuple[MissingItem, ...]:
-        """Return examples of existing images without a label on an axis, by reason."""
+        """Return examples of existing images without a label on an axis, for each reason."""
         labels = self.values[instrument][axis.name]
         named = []
         for number, (picture, label) in enumerate(zip(self.pictures, labels, strict=True), 1):
@@ -69,7 +69,7 @@ class ObservedSet:
         return missing_items(named)
 
     def picked(self, places: Iterable[int]) -> Self:
-        """Return the set with only the images at some positions, and their labels."""
+        """Return a set that contains only the images at the given positions, and their labels."""
         chosen = list(places)
         values = {}
         for instrument, by_axis in self.values.items():
@@ -93,17 +93,16 @@ def observe(
     answers: Mapping[str, AnswersByPicture],
     captioner: str | None,
 ) -> ObservedSet:
-    """Return a set from raw answers.
+    """Return an image set, built from an instrument's raw answers.
 
     Parameters
     ----------
     prompt, pictures, axes
         The prompt, its images, and the axes that were asked.
     answers
-        By instrument and image id: answers to the axes' questions, in order.
+        Answers to the axes' questions in order, keyed by instrument and image id.
     captioner
-        Instrument that wrote a caption after it answered the axes' questions. None means no
-        caption.
+        Instrument whose last answer about each image is a caption. None means no caption.
     """
     values = {
         instrument: _labels_by_axis(pictures, axes, by_picture)
@@ -125,7 +124,7 @@ def observe(
 def _labels_by_axis(
     pictures: Sequence[Picture | Missing], axes: Sequence[Axis], answers: AnswersByPicture
 ) -> dict[str, tuple[Answer, ...]]:
-    """Return an instrument's labels for all images, by axis."""
+    """Return an instrument's labels for all images, keyed by axis."""
     columns: dict[str, list[Answer]] = {axis.name: [] for axis in axes}
     for picture in pictures:
         labels: Mapping[str, Answer] = {}
@@ -156,9 +155,9 @@ def axis_answers(axes: Sequence[Axis], row: Sequence[Answer]) -> dict[str, Answe
 
 
 def tally_missing(answers: Iterable[object]) -> dict[MissingReason, int]:
-    """Count missing answers by reason, in the order of the reasons' names.
+    """Count missing answers for each reason, in alphabetical order of the reasons.
 
-    Repeated images are not counted, because no answer about them is missing.
+    Repeated images are not counted, because their answers are not missing.
     """
     missing = [answer for answer in answers if isinstance(answer, Missing)]
     reasons = Counter(answer.reason for answer in missing if not is_copy(answer))

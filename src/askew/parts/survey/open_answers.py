@@ -9,7 +9,7 @@ from askew.types import Axis, Question
 
 
 def with_open_question(axis: Axis) -> Axis:
-    """Return an axis without values, with TIBET's question instead of its questions."""
+    """Return an axis without values, which asks TIBET's question instead of its own questions."""
     question = Question(table_question(axis.name), (), axis.name)
     return replace(axis, values=(), questions=(question,))
 

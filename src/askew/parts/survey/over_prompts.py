@@ -1,7 +1,7 @@
-"""Shares in the images of all prompts together, and their differences between conditions.
+"""Shares in the images of all prompts together, and how these shares differ between conditions.
 
-One image of each of many prompts is too little for a verdict on any prompt, but may suffice for a
-verdict on all prompts together.
+One image per prompt is too little for a verdict on any single prompt, but with many prompts it may
+suffice for a verdict on all prompts together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,18 +33,18 @@ NO_DEVIATIONS = "deviations of several prompts together are not compared"
 
 @record
 class SharesOverPrompts(SetShares):
-    """Labels of an instrument on an axis in the images of all prompts together.
+    """Shares of an instrument's labels on an axis, in the images of all prompts together.
 
     `prompt` is a text such as "26 prompts together", `reference` the mean of the prompts'
-    references, and `set` the condition. The shares are clustered by prompt.
+    references, and `set` the condition. The images are clustered by prompt.
 
     Attributes
     ----------
     prompts : int
         Number of prompts with labeled images.
     independent_images : int
-        Number of independent images whose shares would have the same sampling error. It is lower
-        than the number of images if the shares differ between prompts by more than chance.
+        Number of independent images that would give the same sampling error. It is lower than the
+        number of images if the shares differ between prompts by more than chance.
     """
 
     prompts: int = 0
@@ -66,7 +66,7 @@ def over_prompts(
     Parameters
     ----------
     entries
-        Shares of the sets of each prompt.
+        Shares in the image sets of each prompt.
     scoring
         Settings of the run.
     errors
@@ -76,7 +76,7 @@ def over_prompts(
 
 
 def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
-    """Yield the measured entries of a condition, axis and instrument, if there are several prompts."""
+    """Yield the entries for each condition, axis and instrument measured on several prompts."""
     measured = [
         entry for entry in entries if entry.of_prompt and isinstance(entry.distance, Estimate)
     ]
@@ -89,7 +89,7 @@ def _by_condition(entries: Iterable[SetShares]) -> Iterator[list[SetShares]]:
 
 
 def _row(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> SharesOverPrompts:
-    """Return the shares of entries with the same condition, axis and instrument."""
+    """Return the combined shares of entries with the same condition, axis and instrument."""
     first = entries[0]
     counts = _prompt_counts(entries)
     reference_images = _reference_images(entries)
@@ -150,13 +150,13 @@ def _prompt_counts(entries: Sequence[SetShares]) -> PromptCounts:
 
 
 def _reference_images(entries: Iterable[SetShares]) -> int | None:
-    """Return the number of images in which the references were counted; None if they are exact."""
+    """Return the number of images behind the references; None if the references are exact."""
     known = [entry.reference_images for entry in entries if entry.reference_images is not None]
     return sum(known) if known else None
 
 
 def _missing(entries: Iterable[SetShares]) -> dict[str, int]:
-    """Return the numbers of images without a label by reason."""
+    """Return the number of images without a label, per reason."""
     missing: dict[str, int] = {}
     for entry in entries:
         for reason, count in entry.missing.items():
@@ -179,15 +179,17 @@ def _verdict(value: str, test: FitTest, entries: Iterable[SetShares]) -> Verdict
 def differences_over_prompts(
     entries: Iterable[SetShares], scoring: Scoring
 ) -> list[SharesDifference]:
-    """Return differences between conditions, paired by prompt. q-values are added later.
+    """Return differences between conditions.
 
-    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts, since a test
-    that swaps the conditions of fewer prompts cannot be significant.
+    Sets are paired by prompt, and q-values are added later.
+
+    Conditions are compared if they have labels for at least `FEWEST_PAIRS` prompts. With fewer
+    prompts, a test that swaps the conditions of each prompt cannot be significant.
 
     Parameters
     ----------
     entries
-        Shares of the sets of each prompt.
+        Shares in the image sets of each prompt.
     scoring
         Settings of the run.
     """
@@ -204,7 +206,7 @@ def differences_over_prompts(
 def _pairs(
     first: Sequence[SetShares], second: Sequence[SetShares]
 ) -> list[tuple[SetShares, SetShares]]:
-    """Return the entries of two conditions that have the same prompt and values."""
+    """Return pairs of entries from two conditions that have the same prompt and values."""
     others = {entry.prompt: entry for entry in second}
     pairs = []
     for entry in first:

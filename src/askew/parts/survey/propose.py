@@ -1,4 +1,4 @@
-"""Plans from requests: prompts with axes and counterfactuals, or the prompts of a collection."""
+"""Construction of plans from requests: prompts with axes and counterfactuals, or a collection."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +39,7 @@ class PlanDraft:
     writer : Writer or None
         The prompt generator of the plan.
     failed : dict of prompt to str
-        Prompts without axes, and the reason.
+        Prompts for which there are no axes, and the reason.
     """
 
     writer: Writer | None = None
@@ -53,9 +53,9 @@ class AxesRequest:
     Attributes
     ----------
     named : sequence of str or None
-        Axes of the option `--axes`. None lets the prompt generator choose.
+        Axes given with the option `--axes`. None lets the prompt generator choose.
     usual : sequence of str or None
-        Axes that a model suggests, for prompts that they fit.
+        Axes that the model suggests. They are used for the prompts that they fit.
     """
 
     named: Sequence[str] | None
@@ -73,29 +73,30 @@ def survey_plan(
     draft: PlanDraft | None = None,
     **settings: object,
 ) -> P:
-    """Return the plan of a request.
+    """Return the plan for a request.
 
     Parameters
     ----------
     kind
         Class of the plan.
     prompts
-        Prompts. With a collection, they select prompts of the collection; by default all its
-        prompts are planned.
+        Prompts. With a collection, these are prompts of the collection; by default, all its prompts
+        are planned.
     axes
         Names of axes. None lets the prompt generator choose.
     reference
         Values of `--reference`.
     asked
-        Function from an axis to the questions about it.
+        Function that takes an axis and returns the questions about it.
     desk
         Settings of the prompt generator, and the store of its answers.
     draft
         If given, prompts without axes are left out of the plan and recorded here. Otherwise they
         are an error.
     **settings
-        The other fields of the plan. Without `vqa`, labels of a collection are used, or the studio
-        VQA. Without `images`, the model may suggest a number of images, and axes for the lexicon.
+        The other fields of the plan. Without `vqa`, the labels of a collection are used, or else
+        the studio VQA. Without `images`, the model may suggest a number of images. It may also
+        suggest axes for the lexicon.
 
     Raises
     ------
@@ -145,22 +146,22 @@ def _is_lexicon(chosen: Mapping[str, Any]) -> bool:
 
 
 def _open_source(chosen: Mapping[str, Any]) -> Source | None:
-    """Open the model of a plan now if it is quick to open or a paid language model is used."""
+    """Open the plan's model now if it opens quickly, or if a paid language model will be used."""
     # A model that cannot be opened is an error before a paid language model is asked.
     open_source = open_model_if_fast if _is_lexicon(chosen) else open_model
     return open_source(chosen["model"], chosen["model_args"])
 
 
 def _chooses_axes_freely(chosen: Mapping[str, Any], context: ProposalContext) -> bool:
-    """Check whether the lexicon chooses the axes and no setting restricts it."""
+    """Check whether the lexicon chooses the axes, without settings that restrict the choice."""
     return _is_lexicon(chosen) and {"axes", "axes_on"}.isdisjoint(context.settings)
 
 
 def _check_labels_are_used(chosen: Mapping[str, Any]) -> None:
-    """Raise UsageError for options about labels that no instrument uses."""
+    """Raise UsageError for options about human labels if no instrument uses these labels."""
     if LABELS not in chosen["vqa"] and (chosen["aliases"] or chosen["values"]):
         raise UsageError(
-            "--alias and --values describe labels by people, but no such labels are used. "
+            "--alias and --values describe human labels, but no human labels are used. "
             "Add --vqa labels"
         )
 
@@ -172,7 +173,7 @@ def _plan_prompts(
     context: ProposalContext,
     draft: PlanDraft | None,
 ) -> list[PromptPlan]:
-    """Plan prompts of a model with the axes of the prompt generator."""
+    """Plan the prompts for a model, with axes from the prompt generator."""
     if not prompts:
         raise UsageError(f'no prompt is given. Name one, such as "{EXAMPLE_PROMPT}"')
     notes = draft or PlanDraft()
@@ -221,7 +222,7 @@ def _report_failures(
 
 
 def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> PromptPlan:
-    """Return a prompt in which `asked` replaces the questions about each axis."""
+    """Return a prompt in which the questions about each axis are replaced by those from `asked`."""
     axes = [AxisPlan.of(asked(axis.axis()), axis.counterfactuals) for axis in prompt.axes]
     return PromptPlan.of(prompt.text, axes)
 
@@ -229,7 +230,10 @@ def _with_questions(prompt: PromptPlan, asked: Callable[[Axis], Axis]) -> Prompt
 def _proposals(
     writer: Writer, prompts: Sequence[str], axes: AxesRequest, seed: int
 ) -> list[Proposal]:
-    """Return axes or an error for each prompt; the prompt generator works on several at once."""
+    """Return axes or an error for each prompt.
+
+    The prompt generator processes several prompts at once.
+    """
     if writer.concurrency == 1:
         return [_propose(writer, text, axes, seed) for text in prompts]
     with ThreadPoolExecutor(writer.concurrency) as pool:
@@ -244,7 +248,7 @@ def _proposals(
 
 
 def _propose(writer: Writer, text: str, axes: AxesRequest, seed: int) -> Proposal:
-    """Return the named axes of a prompt; without names, usual axes that fit, else all that fit."""
+    """Return a prompt's axes: the named axes, else the usual axes that fit, else all that fit."""
     try:
         proposals = writer.propose(text, axes.named, seed)
     except LanguageModelError as error:
@@ -259,7 +263,7 @@ def _plan_collection(
     axes: Sequence[str] | None,
     chosen: Mapping[str, Any],
 ) -> list[PromptPlan]:
-    """Plan a collection with the named axes, else the labeled axes, else the default axes."""
+    """Plan a collection with the named axes, else the human-labeled axes, else default axes."""
     filed = list(dict.fromkeys(picture.prompt for picture in source.pictures()))
     for prompt in prompts:
         if prompt not in filed:
@@ -275,7 +279,7 @@ def _plan_collection(
 
 
 def _labeled_axes(source: Collection, chosen: Mapping[str, Any]) -> dict[str, Axis]:
-    """Return the axes that a person labeled, by name."""
+    """Return the axes that have human labels, keyed by name."""
     instruments = load_instruments((LABELS,), source, chosen["aliases"], chosen["values"])
     labels = instruments[LABELS]
     if not isinstance(labels, LabelVQA):

@@ -1,4 +1,4 @@
-"""Survey: the images of a plan's prompts, with labels by its instruments."""
+"""Survey: images for a plan's prompts, labeled by the plan's instruments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,16 +40,16 @@ from askew.types import Missing, Prompt, Question, is_copy
 LABELED = 60
 LABELED_OF_MANY = 24
 FEW_SETS = 6
-"""Numbers of images per set whose labels the results contain.
+"""Maximum numbers of images per set whose labels the results contain.
 
-The first number is for baseline sets, and for all sets of a prompt with at most `FEW_SETS` sets.
-The second number is for all other sets.
+The first number applies to baseline sets, and to all sets of a prompt with at most `FEW_SETS` sets.
+The second number applies to all other sets.
 """
 
 NOBODY = Missing("no_person", "the instrument sees nobody")
 
 Observed = Mapping[str, Sequence[ObservedSet]]
-"""Sets by prompt, the baseline set first."""
+"""Image sets of each prompt, baseline set first."""
 
 PicturesOfPrompt = tuple[Prompt, Sequence[Outcome]]
 
@@ -61,9 +61,9 @@ class PromptImages:
     Attributes
     ----------
     prompt : PromptPlan
-        The prompt with its axes.
+        The prompt and its axes.
     sets : sequence of PicturesOfPrompt
-        Its sets.
+        Image sets of the prompt.
     """
 
     prompt: PromptPlan
@@ -98,7 +98,7 @@ class SurveyReader:
     person: bool = False
 
     def questions(self, prompt: PromptPlan, instrument: str) -> list[Question]:
-        """Return the questions of the prompt's axes, then caption and person question."""
+        """Return the questions of the prompt's axes, then those about a caption and a person."""
         questions = [question for axis in prompt.axes for question in axis.axis().questions]
         if instrument == self.captioner:
             questions.append(CAPTION)
@@ -107,17 +107,17 @@ class SurveyReader:
         return questions
 
     def unmade(self, model: Model, prompt: PromptPlan, images: int) -> Work:
-        """Return the work for a prompt's images that do not exist yet, and for their labels."""
+        """Return the work for a prompt's images that do not exist yet, including their labels."""
         return unmade(
             model, images, [len(self.questions(prompt, name)) for name in self.instruments]
         )
 
     def read(self, prompt: PromptPlan, sets: Sequence[PicturesOfPrompt]) -> list[ObservedSet]:
-        """Return the sets of a prompt with the labels of their images."""
+        """Return the image sets of a prompt, with labels."""
         return self.read_all([PromptImages(prompt, sets)])[0]
 
     def read_all(self, images: Sequence[PromptImages]) -> list[list[ObservedSet]]:
-        """Return the sets of each prompt with the labels of their images.
+        """Return the image sets of each prompt, with labels.
 
         Each instrument is asked about the images of all prompts at once.
         """
@@ -156,7 +156,8 @@ class SurveyReader:
     ) -> dict[str, list[Answer]]:
         """Return answers by image.
 
-        If the instrument is asked for a person, images without a person have no answers.
+        If the instrument is asked whether an image shows a person, images without a person get no
+        answers.
         """
         if not self._asks_for_person(prompt):
             return dict(answers)
@@ -170,7 +171,7 @@ class SurveyReader:
 
 
 def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str, list[ObservedSet]]:
-    """Return the sets of all prompts, generated or from a collection, the baseline set first."""
+    """Return the image sets of all prompts, generated or from a collection, baseline sets first."""
     if isinstance(source, Collection):
         pictures = _collected(plan, source, reader.run)
     else:
@@ -181,7 +182,7 @@ def observed_sets(plan: Plan, source: Source, reader: SurveyReader) -> dict[str,
 
 
 def _collected(plan: Plan, source: Collection, run: Run) -> dict[str, list[PicturesOfPrompt]]:
-    """Return the files of a collection by prompt and set."""
+    """Return the files of a collection for each prompt and image set."""
     sets: dict[str, dict[Prompt, list[Outcome]]] = {prompt.text: {} for prompt in plan.prompts}
     for filed, picture in run.collect(source):
         if filed.prompt in sets:
@@ -213,15 +214,16 @@ class SurveyData(GatheredData):
     Attributes
     ----------
     observed : Observed
-        Sets by prompt.
+        Image sets of each prompt.
     confusion : tuple of Confusion
-        Labels from instruments, compared with labels from people, if there are any.
+        Instrument labels compared with human labels, if there are any.
     errors : Errors
-        Error counts of instruments: from `confusion`, else from the instruments' own calibration.
+        Error counts of instruments, from `confusion` or else from the calibration of the
+        instruments.
     following : tuple of Following
-        Labels of the baseline images, compared with the values that mitigations request.
+        Labels of the baseline images, compared with the values requested by mitigations.
     ratings : tuple of AxisRatings
-        Labels from several raters, if there are any.
+        Labels from several raters, if there are several.
     """
 
     observed: Observed
@@ -239,12 +241,12 @@ def surveyed(
     embedder: Embedder | None = None,
     other_sources: Iterable[str] = (),
 ) -> SurveyData:
-    """Return the data of a survey, and warn the run about unsuitable words and instruments.
+    """Return the data of a survey, and add warnings on unsuitable words and instruments to the run.
 
     Parameters
     ----------
     plan, source, reader, observed
-        The plan, the source of images, its instruments, and the labeled sets.
+        The plan, the source of the images, the instruments, and the labeled image sets.
     embedder
         Embedder of the run, if any.
     other_sources

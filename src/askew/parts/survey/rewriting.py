@@ -1,8 +1,8 @@
 """Comparison between images from prompts that a server rewrote and images from given prompts.
 
-A server that rewrites prompts is a part of the model under audit. Its prompts may state values that
-the user did not ask for: "a photo of a nurse" is sent as "a photo of a smiling female nurse". Two
-questions have a test:
+A server that rewrites prompts is part of the model under audit. Rewritten prompts may state values
+that the user did not ask for: "a photo of a nurse" may become "a photo of a smiling female nurse".
+Two questions have a test:
 
 - Do the added values deviate from the reference shares? The lexicon finds the values that a prompt
   states, so this test needs no image.
@@ -41,10 +41,11 @@ from askew.stats.significance import is_significant
 from askew.types import Estimate, Missing, Picture, record
 
 SentPrompts = Mapping[str, Sequence[str | None]]
-"""By prompt, the prompt that the server used for each image; None if it used the given prompt."""
+"""For each prompt, the prompt that the server used for each image; None if it used the given
+prompt."""
 
 EXAMPLES = 3
-"""Number of sent prompts that the results contain."""
+"""Maximum number of rewritten prompts that the results contain."""
 
 NO_ADDITION = "no rewritten prompt states a single value that was not asked for"
 UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words of this axis")
@@ -52,14 +53,14 @@ UNKNOWN_AXIS = Missing("not_asked", "the lexicon has no words of this axis")
 
 @record
 class Rewriting:
-    """Labels of images from the given prompt, and of images from the prompts that replaced it.
+    """Comparison of labels between images from the given prompt and images from rewritten prompts.
 
     Attributes
     ----------
     prompt, axis, instrument : str
         The given prompt, the axis, and the instrument that labels the images.
     rewritten, verbatim : int
-        Number of images of rewritten prompts, and of the given prompt.
+        Number of images from rewritten prompts, and from the given prompt.
     asked : tuple of str
         Values of the axis that the given prompt states.
     added : mapping of value to int
@@ -67,8 +68,8 @@ class Rewriting:
     added_deviation : Estimate or Missing
         Deviation of the added values from the reference shares.
     shares_rewritten, shares_verbatim : mapping of value to Estimate
-        Shares among the labeled images of rewritten prompts, and of the given prompt. Empty if none
-        is labeled.
+        Shares in the labeled images from rewritten prompts, and in those from the given prompt.
+        Empty if none is labeled.
     difference : Estimate or Missing
         Distance between the two sets of shares.
     examples : tuple of str
@@ -91,7 +92,7 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class ServerImages:
-    """Images that a server made from a prompt.
+    """Images that a server generated from a prompt.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class ServerImages:
     sent
         The prompt that the server used for each image; None for the given prompt.
     observed
-        The images with their labels.
+        The images and their labels.
     """
 
     prompt: str
@@ -109,17 +110,17 @@ class ServerImages:
 
     @property
     def rewritten(self) -> list[int]:
-        """Positions of the images of rewritten prompts."""
+        """Positions of the images from rewritten prompts."""
         return [place for place in self._made if self.sent[place] is not None]
 
     @property
     def verbatim(self) -> list[int]:
-        """Positions of the images of the given prompt."""
+        """Positions of the images from the given prompt."""
         return [place for place in self._made if self.sent[place] is None]
 
     @property
     def _made(self) -> list[int]:
-        """Positions of existing images, without images that equal an earlier image."""
+        """Positions of existing images, except images that equal an earlier image."""
         pictures = self.observed.pictures
         return [place for place, picture in enumerate(pictures) if isinstance(picture, Picture)]
 
@@ -132,16 +133,16 @@ class ServerImages:
 def rewriting(
     plan: Plan, sent: SentPrompts, observed: Mapping[str, Sequence[ObservedSet]]
 ) -> tuple[Rewriting, ...]:
-    """Compare what was asked for with what the server sent, for each prompt and axis.
+    """Compare each given prompt with the prompts that the server used, on each axis.
 
     Parameters
     ----------
     plan
         Plan of the run.
     sent
-        The prompts that the server used, by given prompt.
+        The prompts that the server used, keyed by given prompt.
     observed
-        Sets by prompt, the baseline set first.
+        Image sets of each prompt, baseline set first.
 
     Returns
     -------
@@ -194,14 +195,14 @@ def _one_hot(labels: Sequence[Answer], values: Sequence[str]) -> np.ndarray:
 
 
 def _stated(text: str, planned: AxisPlan) -> set[str]:
-    """Return the values of an axis that a text states; none on an axis without a lexicon."""
+    """Return the values of an axis that a text states; empty if the lexicon lacks the axis."""
     if planned.name not in catalogue():
         return set()
     return stated_values(text, planned.name) & set(planned.values)
 
 
 def _added(sent: Iterable[str], asked: set[str], planned: AxisPlan) -> dict[str, int]:
-    """Count the sent prompts by the only value that they add."""
+    """Count the rewritten prompts for each value that is the only value they add."""
     counts = dict.fromkeys(planned.values, 0)
     for text in sent:
         values = _stated(text, planned) - asked
@@ -267,12 +268,12 @@ def rewriting_sentences(entries: Iterable[Rewriting]) -> Iterator[str]:
 
 
 def added_words(entry: Rewriting) -> str:
-    """Return the values that sent prompts add, with their counts, such as "female 12"."""
+    """Return the values that rewritten prompts add, with their counts, such as "female 12"."""
     return listing([f"{value} {count}" for value, count in entry.added.items() if count])
 
 
 def rewriting_blocks(entries: Sequence[Rewriting]) -> Iterator[b.Block]:
-    """Yield what was asked for and what was sent, by prompt and axis."""
+    """Yield a table of given and rewritten prompts, for each prompt and axis."""
     if not entries:
         return
     by_prompt = {entry.prompt: entry for entry in entries}
@@ -323,7 +324,7 @@ def _table(entries: Sequence[Rewriting], has_several_prompts: bool) -> b.Table:
 
 
 def _share_words(shares: Mapping[str, E]) -> str:
-    """Return shares in words, with the number of images."""
+    """Return a phrase with shares and the number of images."""
     known = {value: share for value, share in shares.items() if isinstance(share, Estimate)}
     if not known:
         return "no labeled image"
@@ -333,7 +334,7 @@ def _share_words(shares: Mapping[str, E]) -> str:
 
 
 def _tested(score: E) -> b.Content:
-    """Return a score as a cell, with a note that says whether it is significant."""
+    """Return a table cell with a score, and a note on whether the score is significant."""
     if isinstance(score, Missing):
         return None
     return b.TableCell(score, note="significant" if is_significant(score) else "not significant")

@@ -1,4 +1,4 @@
-"""Sentences about shares, which claim no more than the test and the interval allow."""
+"""Sentences about shares. They claim no more than the test and the interval allow."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,7 +21,7 @@ LIMITS = (
 """Limits of scores of shares."""
 
 MOST_NAMED = 4
-"""Number of shares that a sentence names."""
+"""Maximum number of shares that a sentence names."""
 
 Interval = tuple[float, float]
 
@@ -44,14 +44,17 @@ def verdict(entry: SetShares) -> str:
 
 
 def verdict_with_q(entry: SetShares) -> str:
-    """Return the verdict on a set and axis with its q-value: "not significant (q = 0.31)"."""
+    """Return the verdict on a set and axis with its q, such as "not significant (q = 0.31)"."""
     text = verdict(entry)
     q = words.probability(entry.verdict.q, "q") if entry.verdict else ""
     return f"{text} ({q})" if q and "(" not in text else text
 
 
 def _not_significant(entry: SetShares) -> str:
-    """Return the text for a set that is not significant. If an interval differs, say why."""
+    """Return the text for a non-significant set.
+
+    It explains why an interval may seem to disagree.
+    """
     if entry.verdict is not None and entry.verdict.looks:
         return format_phrase("undecided")
     reason = _correction(entry)
@@ -62,10 +65,11 @@ def _not_significant(entry: SetShares) -> str:
 
 
 def _correction(entry: SetShares) -> str:
-    """Return why the test disagrees with an interval that excludes the reference; else "".
+    """Return why a test disagrees with an interval that excludes the reference, or "".
 
-    The test is corrected for the number of tests, and allows for errors of the labels and of the
-    reference. It also considers all values of an axis together, while an interval is for one value.
+    The test is corrected for the number of tests, and allows for errors in the labels and in the
+    reference. The test also considers all values of an axis together, while an interval describes a
+    single value.
     """
     if not (above_reference(entry) or below_reference(entry)) or entry.verdict is None:
         return ""
@@ -80,14 +84,14 @@ def _correction(entry: SetShares) -> str:
 
 
 def not_significant(tests: int, q: str) -> str:
-    """Return the verdict on a test that is not significant, in a family of tests.
+    """Return the verdict for a non-significant test within a family of tests.
 
     Parameters
     ----------
     tests
         Number of tests in the family. A single test needs no correction.
     q
-        The q-value in words: "q = 0.31".
+        The q-value in words, such as "q = 0.31".
     """
     if tests > 1:
         return format_phrase("no_bias_after_correction", tests=plural(tests, "test"), q=q)
@@ -106,7 +110,7 @@ def _direction(entry: SetShares) -> str:
 
 
 def above_reference(entry: SetShares) -> dict[str, Interval]:
-    """Return the intervals of shares that lie above their reference, by value."""
+    """Return the intervals of shares that lie above their reference, keyed by value."""
     intervals = _intervals(entry)
     return {
         value: interval
@@ -116,7 +120,7 @@ def above_reference(entry: SetShares) -> dict[str, Interval]:
 
 
 def below_reference(entry: SetShares) -> dict[str, Interval]:
-    """Return the intervals of shares that lie below their reference, by value."""
+    """Return the intervals of shares that lie below their reference, keyed by value."""
     intervals = _intervals(entry)
     return {
         value: interval
@@ -132,7 +136,7 @@ def _intervals(entry: SetShares) -> dict[str, Interval]:
 
 
 def most_seen(entry: SetShares) -> str:
-    """Return the share and number of images of the leading value: "88 % perceived female (42 of 48)"."""
+    """Return the leading value's share and count, such as "88 % perceived female (42 of 48)"."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = ""
@@ -156,7 +160,7 @@ def bias_of_all_prompts(
     Parameters
     ----------
     named
-        Shares of all prompts together, with the name of their model, or "".
+        Shares of all prompts together, each with the name of its model, or "".
     subject
         First words of the sentence.
     """
@@ -170,7 +174,7 @@ def bias_of_all_prompts(
 
 
 def counted_headline(entry: SetShares) -> str:
-    """Return the share of the leading value with its interval and reference, as a headline."""
+    """Return a headline with the share of the leading value, its interval and the reference."""
     value = entry.leading
     labeled = sum(entry.counts.values())
     reference = f"{'uniform ' * entry.even}reference {percent(entry.reference.get(value))}"
@@ -190,7 +194,7 @@ def counted_headline(entry: SetShares) -> str:
 
 
 def sentence(entry: SetShares) -> str:
-    """Return the share of the leading value and the verdict, without a full stop."""
+    """Return the share of the leading value and the verdict, without a final period."""
     if isinstance(entry.distance, Missing):
         return f"not measured – {words.reason(entry.distance)}"
     missing = sum(entry.missing.values())
@@ -217,7 +221,7 @@ def _verdict_with_q(entry: SetShares) -> str:
 
 
 def _labeled_images(entry: SetShares) -> str:
-    """Return the number of labeled images: "48 images of 12 prompts"."""
+    """Return the number of labeled images, such as "48 images of 12 prompts"."""
     labeled = sum(entry.counts.values())
     images = plural(labeled, "image")
     if not isinstance(entry, SharesOverPrompts):
@@ -310,7 +314,7 @@ def _missing_of(entry: MissingPictures, value: str) -> str:
 
 
 def tests(score: Estimate) -> str:
-    """Return p and q of a score, as a text that follows it: "; p = 0.002, q = 0.004"."""
+    """Return the text that follows a score with its p and q, such as "; p = 0.002, q = 0.004"."""
     probabilities: Mapping[str, float | None] = {"p": score.p, "q": score.q}
     texts = [
         words.probability(value, name) for name, value in probabilities.items() if value is not None

@@ -1,7 +1,8 @@
-"""Verdicts and intervals of image sets to which askew adds images, with a test at each look.
+"""Verdicts and intervals for image sets that askew enlarges step by step, with a test at each look.
 
-The p of an image set is the sequential p (`stats.looks`), which allows for all looks. Its intervals
-are wide enough for all looks. The audit and the search for prompts share this module.
+The p-value of an image set is the sequential p-value (`stats.looks`), which allows for all looks.
+The intervals of the set also allow for all looks. The audit and the search for prompts share this
+module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ E = Estimate | Missing
 K = TypeVar("K")
 
 MAX_IMAGES = 400
-"""Default of --max-images: largest number of images per prompt with `--until decided`."""
+"""Default of --max-images, the maximum number of images per prompt with `--until decided`."""
 
 
 def significant_places(p_values: Mapping[K, float]) -> set[K]:
@@ -39,12 +40,12 @@ def significant_places(p_values: Mapping[K, float]) -> set[K]:
 
 
 class Trial:
-    """The looks at an axis of an image set, with the labels from an instrument.
+    """All looks at one axis of an image set, with one instrument's labels.
 
     Parameters
     ----------
     observed
-        The images so far, with their labels.
+        The images so far, and their labels.
     axis
         The axis.
     instrument
@@ -75,14 +76,17 @@ class Trial:
         self._sizes = (*labeled, *(max(size, last) for size in planned[len(reached) :]))
 
     def look_p_values(self) -> list[float]:
-        """Return p of each look so far."""
+        """Return the p-value of each look so far."""
         return [
             look_p(part.counts(self._instrument, self._axis), self._reference, self._errors)
             for part in self._parts
         ]
 
     def worst_case_p_values(self, entry: SetShares) -> list[float] | None:
-        """Return p of each look in the worst case of missing labels; None if none is missing."""
+        """Return the p-value of each look in the worst case of missing labels.
+
+        None if no label is missing.
+        """
         if not sum(entry.missing.values()):
             return None
         p_values = []
@@ -99,7 +103,7 @@ class Trial:
         return p_values
 
     def p(self, p_values: Sequence[float]) -> float:
-        """Return the sequential p of the looks so far."""
+        """Return the sequential p-value over all looks so far."""
         smallest = min(p_values, default=1.0)
         return sequential_p(smallest, self._sizes, self._reference, self._errors)
 
@@ -112,12 +116,12 @@ def sequential_entry(
     known_errors: Counts | None,
     most: int,
 ) -> SetShares:
-    """Return the shares of a set on an axis, with the sequential p and intervals of all looks.
+    """Return a set's shares on an axis, with p and intervals that allow for all looks.
 
     Parameters
     ----------
     observed
-        The images at the stop, with their labels.
+        The images when askew stopped adding images, and their labels.
     axis, prompt
         The axis, and the prompt of the images.
     scoring
@@ -146,7 +150,7 @@ def sequential_entry(
     )
 
     def of_all_looks(score: E) -> E:
-        """Return an estimate with the confidence of its interval over all looks."""
+        """Return an estimate whose interval has its confidence level over all looks together."""
         if isinstance(score, Missing):
             return score
         kind = None if score.interval is None else f"{score.interval}, repeated looks"

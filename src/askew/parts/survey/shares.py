@@ -1,4 +1,4 @@
-"""Shares of perceived values in image sets, deviation from the reference, and differences."""
+"""Shares of perceived values in image sets, their deviation from the reference, and differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,30 +25,31 @@ from askew.types import Axis, Estimate, Missing, MissingItem, Scale, record
 Counts = NDArray[np.int64]
 
 DISTANCE = {"nominal": "total_variation", "ordinal": "wasserstein"}
-"""Distance between shares, by the scale of an axis; an ordinal scale uses ranks."""
+"""Kind of distance between shares for each scale of an axis. An ordinal scale uses ranks."""
 
 INDISTINGUISHABLE = "the instrument does not distinguish the values of the axis"
 
 
 @record
 class Verdict:
-    """Result of the test of whether an image set is biased on an axis.
+    """Result of a test of whether an image set is biased on an axis.
 
-    It is Pearson's test that the images have the reference shares (`stats.goodness_of_fit`).
+    This is Pearson's test of the null hypothesis that the images come from the reference shares
+    (`stats.goodness_of_fit`).
 
     Attributes
     ----------
     value : str
         The most over-represented value.
     p, q : float
-        Mid-p, and q by Benjamini-Hochberg over all sets and axes of an instrument.
+        Mid-p-value, and q-value by Benjamini-Hochberg over all sets and axes of an instrument.
     exact_p : float
-        p with full weight for samples that are as extreme as the observed sample.
+        p-value that gives full weight to samples exactly as extreme as the observed sample.
     detectable : float or None
         Deviation that the test has 90 % power to detect after correction. None if there is no such
         deviation.
     tests : int or None
-        Number of sets and axes in the family of q.
+        Number of sets and axes over which q is corrected.
     corrected_for_errors : bool
         True if the test allows for the known errors of the instrument.
     worst_case_p, worst_case_q : float or None
@@ -73,7 +74,7 @@ class Verdict:
 
 @record
 class SetShares:
-    """Labels of an instrument on an axis in an image set.
+    """Shares of an instrument's labels on one axis of an image set.
 
     Attributes
     ----------
@@ -84,16 +85,16 @@ class SetShares:
     reference : mapping of value to float
         Reference shares.
     counts : mapping of value to int
-        Images by label.
+        Number of images with each label.
     missing : mapping of reason to int
-        Images without a label.
+        Number of images without a label, per reason.
     shares : mapping of value to Estimate or Missing
         Shares of the labeled images.
     distance : Estimate or Missing
         Deviation of the shares from the reference.
     bounds : mapping of value to (low, high), or None
-        Intervals of the shares of all images, whatever the missing labels are (Imbens and Manski
-        2004). None if no label is missing.
+        Intervals for the shares of all images that hold whatever the missing labels are (Imbens and
+        Manski 2004). None if no label is missing.
     instrument_corrected : mapping of value to Estimate or Missing, or None
         Shares corrected for the known errors of the instrument.
     verdict : Verdict or None
@@ -101,10 +102,10 @@ class SetShares:
     reference_images : int or None
         Number of images from which the reference was computed. None if it is exact.
     total_variation : Estimate, Missing or None
-        On an ordinal axis, the deviation without regard to the order of values. It detects a peak
-        in the middle.
+        On an ordinal axis, the deviation computed without regard to the order of values. It detects
+        a peak in the middle.
     reasons : tuple of MissingItem
-        Examples of images without a label, up to five of each reason.
+        Examples of images without a label, up to five for each reason.
     """
 
     prompt: str
@@ -155,7 +156,7 @@ class SetShares:
 
 @record
 class SharesDifference:
-    """Difference between two sets: shares and deviation of the second minus those of the first.
+    """Difference between two sets: the second set's shares and deviation minus the first set's.
 
     Attributes
     ----------
@@ -166,7 +167,7 @@ class SharesDifference:
     shares : mapping of value to Estimate or Missing
         Differences of shares.
     distance : Estimate or Missing
-        Difference of the deviations from the reference.
+        Difference between the deviations from the reference.
     """
 
     prompt: str
@@ -178,7 +179,10 @@ class SharesDifference:
 
 
 def reference_of(axis: AxisPlan) -> dict[str, float]:
-    """Return the reference shares of an axis in the order of its values; uniform by default."""
+    """Return the reference shares of an axis, in the order of its values.
+
+    They are uniform by default.
+    """
     uniform_share = 1 / len(axis.values)
     return {value: (axis.reference or {}).get(value, uniform_share) for value in axis.values}
 
@@ -192,15 +196,16 @@ def shares(
 ) -> SetShares:
     """Estimate the shares of an axis's values in a set, and test them against the reference.
 
-    q-values are added later (`verdicts.with_verdicts`). No verdict is given where the instrument
-    does not distinguish the values of the axis.
+    q-values are added later (`verdicts.with_verdicts`). There is no verdict if the instrument does
+    not distinguish the values of the axis.
 
     Parameters
     ----------
     observed, planned, prompt, scoring
-        Labeled images, the axis, the prompt of the run, and settings.
+        The labeled images, the axis, the prompt, and the settings of scores.
     known_errors
-        Error counts of the instrument (true values, labels), for correcting the shares.
+        Error counts of the instrument, of shape (true values, labels). The shares are corrected for
+        them.
     """
     instrument = scoring.instrument
     axis = planned.axis()
@@ -229,7 +234,7 @@ def shares(
 def _estimated(
     unlabeled: SetShares, axis: Axis, counts: Counts, scoring: Scoring, known_errors: Counts | None
 ) -> SetShares:
-    """Return the record of a set with estimates of shares and deviations."""
+    """Return the record of a set, with estimates of shares and deviations."""
     missing = sum(unlabeled.missing.values())
     place = (unlabeled.prompt, unlabeled.set, unlabeled.axis, unlabeled.instrument)
     rng = scoring.rng(*place, "shares")
@@ -279,7 +284,7 @@ def _estimated(
 
 
 def worst_case_p(entry: SetShares, errors: ReadingErrors | None) -> float | None:
-    """Return the p of a set if its missing labels were as close as possible to the reference.
+    """Return the p-value of a set if its missing labels were as close as possible to the reference.
 
     Parameters
     ----------
@@ -345,7 +350,7 @@ def _corrected(
 def _bounds(
     axis: Axis, counts: Counts, missing: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """Return the interval of the share of each value, whatever the missing labels are."""
+    """Return an interval for each value's share that holds whatever the missing labels are."""
     lows, highs = worst_case_intervals(counts, missing, level=level)
     pairs = zip(lows.tolist(), highs.tolist(), strict=True)
     return dict(zip(axis.values, pairs, strict=True))
@@ -354,7 +359,7 @@ def _bounds(
 def differences(
     sets: Sequence[ObservedSet], plan: AxisPlan, prompt: str, scoring: Scoring
 ) -> list[SharesDifference]:
-    """Estimate the difference of each pair of sets with labels. q-values are added later."""
+    """Estimate the difference within each pair of labeled sets. q-values are added later."""
     entries = []
     for first, second in combinations(sets, 2):
         entry = _difference(first, second, plan, prompt, scoring)
@@ -366,7 +371,7 @@ def differences(
 def _difference(
     first: ObservedSet, second: ObservedSet, plan: AxisPlan, prompt: str, scoring: Scoring
 ) -> SharesDifference | None:
-    """Estimate the difference of two sets; None if a set has no label."""
+    """Estimate the difference between two sets; None if a set has no label."""
     axis = plan.axis()
     first_counts = np.array(first.counts(scoring.instrument, axis))
     second_counts = np.array(second.counts(scoring.instrument, axis))
@@ -398,10 +403,10 @@ def _difference(
 
 
 def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDifference, ...]:
-    """Return differences with q-values, in families by instrument.
+    """Return differences with q-values. Each instrument has a separate family.
 
-    Distances form a family. Tests of shares are first combined by Holm over the values of each
-    entry.
+    Distances form a family. Tests of shares are first corrected by Holm's method over the values of
+    each entry.
     """
     adjusted = list(entries)
     for instrument in dict.fromkeys(entry.instrument for entry in adjusted):
@@ -417,7 +422,7 @@ def with_q_of_differences(entries: Iterable[SharesDifference]) -> tuple[SharesDi
 
 
 def _with_q_of_shares(entries: Sequence[SharesDifference]) -> list[SharesDifference]:
-    """Return the entries of an instrument with q-values of their shares."""
+    """Return the entries of an instrument, with q-values for their shares."""
     known = [_estimates(entry.shares) for entry in entries]
     tests = []
     for estimates in known:

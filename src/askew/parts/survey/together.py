@@ -1,4 +1,4 @@
-"""Check whether questions in a shared call get the same answers as questions asked one by one."""
+"""Check whether questions that share a call get the same answers as questions asked one by one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from askew.run.inquiries import Inquiry
 from askew.types import Picture, Question
 
 SAMPLE = 24
-"""Maximum number of images in the check."""
+"""Maximum number of images for which answers are checked."""
 
 
 def check_together(
@@ -20,9 +20,9 @@ def check_together(
     prompts: Sequence[PromptPlan],
     observed: Mapping[str, Sequence[ObservedSet]],
 ) -> None:
-    """Ask again one by one about some images, and add the number of changed answers as a warning.
+    """Repeat questions one by one for some images, and warn about the number of changed answers.
 
-    askew only checks instruments that put several questions into a call.
+    askew only checks instruments that put several questions into one call.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 """Verdicts on whether an image set is biased on an axis.
 
-In every method, the tests of all sets and axes that an instrument labels in a model's images form
-one family of Benjamini-Hochberg, together with the tests of all prompts together. So a model's
-images have the same verdicts in an audit, in a ranking of several models, and before a mitigation.
-Images of a mitigated model are a separate family. Sets with so few images that no labels could be
-significant are left out of the family and have a q of 1. In the family, they would raise the q of
-the other sets. MAD is an estimate without a verdict.
+In every method, all tests on one model's images with one instrument's labels form one family of
+Benjamini-Hochberg. The family contains the tests of all sets and axes, and the tests of all prompts
+together. A model's images therefore get the same verdicts in an audit, in a ranking of several
+models, and before a mitigation. Images of a mitigated model are a separate family. Sets with so few
+images that no labels could be significant are left out of the family and have a q of 1. In the
+family, they would raise the q of the other sets. MAD is an estimate without a verdict.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ from askew.types import Estimate, record
 
 @dataclass(frozen=True)
 class JudgedShares:
-    """Shares with the verdicts of one family.
+    """Shares, with verdicts that form one family.
 
     Attributes
     ----------
     of_sets : tuple of SetShares
-        Shares of the sets of each prompt.
+        Shares in the image sets of each prompt.
     over_prompts : tuple of SharesOverPrompts
         Shares of all prompts together.
     """
@@ -44,7 +44,7 @@ class JudgedShares:
 
 @record
 class ModelShares:
-    """Shares in the images of all prompts of a model together.
+    """Shares in the images of all prompts together, for one model.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class ModelShares:
 
 @dataclass(frozen=True)
 class JudgedModels:
-    """Shares of several models with the verdicts of a family per model.
+    """Shares for several models, with verdicts that form a family per model.
 
     Attributes
     ----------
     of_sets : tuple of SetShares
-        Shares of the sets of each prompt, in the given order.
+        Shares in the image sets of each prompt, in the given order.
     over_prompts : tuple of ModelShares
         Shares of all prompts together.
     """
@@ -77,7 +77,7 @@ class JudgedModels:
 def survey_shares(
     plan: Plan, observed: Observed, errors: Errors, *, counterfactuals: bool = False
 ) -> JudgedShares:
-    """Return the shares of a survey with their verdicts, by all instruments.
+    """Return the shares of a survey and their verdicts, for all instruments.
 
     A baseline set or a condition has shares on all axes. A counterfactual set has shares on its
     axis.
@@ -108,7 +108,7 @@ def survey_shares(
 def _sets_and_axes(
     prompt: PromptPlan, sets: Iterable[ObservedSet]
 ) -> Iterator[tuple[ObservedSet, AxisPlan]]:
-    """Yield the sets of a prompt with each axis on which they are labeled."""
+    """Yield the image sets of a prompt, each with every axis on which it is labeled."""
     for observed in sets:
         for axis in prompt.closed:
             if observed.prompt.axis == axis.name or not prompt.has(observed.prompt.axis):
@@ -116,7 +116,7 @@ def _sets_and_axes(
 
 
 def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors) -> JudgedShares:
-    """Return the shares of sets, and of all prompts together, with their verdicts.
+    """Return the shares of image sets and of all prompts together, with their verdicts.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def judged_shares(entries: Sequence[SetShares], scoring: Scoring, errors: Errors
 def judged_by_model(
     entries: Sequence[SetShares], models: Sequence[str], scoring: Scoring, errors: Errors
 ) -> JudgedModels:
-    """Return the shares in the images of several models, with the verdicts of a family per model.
+    """Return the shares in several models' images, with verdicts that form a family per model.
 
     Parameters
     ----------
@@ -164,14 +164,14 @@ def judged_by_model(
 def with_verdicts(
     entries: Iterable[SetShares], known_errors: Errors | None = None
 ) -> tuple[SetShares, ...]:
-    """Return shares with the q-values of their tests.
+    """Return the shares, with the q-values of their tests.
 
     Parameters
     ----------
     entries
         Shares of all sets and instruments.
     known_errors
-        Known errors of instruments, for the power of the tests.
+        Known errors of instruments. They affect the power of the tests.
     """
     judged = [entry if entry.of_prompt else replace(entry, verdict=None) for entry in entries]
     for instrument in dict.fromkeys(entry.instrument for entry in judged):
@@ -187,7 +187,7 @@ def with_verdicts(
 
 
 def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[SetShares]:
-    """Return the tested entries of an instrument with their q-values."""
+    """Return the tested entries of an instrument, with their q-values."""
     p_values = {}
     worst_cases = {}
     for place, entry in enumerate(entries):
@@ -204,12 +204,12 @@ def _with_q_values(entries: Sequence[SetShares], known_errors: Errors) -> list[S
 
 
 def _worst_case_p(verdict: Verdict) -> float:
-    """Return the larger p: of the labeled images, or of the worst case of the missing labels."""
+    """Return the larger of two p-values: for the labeled images, and for the worst case."""
     return max(verdict.p, verdict.worst_case_p or 0.0)
 
 
 def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
-    """Return the q-values of a family by place; 1 for entries without a test."""
+    """Return the q-values of a family, keyed by position; 1 for entries without a test."""
     q_values = [1.0] * entries
     corrected = benjamini_hochberg([*p_values.values()]).tolist()
     for place, q in zip(p_values, corrected, strict=True):
@@ -218,7 +218,7 @@ def _corrected(p_values: Mapping[int, float], entries: int) -> list[float]:
 
 
 def _with_worst_case(entry: SetShares, q: float) -> SetShares:
-    """Return an entry with the q-value of the worst case of its missing labels, if there are any."""
+    """Return an entry with the q-value for the worst case of its missing labels, if any."""
     verdict = entry.verdict
     if verdict is None or verdict.worst_case_p is None:
         return entry
@@ -226,14 +226,14 @@ def _with_worst_case(entry: SetShares, q: float) -> SetShares:
 
 
 def _can_be_significant(entry: SetShares) -> bool:
-    """Check whether this number of images can have a p below the significance level."""
+    """Check whether this number of images can give a p-value below the significance level."""
     if entry.reference_images is not None:
         return True
     return smallest_p(entry.tested_images, tuple(entry.reference.values())) < SIGNIFICANCE_LEVEL
 
 
 def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> SetShares:
-    """Return an entry with the q-value of its test, in a family of tests, and the test's power."""
+    """Return an entry with the q-value and the power of its test within a family of tests."""
     verdict = entry.verdict
     if verdict is None or not isinstance(entry.distance, Estimate):
         return entry
@@ -253,7 +253,7 @@ def _with_q(entry: SetShares, q: float, tests: int, known_errors: Errors) -> Set
 def _detectable(
     entry: SetShares, verdict: Verdict, tests: int, known_errors: Errors
 ) -> float | None:
-    """Return the deviation that a test has 90 % power to detect, in a family of tests.
+    """Return the deviation that a test within a family has 90 % power to detect.
 
     The power of a test at several looks is not computed.
     """
@@ -277,7 +277,8 @@ def is_biased(entry: SetShares) -> bool | None:
     Returns
     -------
     bool or None
-        True if the q of the verdict, or else the deviation, is significant. None without a test.
+        True if q of the verdict is significant. Without a verdict, True if the deviation is
+        significant. None without a test.
     """
     if entry.verdict is None:
         return is_significant(entry.distance)
@@ -285,7 +286,7 @@ def is_biased(entry: SetShares) -> bool | None:
 
 
 def family_size(entries: Iterable[SetShares]) -> int:
-    """Return the number of tests in the family of some verdicts.
+    """Return the number of tests in the family to which the verdicts belong.
 
     Sets without labels, and sets with too few images, are not in the family.
 
@@ -298,7 +299,7 @@ def family_size(entries: Iterable[SetShares]) -> int:
 
 
 def holds_in_worst_case(entry: SetShares) -> bool | None:
-    """Check whether a significant bias remains significant whatever the missing labels are.
+    """Check whether a significant bias stays significant whatever the missing labels are.
 
     Returns
     -------
