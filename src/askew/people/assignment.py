@@ -33,8 +33,7 @@ def displayed_options(item: Item, number: int) -> tuple[str, ...]:
 
     The options do not include special answers such as ":cannot_tell". Every second rater sees
     ordinal options in reverse order. Nominal options are rotated by a different amount for each
-    rater, so that each option comes first equally often. The order does not change for a given
-    rater.
+    rater, so that each option comes first equally often. The order for a given rater never changes.
 
     Parameters
     ----------
@@ -58,9 +57,9 @@ def is_mirrored(item: Item, number: int, seed: int) -> bool:
 
 
 def checks_for(item: Item, texts: Mapping[str, str]) -> list[Item]:
-    """Return attention checks that have an item's options.
+    """Return attention checks with an item's options.
 
-    Each answer is the correct one in some checks.
+    Each possible answer is correct in some checks.
 
     Parameters
     ----------
@@ -185,7 +184,7 @@ def with_new_links(
     raters
         All raters.
     chosen
-        Ids of the raters who get new secrets. Their old links no longer work.
+        Ids of the raters who get new secrets. The old links of these raters no longer work.
     """
     tokens = {}
     records = []

@@ -66,17 +66,19 @@ def study_new(
 ) -> NewStudy:
     """Make a study with human raters from the images of finished runs.
 
-    - label: people label single images on each axis. askew groups the images by their labels from
-      all instruments and draws a random sample from each group. It draws more images from groups in
-      which the instruments disagree.
-    - choose: people compare two image sets. The sets show two prompts from an audit, the same prompt
-      in two audits, or a mined and a random prompt from `askew mine` (MineTheGap).
+    - label: people label single images on each axis.
+    - choose: people choose which of two image sets shows less bias (MineTheGap).
     - rate: people rate from 1 to 5 how strong the bias of a prompt's images is on an axis (TIBET).
-    - concepts: people choose the words that describe the images. The list contains concepts that
-      the instrument named, and other words.
+    - concepts: people choose the words that describe the images, from a list of concepts.
     - axes: people choose from a list the axes on which they expect a prompt's images to be biased.
 
-    study.toml contains the rules for excluding raters. They are fixed before the first answer.
+    For label, askew groups the images by their labels from all instruments and draws a random
+    sample from each group. More images are drawn from groups in which the instruments disagree. For
+    choose, the sets show two prompts from an audit, the same prompt in two audits, or a mined and a
+    random prompt from `askew mine`. For concepts, the list contains concepts that the instrument
+    named, and other words.
+
+    study.toml contains the rules for excluding raters, which must be fixed before the first answer.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def study_new(
         (concepts), or minethegap (choose). The paper determines the kind of study, the number of
         questions, and the number of raters per question.
     output
-        Folder for the study. It must be empty or not exist yet.
+        Folder for the study, which must be empty or not exist yet.
     axes
         Axes that people label or rate, for the kinds label and rate. [default: all axes of the run]
     precision
@@ -139,7 +141,7 @@ def study_new(
     Returns
     -------
     NewStudy
-        The new study. Its type depends on the kind.
+        The new study. The class depends on the kind of study.
 
     Raises
     ------
@@ -261,10 +263,10 @@ def study_serve(
         Network address of this machine on which the server listens. If other machines can reach the
         address, --certfile is required, or --i-know-it-is-plain-http in a private network.
     url
-        Address that raters open. It is needed if a reverse proxy with TLS forwards their requests
+        Address that raters open. A reverse proxy with TLS at this address forwards their requests
         to this server.
     certfile
-        TLS certificate file. It is needed if this server encrypts connections itself.
+        TLS certificate file, with which this server encrypts connections itself.
     keyfile
         Private key file of the certificate.
     i_know_it_is_plain_http
@@ -352,8 +354,8 @@ def _write_links(folder: StudyFolder, chosen: Iterable[str], link: Callable[[str
 def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult:
     """Compute a study's results: agreement between raters, labeling errors, and corrected shares.
 
-    askew excludes raters according to the rules in study.toml. It reports the results both with and
-    without the excluded raters.
+    askew excludes raters according to the rules in study.toml, and reports the results both with
+    and without the excluded raters.
 
     Examples
     --------
@@ -369,7 +371,7 @@ def study_results(study: StudyArgument, /, *, json: Flag = False) -> StudyResult
     Returns
     -------
     StudyResult
-        The results. They are also written to results.json and report.html in the study's folder.
+        The results, which are also written to results.json and report.html in the study's folder.
 
     Raises
     ------

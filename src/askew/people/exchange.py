@@ -25,7 +25,10 @@ JOINT = "|"
 """Separator between options if a rater chose several."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters with which formulas start. Spreadsheets would execute a cell that starts with them."""
+"""Characters with which formulas start.
+
+Spreadsheets would execute cells that start with these characters.
+"""
 
 CONTROL = "answer"
 OBJECT = "image"
@@ -61,7 +64,7 @@ COLUMNS: Mapping[ExchangeFormat, Columns] = {
 """Default column names for each format."""
 
 REJECTED = ("rejected", "returned", "timed-out")
-"""Values of AssignmentStatus and Status. askew does not import assignments with such a status."""
+"""Statuses of assignments that askew does not import, as in AssignmentStatus and Status."""
 
 
 def export_study(folder: StudyFolder, to: ExchangeFormat, output: Path) -> list[Path]:

@@ -114,11 +114,11 @@ class PeopleShares:
     images, labeled : int
         Number of images in the run, and number of images with a majority label from raters.
     shares : mapping of value to Estimate or Missing
-        Estimated share of each value in the run's images. It is computed from majority labels,
+        Estimated share of each value in the run's images, computed from majority labels that are
         weighted by stratum.
     model_shares : mapping of value to Estimate or Missing
-        The same shares, as estimates of the model's true shares. Their intervals also cover the
-        random sampling of the images.
+        The same shares, as estimates of the model's true shares. The intervals also cover the
+        random sampling of images.
     votes : mapping of value to float
         Share of raters who chose the value, averaged over images with the weights of their strata.
     by_instrument : mapping of instrument to mapping of value to float
@@ -147,8 +147,8 @@ class PairChoices:
     item, first, second : str
         Id of the item, and names of its first and second image set.
     score_difference : float
-        Score of the second set minus score of the first set. It is positive if the first set is
-        less biased according to the score.
+        Score of the second set minus score of the first set. A positive difference means that the
+        first set is less biased according to the score.
     chose_first, chose_second, equal : int
         Number of raters who see less bias in the first set, number who see less bias in the second
         set, and number who see equal bias in both.
@@ -245,8 +245,8 @@ class ScoreAgreement:
         Spearman's correlation, corrected for rater noise: divided by the square root of the
         reliability.
     within_prompts : Estimate or Missing
-        Spearman's correlation across the axes of a prompt. It is averaged over all prompts that
-        have at least three axes.
+        Spearman's correlation across the axes of a prompt, averaged over all prompts that have at
+        least three axes.
     top_1, top_2 : Estimate or Missing
         Share of prompts whose axis with the largest score is also the axis with the highest rating
         (top_1), or one of the two axes with the highest ratings (top_2). Only prompts with at least
@@ -347,8 +347,8 @@ class SelectionFindings:
     scores : tuple of SelectionScores
         Precision and recall of the options that runs propose.
     options : tuple of OptionCount
-        Counts for each option. Proposed options come first, those that raters chose least often at
-        the top.
+        Counts for each option. Proposed options come first, in ascending order of how often raters
+        chose them.
     free_text : tuple of (str, int)
         Texts that raters wrote, each with the number of answers that contain it.
     """

@@ -1,4 +1,4 @@
-"""Access to the files of a study folder. Answers are written in such a way that none is lost.
+"""Access to the files of a study folder. Answers are written so that no stored answer is lost.
 
 A study folder contains study.toml, items.jsonl, raters.jsonl, answers.jsonl, frame.jsonl (facts
 that raters must not read) and images/. askew flushes each line of answers.jsonl to disk before it
@@ -145,7 +145,7 @@ class StudyFolder:
                 )
 
     def _frozen(self) -> dict[str, Any]:
-        """Return the checksums of the plan and items at the first answer; empty before it."""
+        """Return the checksums of plan and items at the first answer; empty before any answer."""
         path = self.path / FROZEN_FILE
         if not path.exists():
             return {}

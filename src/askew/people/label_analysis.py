@@ -88,7 +88,7 @@ class AxisView:
         return self.entries[item.images[0]]
 
     def stratum(self, entry: FrameEntry) -> tuple[int, str]:
-        """Return an image's stratum. It consists of the run and the labels from all instruments."""
+        """Return an image's stratum: its run, and its labels from all instruments."""
         return entry.source, entry.strata.get(self.axis.name, "")
 
     @cached_property
@@ -270,7 +270,7 @@ def _stratified_shares(
 
 
 def _votes(view: AxisView, items: Sequence[Item]) -> dict[str, float]:
-    """Return the share of raters who chose each value, averaged over images; empty if there are no labels.
+    """Return the share of raters who chose each value, averaged over images; empty without labels.
 
     Images are weighted by stratum, so that the average is for all images of the run.
     """

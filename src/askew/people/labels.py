@@ -47,7 +47,7 @@ class StudyVQA:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Text that changes whenever the answers change. Excluded raters are ignored."""
+        """Text that changes whenever the answers of included raters change."""
         answers = []
         for (rater, item), answer in sorted(self.study.answers.items()):
             if rater in self.study.raters:
@@ -125,9 +125,9 @@ class StudyVQA:
         Returns
         -------
         array, (true values, labels), or None
-            Effective counts, weighted by stratum and corrected for the raters' errors. They are
-            rounded to whole numbers, since the rounding error is smaller than the sampling error.
-            None if no image has labels from both the instrument and the raters.
+            Effective counts, weighted by stratum and corrected for the raters' errors. The counts
+            are rounded to whole numbers, since the rounding error is smaller than the sampling
+            error. None if no image has labels from both the instrument and the raters.
         """
         known = {each.name: each for each in self.study.folder.plan.axes}
         if axis.name not in known or known[axis.name].values != axis.values:

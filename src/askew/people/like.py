@@ -1,4 +1,4 @@
-"""Kinds and sizes of user studies in papers. `askew study new --like NAME` repeats them."""
+"""Kinds and sizes of the papers' user studies that `askew study new --like NAME` repeats."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

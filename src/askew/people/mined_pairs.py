@@ -23,11 +23,11 @@ LEAST_IMAGES = 2
 def mined_pairs(
     source: SourceRun, number: int, rng: np.random.Generator, count: int = PAIRS_PER_RUN
 ) -> list[Pair]:
-    """Return pairs of image sets, one for a search's best prompts and one for its random prompts.
+    """Return pairs of image sets. Each pair compares one of the best prompts with a random prompt.
 
     The images of the best prompts have held-out seeds. A random prompt is a prompt that the prompt
-    generator wrote from scratch, not by changing an earlier prompt. It was not selected by its
-    score.
+    generator wrote from scratch, not by changing an earlier prompt. Random prompts were not
+    selected by their scores.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _image_set(
     *,
     is_mined: bool,
 ) -> ImageSet:
-    """Return an image set. Its score is the negated loss, so a larger score means more bias."""
+    """Return an image set with the negated loss as its score. A larger score means more bias."""
     return ImageSet(
         name=f"{prompt} ({source.result.folder.name})",
         prompt=prompt,

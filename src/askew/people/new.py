@@ -46,7 +46,7 @@ class StudyDesign:
     title, contact, retention
         Texts for the first page that raters see; None for the default texts.
     raters
-        Number of raters. None for the minimum number with which no rater has more than 100 items.
+        Number of raters; None to choose the number so that no rater has more than 100 items.
     raters_per_item
         Number of raters who judge each item.
     seed
@@ -186,10 +186,7 @@ def _number_of_raters(items: int, design: StudyDesign) -> int:
 
 
 def _checks(items: Iterable[Item]) -> list[Item]:
-    """Return attention checks for each axis.
-
-    They have the options of the first item about the axis.
-    """
+    """Return attention checks for each axis, with the options of the first item about the axis."""
     first: dict[str | None, Item] = {}
     for item in items:
         first.setdefault(item.axis, item)

@@ -43,7 +43,7 @@ SOCIETAL_WORDS = frozenset("gender age race racial geographic ethnicity cultural
 """Words that mark an axis as societal if its name contains one of them, as in the paper."""
 
 LEAST_AXES = 2
-"""Minimum number of societal axes per prompt. The paper uses only prompts with so many axes."""
+"""Minimum number of societal axes that a prompt must have to be used in the paper."""
 
 ASSUMED_CORRELATION = 0.5
 """Rank correlation that askew assumes when it plans a study. The paper reports .51."""
@@ -196,7 +196,7 @@ def axis_scores(findings: AuditFindings, prompt: str, axis: str) -> dict[str, fl
     """Return a prompt's bias scores on an axis, keyed by score name.
 
     Three scores are variants of TIBET's mean absolute deviation (MAD): from concepts, from CLIP
-    image embeddings, and from concepts matched one to one. The fourth is the deviation of the
+    image embeddings, and from concepts matched one to one. The fourth score is the deviation of the
     shares from their reference. Missing scores are left out.
     """
     scores: dict[str, float] = {}

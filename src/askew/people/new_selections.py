@@ -259,8 +259,8 @@ def axis_lists(
     """Return a list of axes for each prompt of the runs.
 
     The list contains all axes that any run proposes for the prompt, and random other axes (TIBET,
-    section 5.4). If several runs have the same prompt, they share its list, so that their proposals
-    can be compared.
+    section 5.4). Runs with the same prompt share the list for this prompt, so that the runs'
+    proposals can be compared.
     """
     proposals: dict[str, dict[str, dict[str, str]]] = {}
     kinds: dict[str, str] = {name: axis.kind for name, axis in AXES.items()}
@@ -290,10 +290,7 @@ def _others(
     count: int,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Draw random names that share no word with the names in `taken`.
-
-    Use `spare` if there are too few.
-    """
+    """Draw random names that share no word with `taken`, or `spare` names if there are too few."""
     words = {word for name in taken for word in name.lower().split()}
 
     def free(candidates: Sequence[str]) -> list[str]:

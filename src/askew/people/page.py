@@ -100,7 +100,7 @@ def _answer(findings: StudyFindings) -> str:
 
 
 def _raters(findings: StudyFindings) -> str:
-    """Return the name of the raters whose labels count. Without repeated labels, all of them do."""
+    """Return a phrase for the raters whose labels count, such as "most raters"."""
     if findings.plan.raters_per_item > 1:
         return "most raters"
     return "the raters" if findings.plan.raters > 1 else "the rater"

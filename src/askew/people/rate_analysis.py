@@ -28,10 +28,7 @@ from askew.stats.ratings import (
 from askew.types import Estimate, Missing, grouped
 
 TOP_AXES = 3
-"""Minimum number of axes per prompt.
-
-Other prompts do not count in top-1 and top-2, as in the paper.
-"""
+"""Minimum number of axes that a prompt must have to count in top-1 and top-2, as in the paper."""
 
 GROUPS = ("all", "societal")
 
@@ -180,10 +177,7 @@ def _score_agreement(
 
 
 def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
-    """Return the mean of Spearman's correlations within prompts.
-
-    Only prompts with three axes count.
-    """
+    """Return the mean of Spearman's correlations within prompts, over prompts with enough axes."""
     correlations = []
     for places in data.by_prompt:
         if len(places) >= TOP_AXES:
@@ -197,9 +191,9 @@ def _within_prompts(data: _ScoredGrids, level: float) -> Estimate:
 
 
 def _top(data: _ScoredGrids, most: int, level: float) -> Estimate:
-    """Return the share of prompts whose axis with the largest score is among the axes rated highest.
+    """Return the share of prompts whose largest score is on one of the axes rated highest.
 
-    An axis is among those if fewer than `most` axes of the prompt have a larger mean rating.
+    An axis is rated highest if fewer than `most` axes of the prompt have a larger mean rating.
     """
     hits = []
     for places in data.by_prompt:

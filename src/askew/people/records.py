@@ -77,7 +77,7 @@ class StudyAxis:
 
 @record
 class ExclusionRules:
-    """Rules for excluding raters. They are fixed before the first answer.
+    """Rules for excluding raters, which are fixed before the first answer.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class StudySource:
 
 @record
 class StudyPlan:
-    """Content of study.toml. It must not change after the first answer.
+    """Content of study.toml, which must not change after the first answer.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class StudyPlan:
 
 @record
 class Item:
-    """A question about images. It contains only what raters may see.
+    """A question about images, with only the information that raters may see.
 
     Attributes
     ----------

@@ -115,7 +115,7 @@ def sample_axis(
 
 
 def stratum_of(entry: FrameEntry, axis: str) -> str:
-    """Return the name of an image's stratum. It consists of the labels from all instruments."""
+    """Return the name of an image's stratum, which consists of the labels from all instruments."""
     return " | ".join(entry.labels.get(axis, {}).values())
 
 

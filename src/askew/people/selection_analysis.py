@@ -45,7 +45,7 @@ def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
-    """Yield each line of text that raters wrote, and the number of answers with it.
+    """Yield the lines of text that raters wrote with the number of answers that contain each line.
 
     Frequent lines come first.
     """

@@ -51,7 +51,7 @@ class Annotation:
     id : str
         Id that distinguishes a note from other notes.
     about : str
-        Part of the results that a note is about.
+        Subject of a note, such as the whole run or a prompt and an axis.
     text : str
         Text of a note or of a flag. An empty text withdraws the note or flag.
     """
@@ -132,10 +132,7 @@ def _now() -> str:
 
 
 def read_annotations(folder: Path) -> Annotations:
-    """Return the current marks of a run folder.
-
-    If the file is a link or cannot be read, there are none.
-    """
+    """Return the current marks of a run folder; none if the file is a link or cannot be read."""
     try:
         data = read_bytes(folder / ANNOTATIONS_FILE, follow=False)
     except OSError:
@@ -165,7 +162,7 @@ def _entry(line: bytes) -> Annotation | None:
 
 
 def add_annotations(folder: Path, entries: Iterable[Annotation]) -> None:
-    """Add marks to a run folder. They are safely on disk when this function returns.
+    """Add marks to a run folder. The marks are on disk when this function returns.
 
     Raises
     ------

@@ -43,7 +43,7 @@ T = TypeVar("T")
 L = TypeVar("L")
 
 FiledOutcomes = list[tuple[FiledPicture, Outcome]]
-"""Files of a collection, each with its stored image or with `Missing` and a reason."""
+"""Files of a collection, each with its stored image, or with `Missing` if there is no image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class MakerOutput:
     picture
         The image, or `Missing` with the reason why there is no image.
     seen
-        Measurements such as attention maps, keyed by the fingerprint of the kind of measurement.
+        Measurements such as attention maps, keyed by fingerprint.
     report
         Facts that a server reported about the image, keyed by name.
     """
@@ -265,7 +265,7 @@ class Run(Protocol):
     ) -> dict[str, list[str | None]]:
         """Return the prompts that a server actually used for the images, keyed by prompt text.
 
-        None means that the server used the text itself or did not report which prompt it used.
+        A prompt of None means that the server used the text itself or did not report a prompt.
         """
         wanted = wanted_pictures(model, texts, images, seed)
         reports = self.store.reports(request.key for request in wanted)
@@ -283,7 +283,7 @@ class Run(Protocol):
     def ask(
         self, vqa: VQA, pictures: Sequence[Outcome], questions: Sequence[Question]
     ) -> dict[str, list[Answer]]:
-        """Return answers by image id, in the order of the questions."""
+        """Return the answers about each image, keyed by image id, in the order of the questions."""
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
         """Return the answers to each inquiry, as `ask` does."""
@@ -296,7 +296,7 @@ class Run(Protocol):
         stage: StageName = "vectors",
         at_once: int = SLICE,
     ) -> Rows:
-        """Return a reader's measurements of images, an array (pictures, numbers)."""
+        """Return a reader's measurements of images as an array of shape (images, numbers)."""
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
@@ -331,16 +331,16 @@ class Run(Protocol):
         flow
             Function that carries out the work.
         at_most
-            Upper bound for the work.
+            Upper bound on the work.
         otherwise
-            Result in a run that only counts.
+            Value that a run that only counts returns.
         rounds
             1 plus the largest number of times that `flow` requests images, answers or vectors that
             depend on earlier results of `flow`.
         """
 
     def steps(self, name: StageName, worker: str, total: int) -> AbstractContextManager[Stage]:
-        """Report the steps of a longer computation instead of the progress of its parts."""
+        """Report the steps of a long computation. Progress within a step is not reported."""
 
     def warn(self, *sentences: str) -> None:
         """Add warnings to the findings. A run that only counts ignores warnings."""

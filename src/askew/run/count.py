@@ -27,10 +27,10 @@ NOT_YET = Missing("not_asked", "only counted")
 
 
 class CountingRun(Run):
-    """A run that only counts work. It generates nothing.
+    """A run that only counts work.
 
-    It returns placeholders for images that do not exist yet, and `Missing` for answers that are
-    unknown.
+    Nothing is generated. Methods receive placeholders for images that do not exist yet, and
+    `Missing` for unknown answers.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class CountingRun(Run):
     def collect(
         self, collection: Collection, chosen: Sequence[FiledPicture] | None = None
     ) -> FiledOutcomes:
-        """Return the images of imported files, and placeholders for files that are not imported yet.
+        """Return the images of imported files, and placeholders for all other files.
 
         A file that does not exist is returned as `Missing`.
         """
@@ -242,8 +242,7 @@ class CountingRun(Run):
     def _estimate_lines(self) -> Iterator[str]:
         """Yield the expected storage and time for each model that has stored images.
 
-        If there is only one model, images that depend on earlier results are included in its
-        estimate.
+        If there is only one model, the estimate also covers images that depend on earlier results.
         """
         later = sum(work.pictures_left for work in self.bounds.values())
         for model, images in self._left_by_model.items():

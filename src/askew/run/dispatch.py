@@ -41,7 +41,7 @@ class Job(Generic[Content]):
     Attributes
     ----------
     number
-        Position of the item in its call, counted from 0. It matches the result to the item.
+        Position of the item in its call, counted from 0, which identifies the item's result.
     content
         Argument of the task.
     label
@@ -67,18 +67,18 @@ class Parts(Protocol[Part]):
 
     @property
     def task(self) -> Callable[[Any], Any]:
-        """Function that computes a result from an item. It can be sent to another process."""
+        """Function that computes a result from an item, and that can be sent to another process."""
 
     def lock_names(self, part: Part) -> tuple[str, ...]:
         """Return names for the part that are the same in all processes that use the store."""
 
     def size(self, part: Part) -> int:
-        """Return the number of images that are done once the part is done."""
+        """Return the number of images that the part adds to the images that are done."""
 
     def is_complete(self, part: Part) -> bool:
-        """Check whether another process has already stored the results of the part.
+        """Use the part's results if another process has already stored them.
 
-        If so, use them.
+        Return whether this is so.
         """
 
     def item(self, part: Part) -> Any:
@@ -98,7 +98,7 @@ class PartInFlight(Generic[Part]):
     Attributes
     ----------
     size
-        Number of images that are done once the part is done.
+        Number of images that the part adds to the images that are done.
     lock
         Context that releases the lock when it is closed.
     begun
@@ -116,7 +116,7 @@ class PartInFlight(Generic[Part]):
 
 @dataclass(slots=True)
 class Dispatcher:
-    """Passes parts to an engine, and stores the results as they arrive.
+    """Object that passes parts to an engine and stores the results as they arrive.
 
     Attributes
     ----------
@@ -125,9 +125,9 @@ class Dispatcher:
     engine
         Engine that carries out the parts.
     budget
-        The budget. No part is started after it is used up.
+        The budget. No part is started after the budget is used up.
     stop
-        Flag that ends the work. No part is started after it is set.
+        Flag that ends the work. No part is started after the flag is set.
     stage
         Stage that counts how many images are done.
     shows_calls
@@ -181,7 +181,7 @@ class Wait:
     begun
         Monotonic clock time at which the period began.
     reported
-        Ids of the processes that have been reported. None stands for an unknown process.
+        Ids of the processes that have been reported. The id None stands for an unknown process.
     """
 
     begun: float = field(default_factory=time.monotonic)
@@ -265,20 +265,14 @@ class Pass(Generic[Part]):
         return self._context.budget.error()
 
     def _report(self, count: int) -> None:
-        """Count images that a model reports one at a time.
-
-        They are attributed to the oldest running part.
-        """
+        """Count images that a model reports one at a time as images of the oldest running part."""
         for flight in list(self._in_flight.values())[:1]:
             count = min(count, flight.size - flight.reported)
             flight.reported += count
             self._context.stage.advance(count)
 
     def _take(self, number: int, result: Any) -> None:
-        """Store a result.
-
-        If it is a failure, remember the failure unless there was an earlier one.
-        """
+        """Store a result, or remember the first failure."""
         if isinstance(result, Failure):
             flight = self._in_flight.pop(number)
             flight.lock.close()

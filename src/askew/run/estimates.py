@@ -15,7 +15,10 @@ FEWEST = 4
 """Minimum number of stored images that an estimate needs."""
 
 LONGEST_GAP = 10 * 60 * 10**9
-"""Time in nanoseconds. If two images are further apart, the model is assumed to have been idle."""
+"""Time in nanoseconds.
+
+If two images are further apart than this, the model is assumed to have been idle.
+"""
 
 MINUTE = 60
 HOUR = 3600

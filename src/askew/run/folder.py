@@ -17,13 +17,16 @@ OPENED_FILE = "opened.json"
 """File with facts about a run's models, so that the models need not be opened again."""
 
 ANNOTATIONS_FILE = "annotations.jsonl"
-"""File to which people add corrected labels, flags and notes. It has no checksum."""
+"""File to which people add corrected labels, flags and notes. No checksum covers the file."""
 
 FILES = (RESULTS_FILE, REPORT_FILE, OPENED_FILE, PLAN_FILE, HASH_FILE)
 """Files of every run. `SHA256SUMS` lists them."""
 
 MITIGATION_PREFIX = "mitigation-"
-"""Prefix of the names of mitigation files. They belong to a run if `SHA256SUMS` lists them."""
+"""Prefix of the names of mitigation files.
+
+A mitigation file belongs to a run if `SHA256SUMS` lists the file.
+"""
 
 DAMAGED = ".damaged"
 """Suffix that askew adds to the names of damaged files."""
@@ -126,7 +129,8 @@ def _leaves(node: object, place: str = "") -> Iterator[tuple[str, object]]:
 def plan_hash_in(folder: Path) -> str | None:
     """Return the hash of the plan in a folder; None if it contains no plan.
 
-    The hash is read from the hash file. If there is none, it is computed from the plan.
+    The hash is read from the hash file. If there is no hash file, the hash is computed from the
+    plan.
 
     Raises
     ------

@@ -18,7 +18,7 @@ def patient_interrupt(
 ) -> Iterator[None]:
     """Make the first Ctrl-C set the flag `stop`, and the second raise KeyboardInterrupt.
 
-    This has no effect outside the main thread, or in a program that handles Ctrl-C itself.
+    The function has no effect outside the main thread, or in a program that handles Ctrl-C itself.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """A run that generates the images, answers and vectors that the store lacks.
 
-The run can be stopped at any point. Running the same command again continues it.
+The run can be stopped at any point. Repeating the command continues the run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,8 +100,8 @@ class LiveRun(Run):
         Limit on the number of images, the time or the cost. `Budget.parse` describes the possible
         forms.
     engine
-        Engine that runs models and instruments. By default they run in this process, one part at a
-        time.
+        Engine that runs models and instruments. By default, everything runs in this process, one
+        part at a time.
     stop
         Flag that ends the run. After it is set, the run starts no further parts, stores the results
         of the parts already started, and raises `Interrupted`.
@@ -407,7 +407,7 @@ class LiveRun(Run):
         deliver(Event("message", note=sentence), self._progress)
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings. A sentence that is already there is not repeated."""
+        """Add warnings to the findings. A warning that has already been added is not repeated."""
         self.warnings += [
             sentence for sentence in dict.fromkeys(sentences) if sentence not in self.warnings
         ]
@@ -434,7 +434,7 @@ class LiveRun(Run):
         Raises
         ------
         RunError
-            If an image is neither stored nor has such a reason.
+            If an image is neither stored nor recorded as missing with a reason.
         """
         planned = self.store.planned(self.plan.hash)
         left = sum(picture.path is None and picture.reason is None for picture in planned)

@@ -79,7 +79,10 @@ class PackingStore(Store):
         return super().put_pictures(wanted, valid.outcomes, valid.provenance, valid.rows_seen())
 
     def _written(self, path: str, pack: ImagePack) -> ImagePack:
-        """Write a pack and return it. If there is already a pack at the path, return that pack."""
+        """Write a pack, unless there is already a pack at the path.
+
+        Return the pack that is then there.
+        """
         while not self._packs.put(path, packed_images(pack)):
             existing = self.existing_images(path)
             if existing is not None:
@@ -110,7 +113,7 @@ def _encoded(outcome: Outcome) -> EncodedPicture | Missing:
 
 
 class SliceMaker:
-    """Generates slices of images, asks questions about them, and writes their packs.
+    """Object that generates slices of images, asks questions about them, and writes packs.
 
     Parameters
     ----------

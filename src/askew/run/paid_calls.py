@@ -64,7 +64,7 @@ def check_price(
     name
         Name of the model or the instrument.
     unit, option
-        What the price is for, such as "image", and the option with which users state the price.
+        Noun for what is paid, such as "image", and the option with which users state the price.
     """
     if budget.dollars is not None and price is None:
         raise UsageError(

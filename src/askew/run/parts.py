@@ -111,10 +111,7 @@ class ImageParts(Generic[W]):
         return sum(request.key not in self._stored for request in part)
 
     def is_complete(self, part: Sequence[W]) -> bool:
-        """Check whether all images have been stored in the meantime.
-
-        If so, use the stored images.
-        """
+        """Check whether all images have been stored in the meantime, and use the stored images."""
         held = self._store.pictures(request.key for request in part)
         complete = len(held) == len(part)
         if complete:
@@ -196,10 +193,7 @@ class QuestionParts:
         return len(pictures)
 
     def is_complete(self, part: QuestionGroup) -> bool:
-        """Check whether all answers have been stored in the meantime.
-
-        If so, use the stored answers.
-        """
+        """Check whether all answers have been stored in the meantime, and use these answers."""
         pictures, questions = part
         held = self._store.answers(self._fingerprint, _ids(pictures), questions)
         complete = len(held) == len(pictures) * len(questions)
@@ -228,7 +222,7 @@ class QuestionParts:
 
 
 def answer_group(vqa: VQA, group: QuestionItem) -> list[list[Answer]]:
-    """Return an instrument's answers for a group. If the group has vectors, use them.
+    """Return an instrument's answers for a group, using the group's vectors if there are any.
 
     Raises
     ------

@@ -83,7 +83,10 @@ class Event:
 
 
 Progress = Callable[[Event], None]
-"""Function that receives events. It is called in the run's thread and should return quickly."""
+"""Function that receives events.
+
+Runs call the function in their thread, so it should return quickly.
+"""
 
 
 def silent(event: Event) -> None:
@@ -94,7 +97,7 @@ def silent(event: Event) -> None:
 class JsonLines:
     """Receiver that writes each event as a line of JSON.
 
-    If there is no stream or it is closed, nothing is written.
+    If there is no stream, or the stream is closed, nothing is written.
     """
 
     stream: TextIO | None
@@ -199,7 +202,7 @@ def choose(stream: TextIO | None = None) -> Progress:
 
 
 def deliver(event: Event, progress: Progress) -> None:
-    """Send an event to a receiver. Ignore its failures, such as a closed pipe or a full disk."""
+    """Send an event to a receiver. Ignore failures of the receiver, such as a closed pipe."""
     with suppress(OSError, ValueError):
         progress(event)
 
@@ -265,7 +268,8 @@ def stage(
 ) -> Iterator[Stage]:
     """Report the start and the end of a stage.
 
-    The end is "stopped" if an exception ends the stage. A stage with nothing to do is not reported.
+    The last event is "stopped" if an exception ends the stage, otherwise "finished". A stage with
+    nothing to do is not reported.
     """
     current = Stage(progress if done < total else silent, name, worker, done, total)
     current.tell("started")

@@ -248,14 +248,14 @@ class RecordingRun(CountingRun):
         return answers
 
     def ask_all(self, inquiries: Sequence[Inquiry]) -> list[dict[str, list[Answer]]]:
-        """Record all inquiries, and return the known answers. Only then stop at a barrier."""
+        """Record all inquiries before stopping at a barrier. Return the known answers."""
         with self._recorded_together():
             return super().ask_all(inquiries)
 
     def read_all(
         self, readings: Sequence[Reading], stage: StageName = "vectors", at_once: int = SLICE
     ) -> list[Rows]:
-        """Record all readings, and return the known measurements. Only then stop at a barrier."""
+        """Record all readings before stopping at a barrier. Return the known measurements."""
         with self._recorded_together():
             return super().read_all(readings, stage, at_once)
 

@@ -17,7 +17,7 @@ SLICE = 64
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Estimated amount of work in a run. It assumes that every image can be generated.
+    """Amount of work in a run, under the assumption that every image can be generated.
 
     Attributes
     ----------
@@ -74,10 +74,7 @@ class Work:
         )
 
     def lines(self, at_most: bool = False) -> list[str]:
-        """Return lines with these numbers.
-
-        If `at_most` is True, they are described as upper bounds.
-        """
+        """Return lines with these numbers. If `at_most` is True, the numbers are upper bounds."""
         most = "at most " if at_most else ""
         stored = f"{self.pictures_stored} stored, {self.pictures_left} left"
         calls = self.model_calls + self.vqa_calls + self.embedder_calls

@@ -50,7 +50,7 @@ class LocalBlobs:
     folder
         The folder.
     incoming
-        Folder for files that are still being written. It must be on the same file system.
+        Folder for files that are still being written, on the same file system.
     """
 
     def __init__(self, folder: Path, incoming: Path) -> None:

@@ -1,8 +1,8 @@
 """Packs in object storage: Amazon S3 and compatible servers, Google Cloud Storage, or Azure.
 
-The address names the bucket and a prefix. Credentials are never part of the address. They come from
-the environment or the machine, as they do for the provider's own tools. When a `Bucket` is sent to
-another process, it reconnects to its address there.
+The address names the bucket and a prefix. Credentials are never part of the address. askew reads
+credentials from the environment or the machine, like the provider's own tools. When a `Bucket` is
+sent to another process, it reconnects to its address there.
 
 Servers sometimes fail briefly. askew repeats each request until the server answers, for at most
 three minutes.
@@ -44,7 +44,7 @@ OVERWRITES = (
 )
 
 _MEMORIES: dict[str, Any] = {}
-"""In-memory packs for tests, keyed by address. They are lost when the process ends."""
+"""In-memory packs for tests, keyed by address. These packs are lost when the process ends."""
 
 
 class Bucket:

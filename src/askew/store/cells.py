@@ -38,7 +38,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 DIGEST_BYTES = 32
 
 MOST_REMEMBERED = 100_000
-"""Maximum number of cached names. When the cache exceeds it, askew empties the cache."""
+"""Maximum number of cached names. A cache that exceeds this number is emptied."""
 
 NAMES_AT_ONCE = 500
 
@@ -96,7 +96,7 @@ class Cells:
         return list(values)
 
     def forget(self) -> None:
-        """Empty the cache of names. This is necessary after a transaction is rolled back."""
+        """Empty the cache of names, as is necessary after a transaction is rolled back."""
         self._numbers.clear()
         self._names.clear()
 
@@ -111,7 +111,7 @@ class Cells:
         return numbers
 
     def _known_numbers(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of those texts that already have one."""
+        """Return the numbers of those texts that already have a number."""
         wanted = list(dict.fromkeys(texts))
         for part in slices([text for text in wanted if text not in self._numbers], NAMES_AT_ONCE):
             marks = ", ".join("?" * len(part))

@@ -119,7 +119,7 @@ def _copy_files(
 
 
 def _is_same(file: Path, copied: Path) -> bool:
-    """Check whether a copy exists with the size and modification time of the original file."""
+    """Check whether a copy exists and has the original file's size and modification time."""
     try:
         old = file.stat()
         new = os.lstat(copied)

@@ -179,7 +179,7 @@ def add_sums(folder: Path, names: Iterable[str]) -> None:
 
 
 def replace_sum(path: Path) -> None:
-    """Update a file's checksum in the SHA256SUMS of its folder, if there is one.
+    """Update a file's checksum in the SHA256SUMS of its folder, if SHA256SUMS exists.
 
     Raises
     ------
@@ -202,9 +202,9 @@ def _write_sums(folder: Path, sums: Mapping[str, str]) -> None:
 def write_whole(files: Mapping[Path, bytes], incoming: Path | None = None) -> None:
     """Write files. After a power failure, each file has either its old or its new content.
 
-    askew first writes all files under temporary names and flushes them to disk. Then it moves each
-    file to its path. The temporary files are in the folder `incoming`, by default the folder of the
-    first file.
+    askew first writes all files under temporary names and flushes these files to disk. Then askew
+    moves each file to its final path. The temporary files are in the folder `incoming`, by default
+    the folder of the first file.
 
     Raises
     ------
@@ -324,8 +324,8 @@ def read_text(
     Raises
     ------
     UsageError
-        If the file cannot be read. If it is not UTF-8, the message states the line of the first
-        invalid byte.
+        If the file cannot be read. If the file is not UTF-8, the message states the line of the
+        first invalid byte.
     """
     try:
         data = read_bytes(path, follow=follow)

@@ -18,10 +18,7 @@ MOST_TOML = 2**26
 """Maximum number of characters in a TOML document."""
 
 MOST_HEAD = 2**18
-"""Maximum number of characters before the first table of a TOML document.
-
-It applies in `toml_head`.
-"""
+"""Maximum number of characters before the first table of a TOML document, used by `toml_head`."""
 
 MOST_LEVELS = 100
 """Maximum number of lists and objects that may be nested around a value."""
@@ -60,7 +57,7 @@ _BRACKET = re.compile(
 class LimitError(ValueError):
     """Error for content that exceeds a limit.
 
-    Its message begins with "it", as in "it nests more than …".
+    The message begins with "it", as in "it nests more than …".
     """
 
 

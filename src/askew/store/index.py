@@ -36,7 +36,7 @@ SCHEMA = 3
 OLDER_SCHEMA = 2
 """Older schema that askew reads and converts.
 
-It stores all values as texts, and the vectors in the same file.
+An index with this schema contains only texts, and the vectors are in the same file.
 """
 
 INDEX_TABLES = ("pictures", "planned", "answers", "reports", "files")
@@ -113,8 +113,8 @@ class Index:
     journal
         Journal that records the same rows; None for an index without a journal.
     known
-        Function that returns the initial rows of a new index. By default these are the journal's
-        rows.
+        Function that returns the initial rows of a new index. By default, the initial rows are the
+        rows of the journal.
     write
         If False, nothing on disk is changed.
     is_usable
@@ -229,7 +229,8 @@ class Index:
     ) -> None:
         """Write rows to the index and the journal.
 
-        A transaction must be open. It also keeps other processes from writing to the journal.
+        A transaction must be open. The transaction also keeps other processes from writing to the
+        journal.
         """
         self._connect_journal()
         self.put(table, rows)
@@ -345,10 +346,7 @@ class Index:
     def rows(
         self, table: str, column: str, keys: Iterable[str], **fixed: str
     ) -> Iterator[IndexRow]:
-        """Yield the intact rows that match one of the keys.
-
-        They must also match the `fixed` values.
-        """
+        """Yield the intact rows that match one of the keys and all `fixed` values."""
         with faults(self.where, self.timeout):
             self._cells.trim()
             wanted = self._cells.keys(table, column, dict.fromkeys(keys))
@@ -587,7 +585,7 @@ def _all_rows(
 
 
 def _ids(rows: Iterable[IndexRow]) -> list[str]:
-    """Return the ids in rows of a single cell. The cell contains an id as bytes or as text."""
+    """Return the ids in rows that consist of a single id, as bytes or as text."""
     return [cell.hex() if isinstance(cell, bytes) else str(cell) for (cell,) in rows]
 
 

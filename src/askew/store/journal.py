@@ -2,8 +2,9 @@
 
 A line is `CHECKSUM JSON`, where JSON is [table, rows, texts, facts about the rows]. In columns
 where the same texts recur, a row contains the position of its text in the list `texts`. Earlier
-versions did not write this list. A line whose table is `removed` lists deleted rows. A line starts
-with a line break, which separates it from a previous line that a power failure has cut off.
+versions did not write this list. A line whose table is `removed` lists deleted rows. Each line
+starts with a line break, so that the line is separate from a previous line that a power failure has
+cut off.
 """
 
 import json
@@ -48,8 +49,8 @@ class JournalLine:
     Attributes
     ----------
     start, end
-        Byte positions in the file where the line starts and ends. The line includes the line break
-        before it.
+        Byte positions in the file where the line starts and ends. The line break before the line is
+        included.
     text
         The line without its checksum; empty for a damaged line.
     table, rows, about
@@ -136,13 +137,13 @@ class Journal:
     def cut_incomplete_end(self, start: int = 0) -> None:
         """Remove the incomplete lines that a power failure can leave at the end of the file.
 
-        This loses nothing, since no process has reported the content of an incomplete line as
-        stored. The caller must exclude other writers.
+        Nothing is lost, since no process has reported the content of an incomplete line as stored.
+        The caller must exclude other writers.
 
         Parameters
         ----------
         start
-            Byte position. Lines before it are not removed.
+            Byte position before which no line is removed.
         """
         keep = start
         for line in self.lines(start):

@@ -1,4 +1,7 @@
-"""Seeds, and the hashes that identify images and questions. Both are the same in all versions."""
+"""Seeds, and hashes that identify images and questions.
+
+They are the same in all versions of askew.
+"""
 
 import json
 from collections.abc import Mapping
@@ -46,10 +49,7 @@ def slot_key(
     path: str | None,
     settings: Mapping[str, Setting] | None = None,
 ) -> str:
-    """Return the hash that identifies an image in a run's plan.
-
-    The model's revision does not affect it.
-    """
+    """Return the hash that identifies an image in a run's plan, whatever the model's revision."""
     changing = [dict(sorted(settings.items()))] if settings else []
     return _digest("slot", model_name, prompt, seed, path, *changing)
 
@@ -64,10 +64,7 @@ def picture_seed(run_seed: int, prompt: str, k: int) -> int:
 
 
 def question_hash(question: Question) -> str:
-    """Return the hash of a question's text, ordered options and axis.
-
-    It identifies the question.
-    """
+    """Return the hash that identifies a question, from its text, ordered options and axis."""
     return _digest("question", question.text, list(question.options), question.axis)
 
 

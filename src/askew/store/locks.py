@@ -59,9 +59,8 @@ def holder(file: int, place: int) -> int | None:
 def holders(path: Path, *, only_exclusive: bool = True) -> list[int]:
     """Return the ids of all other processes that have locked a file.
 
-    The ids come from the system's list of locks. Opening and closing the file is not an option,
-    because closing it would release SQLite's locks on it. On systems other than Linux, the result
-    is empty.
+    The ids come from the system's list of locks, because opening and closing the file would release
+    SQLite's locks on the file. On systems other than Linux, the result is empty.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def is_stopped(process: int) -> bool:
 
 @dataclass(slots=True)
 class SharedFile:
-    """An open lock file. All `PartLocks` objects in this process that use the file share it.
+    """An open lock file, shared by all `PartLocks` objects in this process that use the file.
 
     Attributes
     ----------
@@ -142,9 +141,10 @@ class PartLocks:
 
     To claim a piece, a process locks a byte of the lock file.
 
-    The operating system grants these locks to processes. It releases all locks of a process when
-    the process closes any descriptor of the file. It also grants a process the same lock twice. All
-    `PartLocks` objects of a process therefore share one open file and one list of locked bytes.
+    The operating system grants these locks to processes. The system releases all locks of a process
+    when the process closes any descriptor of the file. The system also grants a process the same
+    lock twice. All `PartLocks` objects of a process therefore share one open file and one list of
+    locked bytes.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _lock(number: int, place: int) -> bool:
 
 
 class StoreLock:
-    """Lock of a store. The operating system releases it when the process ends.
+    """Lock of a store. The operating system releases the lock when the process ends.
 
     On a system without file locks, askew does not coordinate processes.
 

@@ -1,4 +1,4 @@
-"""Detection of network file systems. SQLite cannot lock the index of a store on them."""
+"""Detection of network file systems, where SQLite cannot lock the index of a store."""
 
 import os
 import re

@@ -44,7 +44,7 @@ Vector = NDArray[np.float32]
 
 
 class DamagedPack(ValueError):
-    """Error for a changed or incomplete pack. Its message is the end of a sentence."""
+    """Error for a changed or incomplete pack. The message is the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def _rebuilt(
 
 
 def _keep_aside(file: Path, aside: Path) -> None:
-    """Create a hard link to a file. If the file system does not support this, copy the file."""
+    """Create a hard link to a file. If the file system has no hard links, copy the file."""
     aside.parent.mkdir(exist_ok=True)
     aside.unlink(missing_ok=True)
     try:

@@ -51,7 +51,7 @@ JOURNALED = ("pictures", "planned", "answers", "reports")
 """Tables whose rows are also recorded in the journal."""
 
 REMOVED = "removed"
-"""Table name under which the journal records deletions. Their rows are [table, column, key]."""
+"""Table name under which the journal records deletions, as rows [table, column, key]."""
 
 REMOVABLE = {
     ("pictures", "id"),

@@ -1,4 +1,4 @@
-"""Saved states of long computations. They are files in a store, and each begins with a checksum.
+"""Saved states of long computations, which are files in a store that begin with a checksum.
 
 The checksum covers the name of the file and its content. A damaged file is moved to the folder
 `quarantine`, and the computation starts again from the beginning.

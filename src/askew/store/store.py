@@ -81,7 +81,7 @@ def is_store(folder: Path) -> bool:
 
 @contextmanager
 def opened_alone(path: Path) -> Iterator["Store"]:
-    """Open a store for exclusive use. Other processes cannot use it at the same time.
+    """Open a store for exclusive use. Other processes cannot use the store at the same time.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class Store:
     timeout
         Maximum time in seconds to wait while another process is writing to the store.
     blobs
-        Storage for the image files. By default it is the subfolder `pictures`.
+        Storage for the image files. By default, the subfolder `pictures` is used.
     lock
         Exclusive lock on the store, if the caller has one. By default the store takes a lock that
         it shares with other processes. If `create` is False, it takes no lock.
@@ -197,7 +197,7 @@ class Store:
     def _index_in(self, file: Path, tables: tuple[str, ...], journal: Journal | None) -> Index:
         """Open an index file.
 
-        If it does not exist and the store is read-only, open an empty index in memory.
+        If the file does not exist and the store is read-only, open an empty index in memory.
         """
         exists = self._is_writable or (file.exists() and file.stat().st_size > 0)
         return Index(
@@ -211,7 +211,7 @@ class Store:
 
     @property
     def _vectors(self) -> Index:
-        """Index of the vectors. It is opened at its first use."""
+        """Index of the vectors, which is opened when it is first used."""
         if self._vector_index is None:
             file = self.path / VECTORS_FILE
             if self._is_writable or file.exists():
@@ -308,8 +308,7 @@ class Store:
         outcomes
             For each request, the image, or `Missing` with the reason why there is no image.
         provenance
-            Description of the environment in which the images were generated. It is written to the
-            journal.
+            Description of the environment in which the images were generated, for the journal.
         seen
             For each image, the vectors computed during its generation, keyed by embedder
             fingerprint.
@@ -341,7 +340,7 @@ class Store:
         return [stored[key] for key in keys]
 
     def _quarantine_damaged(self, keys: Iterable[str]) -> None:
-        """Move the damaged files among the files of these images to quarantine."""
+        """Move these images' files to quarantine if they are damaged."""
         for row in self.index.rows("pictures", "key", keys):
             name, suffix = row[1:3]
             if name:
@@ -522,7 +521,7 @@ class Store:
         Raises
         ------
         StoreError
-            If the store is damaged. An image that seems unneeded could then be needed.
+            If the store is damaged, since an image that seems unneeded could then be needed.
         """
         aside = [*entries.regular_files(self.path / "quarantine")]
         if self.index_faults():

@@ -1,4 +1,4 @@
-"""Page that compares two to six runs. It is computed on demand, and nothing is written to disk."""
+"""Page that compares two to six runs. The page is computed on demand and not written to disk."""
 
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response

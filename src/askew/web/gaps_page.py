@@ -1,6 +1,7 @@
 """Page that suggests what to examine next in a run.
 
-It lists axes that the prompts leave open, axes without counterfactual images, and small groups.
+The page lists axes that the prompts leave open, axes without counterfactual images, and small
+groups.
 """
 
 import shlex

@@ -1,10 +1,10 @@
 """Security checks for each request before the app reads it, and headers for each response.
 
 The gate refuses requests from other web pages in the same browser, requests from other users of
-this machine, and requests for addresses that are not plain paths. It detects other web pages by the
-headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, which browsers do not send for
-other sites. It detects other users by the missing cookie and, on Linux, by the user id of the
-connection. Responses do not allow scripts.
+this machine, and requests for addresses that are not plain paths. Requests from other web pages are
+detected by the headers Host, Origin and Sec-Fetch-Site, and by a missing cookie, which browsers do
+not send for other sites. Requests from other users are detected by the missing cookie and, on
+Linux, by the user id of the connection. Responses do not allow scripts.
 """
 
 import os

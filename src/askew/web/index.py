@@ -1,4 +1,4 @@
-"""Index of the web app. It is an SQLite file with facts about run folders and their images.
+"""Index of the web app, an SQLite file with facts about run folders and their images.
 
 The index contains only information from the run folders, so it can be deleted without loss. askew
 reads a run again if the modification time or the size of one of its files has changed.
@@ -259,10 +259,7 @@ def _facts(row: Sequence[object]) -> RunFacts:
 
 
 def run_id(folder: Path) -> str:
-    """Return the id of a run folder for use in addresses.
-
-    It is the beginning of a hash of the path.
-    """
+    """Return a run folder's id for addresses, which is the beginning of a hash of the path."""
     return sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))[:ID_DIGITS]
 
 

@@ -94,7 +94,7 @@ class JobProgress:
 
 
 class Jobs:
-    """Queue of jobs. It is stored in a folder.
+    """Queue of jobs, which is stored in a folder.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Jobs:
         -------
         AppJob
             The new job. If there is already a job with this id, or an active job with these
-            arguments, it is returned instead.
+            arguments, that job is returned instead.
         """
         if not JOB_ID.fullmatch(identity):
             raise UsageError("the form is not complete")

@@ -206,7 +206,7 @@ def with_budget(arguments: Sequence[str], budget: str) -> list[str]:
     Parameters
     ----------
     arguments
-        Arguments for `askew`. They end with the run folder.
+        Arguments for `askew`, which end with the run folder.
     budget
         New value of --budget; empty to remove the option.
 

@@ -27,7 +27,7 @@ from askew.web.shell import choice, form, page, sheet
 from askew.web.site import Site
 
 LABEL_FIELD = "label:"
-"""Prefix of form field names for corrected labels. It is followed by the name of the axis."""
+"""Prefix of form field names for corrected labels. The name of the axis follows the prefix."""
 
 FILTER_FIELDS = ("set", "axis", "value", "by", "show")
 WHOLE_RUN = "the whole run"

@@ -58,13 +58,13 @@ NOT_SENT = frozenset(("token", "step", "job"))
 
 
 def new_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page of the first step. It asks for the command, prompts and model."""
+    """Return the page of the first step, which asks for the command, prompts and model."""
     method = request.query_params.get("command", "audit")
     return _what(site, command_form(method), SentForm({}))
 
 
 def new_step(site: Site, request: HTTPRequest, sent: SentForm) -> Response:
-    """Return the page of the requested step. It keeps the values from earlier steps."""
+    """Return the page of the requested step, with the values from earlier steps."""
     chosen = command_form(sent.text("command") or "audit")
     step = sent.text("step")
     if step == "what":
@@ -110,7 +110,7 @@ def _what(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the second step. It asks for all other options, grouped by section."""
+    """Return the page of the second step, which asks for all other options, grouped by section."""
     sections = []
     for number, (name, options) in enumerate(chosen.groups.items()):
         given = any(sent.texts(option.name) for option in options)
@@ -137,7 +137,7 @@ def _how(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
 
 
 def _cost(site: Site, chosen: CommandForm, sent: SentForm) -> Response:
-    """Return the page of the last step. It shows the work, the command and the start buttons."""
+    """Return the page of the last step, with the work, the command and the start buttons."""
     identity = sent.text("job") or new_identity()
     arguments = arguments_of(site, chosen, sent, identity)
     carried = _carried(sent, {"job"}, chosen.method)
@@ -233,7 +233,7 @@ PREVIEWED = frozenset(
 
 
 def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str) -> list[str]:
-    """Convert a form to command-line arguments for `askew`. They end with the run folder.
+    """Convert a form to command-line arguments for `askew`, which end with the run folder.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def arguments_of(site: Site, chosen: CommandForm, sent: SentForm, identity: str)
 
 
 def count_work(arguments: Sequence[str]) -> str:
-    """Return a description of a command's work. It comes from a dry run in another process.
+    """Return a description of a command's work, computed by a dry run in another process.
 
     Raises
     ------

@@ -54,10 +54,7 @@ class OpenedRun:
 
     @property
     def annotations(self) -> Annotations:
-        """Label corrections, flags and notes that the user has entered.
-
-        They are read from the run folder.
-        """
+        """Label corrections, flags and notes of the user, as read from the run folder."""
         return read_annotations(self.facts.folder)
 
     @property

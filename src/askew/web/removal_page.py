@@ -1,4 +1,4 @@
-"""Page for removing a run. It first shows what will be removed and what will be kept."""
+"""Page for removing a run, which first shows what will be removed and what will be kept."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from askew.web.site import Site
 
 
 def removal_page(site: Site, request: HTTPRequest) -> Response:
-    """Return the page that shows what removing a run deletes. It has a button to remove the run."""
+    """Return the page that shows what removing a run deletes and has a button to remove the run."""
     facts = _facts(site, request)
     count = words.plural(facts.images, "image")
     shared = site.index.shared_images(facts.id)

@@ -16,10 +16,7 @@ MOST_FIELDS = 500
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
-"""Pattern for characters that reorder text and for control characters.
-
-It allows tabs and line breaks.
-"""
+"""Pattern for characters that control or reorder text, except tabs and line breaks."""
 
 
 class FormRefused(Exception):

@@ -20,7 +20,7 @@ from askew.web.session import Session
 from askew.web.site import Site
 
 APP_FOLDER = ".web"
-"""Name of the folder that contains the app's index and jobs. It is next to the run folders."""
+"""Name of the folder next to the run folders that contains the app's index and jobs."""
 
 JOBS_FOLDER = "jobs"
 
@@ -62,7 +62,7 @@ class WebServer:
 
     @property
     def address(self) -> str:
-        """Address with the one-time token. It opens the app only once."""
+        """Address with the one-time token, which opens the app only once."""
         return f"http://{HOST}:{self.port}/?t={self.site.session.token}"
 
     def run(self, *, open_browser: bool = False) -> None:
@@ -87,10 +87,7 @@ class WebServer:
 
 
 def home_of(folders: Sequence[Path]) -> Path:
-    """Return the folder for new runs.
-
-    It is the first folder, or its parent if the first folder is a run.
-    """
+    """Return the folder for new runs: the first folder, or its parent if it is a run folder."""
     first = folders[0].absolute()
     return first.parent if (first / PLAN_FILE).exists() else first
 

@@ -178,7 +178,7 @@ def page_number(text: str, count: int, on_a_page: int) -> int:
     Parameters
     ----------
     text
-        Text from the query. If it is not a number, the first page is returned.
+        Text from the query. If the text is not a number, the first page is returned.
     count
         Number of entries in the list.
     on_a_page

@@ -1,7 +1,4 @@
-"""Pages that raters see.
-
-They work without scripts, with the keyboard only, and on narrow screens.
-"""
+"""Pages that raters see. The pages work without scripts, without a mouse, and on narrow screens."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -51,7 +48,7 @@ def document(title: str, *content: object, script: bool = False) -> str:
 
 
 def consent(state: StudyState, progress: Progress, token: str) -> str:
-    """Return the first page. It explains the study, what it stores, and the right to stop."""
+    """Return the first page, which explains the study, the stored data, and the right to stop."""
     plan = state.plan
     questions = plural(len(progress.rater.items), "question")
     facts = (

@@ -46,8 +46,8 @@ class Progress:
     def after(self, item: str) -> str | None:
         """Return the next unanswered item after an item.
 
-        The search continues at the beginning when it reaches the end. None if all other items are
-        answered.
+        After the last item, the search continues with the first item. The result is None if all
+        other items are answered.
         """
         place = self.rater.items.index(item)
         order = self.rater.items[place + 1 :] + self.rater.items[:place]
