@@ -292,7 +292,7 @@ def create_embedder(name: str, **settings: object) -> ClipEmbedder:
 
 
 def create_vqa(name: str, **settings: object) -> ClipVQA:
-    """Return the VQA `clip/NAME`. All VQAs with the same network settings share this embedder.
+    """Return the VQA `clip/NAME`. All VQAs with the same network settings share an embedder.
 
     Parameters
     ----------

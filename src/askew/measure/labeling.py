@@ -21,7 +21,10 @@ from askew.store.imagefile import opened
 from askew.types import Missing, Picture, Question
 
 CANNOT_TELL = "cannot tell"
-"""Option that is added to each question with options, and allowed as answer to open questions."""
+"""Option that askew adds to each question with options.
+
+It is also allowed as an answer to open questions.
+"""
 
 UNDECIDED = Missing("cannot_tell", "the model answered that it cannot tell")
 
@@ -42,7 +45,7 @@ _LONGEST_DETAIL = 200
 
 
 def key_of(number: int) -> str:
-    """Return the key that stands for question `number` (from 0) in requests and responses."""
+    """Return the key of question `number`, counted from 0, in requests and responses."""
     return f"q{number + 1}"
 
 
@@ -91,9 +94,9 @@ def image_part(picture: Picture, size: int, detail: str) -> dict[str, Any]:
     picture
         The image.
     size
-        Maximum width and height in pixels. Larger images are scaled down.
+        Maximum width and maximum height of the image, in pixels. Larger images are scaled down.
     detail
-        Value of the field `detail`; "" leaves the field out.
+        Value of the field `detail`. If it is "", the message has no such field.
     """
     image = opened(picture.path)
     image.thumbnail((size, size), Image.Resampling.LANCZOS, reducing_gap=None)
@@ -149,7 +152,7 @@ def _content(completion: Completion, is_single: bool) -> Any:
 
 
 def _values(content: Any, count: int) -> list[object]:
-    """Return the response's value for each question, or None where there is no value."""
+    """Return the value for each question in the response, or None where there is no value."""
     if isinstance(content, list) and len(content) == count:
         return [_inner(value) for value in content]
     if not isinstance(content, Mapping):
@@ -161,7 +164,7 @@ def _values(content: Any, count: int) -> list[object]:
 
 
 def _inner(value: object) -> object:
-    """Return the value of an object such as {"answer": "female"}."""
+    """Return the value inside an object such as {"answer": "female"}."""
     if isinstance(value, Mapping):
         return value.get("answer")
     return value

@@ -1,6 +1,6 @@
 """Answers from the labels that people gave to images in a manifest.
 
-Each label, as a person wrote it, is mapped to a value by its spelling or an alias.
+askew maps each label, as a person wrote it, to a value, by its spelling or by an alias.
 """
 
 from collections import Counter, defaultdict
@@ -32,21 +32,21 @@ from askew.types import Axis, Missing, Picture, Question, grouped
 
 VERSION = 1
 SIGNIFICANCE_LEVEL = 0.05
-"""q-value below which a warning reports that absent files depend on the label."""
+"""q-value below which askew warns that missing files depend on the label."""
 
 Answers = dict[str, str | Missing]
-"""Answers about an image, by axis."""
+"""Answers about one image, by axis."""
 
 RaterLabels = dict[str, tuple[str | Missing, ...]]
-"""Labels of an image from all raters, by axis."""
+"""Labels of one image from all raters, by axis."""
 
 
 class LabelVQA:
-    """Instrument that answers with people's labels, or with `not_asked` if there is no label.
+    """Instrument that answers with people's labels, or with `not_asked` if a label is missing.
 
-    An image is identified by its `id` (the SHA-256 of its file), or by its `source` if the `id` is
-    unknown. If several raters labeled an axis, the answer is the label from the majority, or
-    `no_majority` if there is none.
+    askew identifies an image by its `id` (the SHA-256 of its file), or by its `source` if the `id`
+    is unknown. If several raters labeled an axis, the answer is the label given by a majority, or
+    `no_majority` if no label has a majority.
 
     Parameters
     ----------
@@ -114,17 +114,17 @@ class LabelVQA:
         return digest_of(content)
 
     def _labels_of_raters(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield the image, the axis and all raters' labels, for each axis with several raters."""
+        """Yield image, axis and labels of all raters, for each axis with several raters."""
         for digest, by_axis in self._ratings_by_id.items():
             for axis in self._raters:
                 yield digest, axis, [_content_of(label) for label in by_axis[axis]]
 
     def raters(self, axis: str) -> tuple[str, ...]:
-        """Return the column names of an axis's raters; empty if one person labeled the axis."""
+        """Return the column names of an axis's raters. Empty if one person labeled the axis."""
         return self._raters.get(axis, ())
 
     def rater_labels(self, picture: Picture, axis: str) -> tuple[str | Missing, ...]:
-        """Return the label of an image from each rater of an axis; empty for an unknown image."""
+        """Return the label of an image from each rater of an axis. Empty for an unknown image."""
         labels = self._ratings_by_id.get(picture.id)
         if labels is None:
             labels = self._ratings_by_source.get(picture.source or "", {})
@@ -133,15 +133,15 @@ class LabelVQA:
     def axes(self) -> tuple[Axis, ...]:
         """Return the labeled axes, each with one question.
 
-        The question comes from the catalog if the catalog has exactly one question for the axis,
-        with the same values.
+        The question comes from the catalog if the catalog has exactly one question for the axis and
+        this question has the same values.
         """
         return tuple(_axis(name, values) for name, values in self.values.items())
 
     def answer(
         self, pictures: Sequence[Picture], questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return one list per image, with the value that people's labels give for each question.
+        """Return one list per image, with the answer to each question according to people's labels.
 
         A question gets an answer if its axis is labeled. If the question has options, they must
         contain all values of the axis.
@@ -180,13 +180,13 @@ def create(
     collection
         Images with labels.
     aliases
-        Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` makes the label
-        unparseable. `missing:REASON` gives a reason from `askew.types.MissingReason`, as in
-        both=missing:several_people.
+        Pairs LABEL=VALUE, or AXIS:LABEL=VALUE for one axis. The value `missing` means that the
+        label is unparseable. `missing:REASON` names another reason from
+        `askew.types.MissingReason`, as in both=missing:several_people.
     values
-        Values by axis, as a comma-separated text or a sequence, lowest first if they have an order.
-        By default, the values come from the catalog. If an axis is not in the catalog, its sorted
-        labels become its values, and askew warns about it.
+        Values of each axis, as a comma-separated text or a sequence. If the values have an order,
+        the lowest value comes first. By default, the values come from the catalog. If an axis is
+        not in the catalog, its sorted labels become its values, and askew warns about it.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def _values(
 def _known_values(
     labeled: Sequence[str], given: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the values of labeled axes, as far as the user or the catalog names them."""
+    """Return the values of each labeled axis whose values the user or the catalog names."""
     catalogued = {axis: AXES[axis].values for axis in labeled if axis in AXES}
     named = catalogued | {axis: tuple(values) for axis, values in given.items()}
     return {axis: values for axis, values in named.items() if values}
@@ -284,7 +284,7 @@ def _check_number_of_values(values: Mapping[str, Sequence[str]]) -> None:
 def _aliases_of_new_axis(
     axis: str, aliases: Mapping[str, str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
-    """Return the aliases that apply to an axis whose values are unknown, by key.
+    """Return the aliases, by key, that apply to an axis whose values are unknown.
 
     If an alias names no axis, and its target is a known value of another axis, the alias belongs to
     that axis.
@@ -301,7 +301,7 @@ def _aliases_of_new_axis(
 def _values_from_labels(
     axis: str, pictures: Sequence[FiledPicture], aliases_by_key: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return an axis's labels and the targets of its aliases as values, in the singular."""
+    """Return an axis's labels, and the targets of its aliases, as values in the singular."""
     values = {
         plain: label
         for plain, label in _labels_by_key(axis, pictures).items()
@@ -315,7 +315,10 @@ def _values_from_labels(
 
 
 def _labels_by_key(axis: str, pictures: Sequence[FiledPicture]) -> dict[str, str]:
-    """Return the labels of a new axis by key; raise ManifestError if two labels share a key."""
+    """Return the labels of a new axis by key.
+
+    Raise ManifestError if two labels have the same key.
+    """
     counts: Counter[str] = Counter()
     for picture in pictures:
         counts.update(picture.all_labels.get(axis, ("",)))
@@ -346,7 +349,7 @@ def _content_of(answer: str | Missing) -> str:
 def _read(
     pictures: Sequence[FiledPicture], spellings: Mapping[str, Spelling]
 ) -> dict[Path, RaterLabels]:
-    """Return the labels of each image; raise ManifestError for labels of unknown meaning."""
+    """Return the labels of each image. Raise ManifestError if the meaning of a label is unknown."""
     labels: dict[Path, RaterLabels] = {picture.path: {} for picture in pictures}
     unknown: dict[tuple[str, str], list[Path]] = defaultdict(list)
     for picture in pictures:
@@ -363,7 +366,7 @@ def _read(
 
 
 def _majorities(labels: RaterLabels) -> Answers:
-    """Return the answer of the majority of raters on each axis."""
+    """Return, for each axis, the label that the majority of raters gave."""
     return {axis: majority(of_axis) for axis, of_axis in labels.items()}
 
 
@@ -391,8 +394,8 @@ def _by_content(
 ) -> dict[str, RaterLabels]:
     """Return the labels of each image by the SHA-256 of its file.
 
-    Raises ManifestError if copies of one image have different labels. Identical files that are not
-    images may have different labels.
+    Raises ManifestError if copies of one image have different labels. Identical files may have
+    different labels if they are not images.
     """
     first = {digest: path for path, digest in reversed(list(collection.digests.items()))}
     faults = []
@@ -414,7 +417,7 @@ def _is_corrupt(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _LabelCount:
-    """Number of files with a label in the manifest, and how many of these files are absent."""
+    """Number of files with a label in the manifest, and number of missing files among them."""
 
     label: str
     listed: int
@@ -431,11 +434,11 @@ class _LabelCount:
 def _unevenly_absent(
     values: Mapping[str, Sequence[str]], answers: Mapping[Path, Answers], absent: Collection[Path]
 ) -> list[str]:
-    """Return a warning for each axis on which absent files depend on the label.
+    """Return a warning for each axis on which missing files depend on the label.
 
-    askew tests the table of labels by (absent, present) with Pearson's chi-squared test, and uses
-    permutations if counts are small. The q-values come from the Benjamini-Hochberg procedure over
-    the axes.
+    askew applies Pearson's chi-squared test to a table that counts missing and existing files per
+    label. It uses permutations if counts are small. The q-values come from the Benjamini-Hochberg
+    procedure over the axes.
     """
     contrasts = []
     p_values = []

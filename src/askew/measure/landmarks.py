@@ -1,6 +1,6 @@
 """Landmarks of the only face in an image.
 
-For the studio's drawings, no detector is needed, because the position of the face is known.
+The studio's drawings need no detector, because the position of the face is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from askew.measure.face_detection import HogDetector, MtcnnDetector
 from askew.types import Missing
 
 Landmarks = NDArray[np.float64]
-"""Coordinates x and y in pixels, an array of shape (3, 2) or (5, 2).
+"""Coordinates x and y of three or five points in pixels, of shape (3, 2) or (5, 2).
 
 Three points are the left eye, the right eye (as seen by the viewer) and the base of the nose. Five
 points are the left eye, the right eye, the tip of the nose, and the left and right corners of the
@@ -75,14 +75,14 @@ class DlibLandmarks:
 
 
 def no_single_face(faces: Sequence[object]) -> Missing:
-    """Return the reason why an image does not show exactly one face."""
+    """Return Missing with the reason, for an image that does not show exactly one face."""
     if faces:
         return Missing("several_people", f"{len(faces)} faces found")
     return Missing("no_face")
 
 
 STUDIO_FACE: Landmarks = np.array([[54.8, 47.4], [73.2, 47.4], [64.0, 56.0]])
-"""Landmarks of the face in the studio's average drawing of 128 x 128 pixels.
+"""Landmarks of the face in an average studio drawing of 128 x 128 pixels.
 
 The eyes are 9.2 pixels to the left and right of the middle. The nose is 8.6 pixels below the eyes.
 """
@@ -97,7 +97,7 @@ class StudioLandmarks:
     fingerprint = "studio-geometry-1"
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the same landmarks for each image, in proportion to its size."""
+        """Return the same landmarks for each image, scaled to its size."""
         return STUDIO_FACE * (np.array(image.size, dtype=float) / 128)
 
 

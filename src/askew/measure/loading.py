@@ -81,14 +81,14 @@ class NetworkSettings:
         return settings
 
     def place(self) -> tuple[torch.device, torch.dtype]:
-        """Return the device and the number format of the network."""
+        """Return the device and the number format for the network."""
         device = choose_device(self.device)
         return device, choose_dtype(self.dtype, device)
 
 
 @lru_cache
 def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: str) -> T:
-    """Return an instrument that is created once per process, so that weights are loaded once.
+    """Return an instrument, created once per process so that its weights are loaded only once.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def shared(kind: Callable[[Pretrained, S], T], name: str, settings: S, example: 
     settings
         The user's settings.
     example
-        Full name of an instrument from this provider, for the error message.
+        Complete example of an instrument name from this provider, for the error message.
 
     Raises
     ------
@@ -140,13 +140,13 @@ def load_part(auto_class: Any, network: Pretrained) -> Any:
 def load_weights(
     model_class: Any, network: Pretrained, device: torch.device, dtype: torch.dtype
 ) -> Any:
-    """Load a network onto its device; download weights that are not yet on this machine.
+    """Load a network onto its device, and download the weights if they are not on this machine.
 
     Raises
     ------
     UsageError
-        If weights are missing from the files. Without this check, transformers would replace
-        missing weights by random numbers.
+        If weights are missing from the files. Without this check, transformers would use random
+        numbers for missing weights.
     """
     folder = network.fetch(filter(WEIGHTS.fullmatch, network.files))
     with explain_errors(network.name, LIBRARY):

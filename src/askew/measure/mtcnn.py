@@ -1,9 +1,9 @@
 """Face detector MTCNN (Zhang et al. 2016) in NumPy: boxes, scores and five points per face.
 
 Three small networks run one after the other. The first network proposes boxes in copies of the
-image at several sizes, the pyramid. The second and the third network reject and refine the
-proposals. The third network also returns the points. Thresholds and the factor of the pyramid come
-from the authors.
+image at several sizes, which form a pyramid. The second and the third network reject and refine the
+proposals. The third network also returns the points. Thresholds, and the factor between the sizes
+in the pyramid, come from the paper's authors.
 
 The weights in `data/mtcnn.npz` come from the package `mtcnn` 1.0.0 on PyPI (MIT license,
 `data/MTCNN-LICENSE.txt`). The code of that package needs TensorFlow.
@@ -24,10 +24,10 @@ Layers = Mapping[str, Floats32]
 """Weights of a network, by layer name and part, such as "conv1.weight"."""
 
 SMALLEST = 24
-"""Width of the smallest faces that the detector looks for, in pixels."""
+"""Minimum width, in pixels, of the faces that the detector looks for."""
 
 SMALLEST_PART = 1 / 25
-"""Width of the smallest faces, as a fraction of the longer side of the image.
+"""Minimum width of a face, as a fraction of the longer side of the image.
 
 This fraction limits the run time of the first network for large images. If the longer side exceeds
 600 pixels, this fraction applies instead of `SMALLEST`.
@@ -67,7 +67,7 @@ NO_FACES = FaceBoxes(boxes=np.zeros((0, 4)), scores=np.zeros(0), points=np.zeros
 
 @dataclass(frozen=True, slots=True)
 class _Proposals:
-    """Boxes (n, 4) and their scores (n,)."""
+    """Boxes of shape (n, 4), and their scores of shape (n,)."""
 
     boxes: Floats
     scores: Floats
@@ -81,7 +81,7 @@ def detect(image: Image.Image) -> FaceBoxes:
 
 
 def _proposals(image: Image.Image) -> Floats:
-    """Run the first network, and return the square boxes (n, 4) that it proposes."""
+    """Run the first network, and return the square boxes that it proposes."""
     smallest = max(SMALLEST, max(image.size) * SMALLEST_PART)
     scale = CELL / smallest
     levels = []
@@ -166,13 +166,13 @@ def _networks() -> Mapping[str, Layers]:
 
 
 def _standardized(image: Image.Image) -> Floats32:
-    """Return the pixels as an array (3, height, width) with values in [-1, 1]."""
+    """Return the pixels as an array of shape (3, height, width), with values in [-1, 1]."""
     channels = np.asarray(image).transpose(2, 0, 1)
     return (channels.astype(np.float32, order="C") - np.float32(127.5)) / np.float32(128)
 
 
 def _crops(image: Image.Image, boxes: Floats, side: int) -> Floats32:
-    """Crop the image to each box, and resize the crops to (n, 3, side, side).
+    """Crop the image to each box, and resize the crops to side x side pixels.
 
     Pixels outside the image are black.
     """
@@ -185,7 +185,10 @@ def _crops(image: Image.Image, boxes: Floats, side: int) -> Floats32:
 
 
 def _convolution(features: Floats32, layers: Layers, name: str) -> Floats32:
-    """Apply a convolution without padding and a PReLU to features (n, channels, height, width)."""
+    """Apply a convolution without padding, and then a PReLU, to features.
+
+    The features have the shape (n, channels, height, width).
+    """
     weight = layers[f"{name}.weight"]
     filters, _, rows, columns = weight.shape
     windows = np.lib.stride_tricks.sliding_window_view(features, (rows, columns), axis=(2, 3))
@@ -213,14 +216,14 @@ def _activated_dense(features: Floats32, layers: Layers) -> Floats32:
 
 
 def _flat(features: Floats32) -> Floats32:
-    """Flatten features to (n, values), column by column, as in the networks' training."""
+    """Flatten features to shape (n, values), column by column, as in the networks' training."""
     return features.transpose(0, 3, 2, 1).reshape(len(features), -1)
 
 
 def _max_pool(features: Floats32, size: int) -> Floats32:
     """Return the maxima of windows with a stride of 2.
 
-    The last window is cut if it extends beyond the features.
+    If the last window extends beyond the features, it is cut.
     """
     height, width = (-(-(length - size) // 2) + 1 for length in features.shape[2:])
     bottom = max(2 * (height - 1) + size - features.shape[2], 0)
@@ -249,13 +252,13 @@ def _face_probability(logits: Floats32) -> Floats:
 
 
 def _moved(boxes: Floats, corrections: Floats32) -> Floats:
-    """Move each edge by its correction, which is measured in widths or heights of the box."""
+    """Move each edge of a box by its correction, given in widths or heights of the box."""
     sides = boxes[:, 2:] - boxes[:, :2]
     return np.asarray(boxes + corrections * np.tile(sides, 2))
 
 
 def _squares(boxes: Floats) -> Floats:
-    """Return a square around the center of each box, with the box's longer side."""
+    """Return a square for each box, with the same center and the box's longer side."""
     half = (boxes[:, 2:] - boxes[:, :2]).max(axis=1, keepdims=True) / 2
     middle = (boxes[:, :2] + boxes[:, 2:]) / 2
     return np.concatenate([middle - half, middle + half], axis=1)
@@ -264,7 +267,9 @@ def _squares(boxes: Floats) -> Floats:
 def _suppressed(
     boxes: Floats, scores: Floats, threshold: float, *, of_smaller: bool = False
 ) -> NDArray[np.intp]:
-    """Return indices of boxes that do not overlap a box with a higher score, best score first.
+    """Return the indices of boxes that do not overlap a box with a higher score.
+
+    The box with the highest score comes first.
 
     Parameters
     ----------
@@ -273,7 +278,7 @@ def _suppressed(
     scores
         Scores (n,).
     threshold
-        Largest permitted overlap, as a share of the area.
+        Maximum permitted overlap, as a fraction of the area.
     of_smaller
         If True, divide the overlap by the area of the smaller box instead of the union.
     """

@@ -1,7 +1,7 @@
 """Visual question answering by a vision model on any server with OpenAI's interface (--vqa-url).
 
-Such servers are OpenAI, vLLM, Ollama, LM Studio and llama.cpp. The images are sent to the server,
-so they leave this machine unless the server runs on it.
+Examples are OpenAI, vLLM, Ollama, LM Studio and llama.cpp. The images are sent to the server, so
+they leave this machine unless the server runs on it.
 """
 
 import os
@@ -25,19 +25,19 @@ from askew.store.files import digest_of
 from askew.types import Missing, Picture, Question, slices
 
 VERSION = 1
-"""Version of the code that words requests and reads answers."""
+"""Version of the code that writes requests and parses answers."""
 
 URL_VARIABLE = "ASKEW_VQA_URL"
 """Environment variable with the address of the server."""
 
 UNREADABLE = 10
-"""Number of first answers after which askew stops if it can read none of them."""
+"""Number of answers after which askew stops if it cannot read any of them."""
 
 MOST_TOGETHER = 32
 """Maximum number of questions in a call."""
 
 SIZES = (32, 4096)
-"""Smallest and largest permitted value of `size`, in pixels."""
+"""Minimum and maximum of `size`, in pixels."""
 
 Detail = Literal["", "low", "high", "auto"]
 
@@ -49,9 +49,9 @@ class LabelingSettings:
     Attributes
     ----------
     revision
-        Revision of the model: a text from the user, or the current month.
+        Revision of the model: a text that the user chose, or the current month.
     size
-        Maximum width and height of the images that askew sends, in pixels.
+        Maximum width and maximum height of the images that askew sends, in pixels.
     detail
         Value of the request's field `detail`. With "", the field is left out.
     together
@@ -93,7 +93,7 @@ class HostedVQA:
     By default, each question has its own call, so that no answer depends on another question. If
     `together` is above 1, several questions with options share a call, which costs less. Open
     questions always have their own calls. The server's address is not part of the fingerprint,
-    since a model's name is assumed to mean the same model on every server.
+    because askew assumes that a name means the same model on every server.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class HostedVQA:
 
     @property
     def separate(self) -> "HostedVQA | None":
-        """An instrument with one question per call, or None if this is such an instrument."""
+        """An instrument that asks one question per call, or None if this one already does."""
         if self.settings.together == 1:
             return None
         settings = replace(self.settings, together=1)
@@ -181,7 +181,7 @@ class HostedVQA:
     def _complete(
         self, picture: Picture, questions: Sequence[Question], image: Mapping[str, Any]
     ) -> tuple[dict[str, Any], Completion]:
-        """Send a request; return a record that names the image, and the model's response."""
+        """Send a request. Return a record that names the image, and the model's response."""
         schema = schema_of(questions)
         seed = attempt_seed(0, 0)
         record = {
@@ -194,7 +194,7 @@ class HostedVQA:
         return record, self._client.complete(messages, schema, seed)
 
     def _check_readable(self, answers: Sequence[str | Missing]) -> None:
-        """Raise ServerError if none of the model's first answers can be read."""
+        """Raise ServerError if askew cannot read any of the model's first answers."""
         reasons = {answer.reason for answer in answers if isinstance(answer, Missing)}
         if reasons != {"unparseable"}:
             self._has_read = True
@@ -229,8 +229,8 @@ def create(
     name
         Name of the model on the server.
     url
-        Address of the server. The default is $ASKEW_VQA_URL, or OpenAI's address if this is not
-        set.
+        Address of the server. The default is $ASKEW_VQA_URL, or OpenAI's address if this variable
+        is not set.
     revision
         Revision of the model. The default is the current month, such as 2026-11.
     size, detail, together, temperature, max_tokens

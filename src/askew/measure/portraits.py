@@ -1,4 +1,4 @@
-"""Aligned faces, average faces, skin masks, and changes of skin color between images."""
+"""Aligned faces, average faces, skin masks, and changes in skin color between images."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,17 +31,20 @@ three landmarks.
 """
 
 CHEEKS = ((46.0, 69.0, 8.0, 6.0), (82.0, 69.0, 8.0, 6.0))
-"""Ellipses in the frame (x, y, half axes) that contain only skin if the face is frontal."""
+"""Ellipses in the frame that contain only skin if the face is frontal.
+
+Each ellipse is given by the x and y of its center and its two half axes.
+"""
 
 NOTHING_LEFT = Missing("unparseable", "no pixel is left to compare")
 NOT_SOUGHT = Missing("not_asked", "no face detector is set")
 
 
 def similarity(landmarks: Landmarks) -> tuple[complex, complex]:
-    """Return a and b of the map z -> a z + b from landmarks to canonical landmarks.
+    """Return the coefficients of the map z -> a z + b from landmarks to canonical landmarks.
 
     Here z = x + iy is the position of a landmark. The map rotates, scales and shifts the landmarks.
-    It minimizes the sum of squared distances between landmarks.
+    It minimizes the sum of squared distances between mapped and canonical landmarks.
 
     Raises
     ------
@@ -85,7 +88,7 @@ def aligned(image: Image.Image | ArrayLike, landmarks: Landmarks) -> Bytes:
 
 
 def average_face(faces: ArrayLike) -> Bytes:
-    """Return the pixelwise mean of aligned faces (faces, height, width, 3), rounded to bytes.
+    """Return the pixelwise mean of aligned faces, rounded to bytes.
 
     Raises
     ------
@@ -99,7 +102,7 @@ def average_face(faces: ArrayLike) -> Bytes:
 
 
 def cheek_mask(size: tuple[int, int], landmarks: Landmarks) -> Mask:
-    """Return a mask of a face's cheeks; the mask depends only on position, not on color.
+    """Return a mask of a face's cheeks. It depends only on the landmarks, not on color.
 
     Parameters
     ----------
@@ -130,13 +133,13 @@ class SkinChange:
     Attributes
     ----------
     before, after
-        Skin tone as individual typology angle (ITA) in degrees, measured inside each image's mask.
+        Skin tone inside each image's mask: the individual typology angle (ITA), in degrees.
     coverage_before, coverage_after
         Share of each image that its mask covers.
     lightness
-        Change of mean lightness L* over pixels that are skin in both images.
+        Change in mean lightness L* over the pixels that are skin in both images.
     background
-        Change of mean L* over pixels that are skin in neither image, as a measure of a change in
+        Change in mean L* over the pixels that are skin in neither image. It measures a change in
         exposure.
     """
 
@@ -160,8 +163,8 @@ MASKS: dict[str, MaskOf] = {
 }
 """Functions that return a skin mask.
 
-`rule` selects pixels by color. `geometry` selects the cheeks by position, and returns Missing if
-there is no face.
+`rule` selects pixels by color. `geometry` selects the cheeks by their position in the face, and
+returns Missing if there is no face.
 """
 
 
@@ -210,7 +213,7 @@ def _coverage(mask: Mask | Missing) -> float:
 
 
 def _lightness_change(before: Bytes, after: Bytes, mask: Mask) -> float | Missing:
-    """Return the change of mean lightness L* inside a mask, or Missing if the mask is empty."""
+    """Return the change in mean lightness L* inside a mask, or Missing if the mask is empty."""
     lightness_before = lightness(before, mask)
     lightness_after = lightness(after, mask)
     if isinstance(lightness_before, Missing) or isinstance(lightness_after, Missing):
@@ -246,14 +249,14 @@ def find_face(finder: str, picture: Picture) -> Face | Missing:
 def skin_changes(
     mask_of: str, located: Sequence[tuple[Picture, Landmarks | Missing]]
 ) -> list[SkinChange]:
-    """Return the change of skin color from the first image to each of its edits, in order.
+    """Return the change in skin color from the first image to each of its edits, in order.
 
     Parameters
     ----------
     mask_of
         Kind of mask, `rule` or `geometry`.
     located
-        The image, then its edits, each with its landmarks.
+        The image and then its edits, each together with its landmarks.
     """
     masked = []
     for picture, landmarks in located:

@@ -1,4 +1,4 @@
-"""Majority and distribution of the labels that several raters gave an image."""
+"""Majority and distribution of the labels that several raters gave to an image."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,9 @@ Label = str | Missing
 def majority(labels: Sequence[Label]) -> Label:
     """Return the label that more than half of the raters gave.
 
-    Raters without a label (`not_asked`) do not count. A reason, such as several people, counts like
-    a value. If only one rater gave a label, this label is the majority.
+    Raters without a label (`not_asked`) do not count. The reason for a missing label, such as
+    `several_people`, counts like a value. If only one rater gave a label, this label is the
+    majority.
 
     Parameters
     ----------
@@ -23,7 +24,7 @@ def majority(labels: Sequence[Label]) -> Label:
     Returns
     -------
     str or Missing
-        The label of the majority, or `Missing("no_majority")` with the votes if there is none.
+        The majority label, or `Missing("no_majority")` with the votes if no label has a majority.
     """
     given = [label for label in labels if not is_absent(label)]
     if not given:
@@ -37,7 +38,7 @@ def majority(labels: Sequence[Label]) -> Label:
 
 
 def distribution(labels: Sequence[Label], values: Sequence[str]) -> Mapping[str, float]:
-    """Return each value's share of the raters' labels; labels that are not values do not count.
+    """Return each value's share of the raters' labels. Labels that are not values do not count.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Skin-colored pixels, and skin tone as an angle ("downstream", Saravanan et al., section 3).
+"""Skin-colored pixels and skin tone as an angle ("downstream", Saravanan et al., section 3).
 
-The color rule rejects very dark skin, such as (87, 50, 28), and accepts other objects with the
-color of skin. Results therefore include the coverage, the share of pixels that the rule accepts.
+The color rule rejects very dark skin, such as RGB (87, 50, 28), and accepts other objects that have
+the color of skin. Results therefore report the coverage: the share of pixels that the rule accepts.
 `askew.measure.portraits` also has a mask that is based on landmarks. An image without skin-colored
 pixels may still show a person.
 """
@@ -40,7 +40,7 @@ CLASSES = (
     (-30, "brown"),
     (-math.inf, "dark"),
 )
-"""Classes of skin tone, each with the ITA (individual typology angle) above which it begins."""
+"""Classes of skin tone. A class begins above its ITA (individual typology angle), in degrees."""
 
 
 def skin_mask(image: Image.Image | ArrayLike) -> Mask:
@@ -54,7 +54,8 @@ def skin_mask(image: Image.Image | ArrayLike) -> Mask:
     Parameters
     ----------
     image
-        A Pillow image with 8 bits per channel, or an array (H, W, 3) with values from 0 to 255.
+        A Pillow image with 8 bits per channel, or an array of shape (H, W, 3) with values from 0 to
+        255.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def _trimmed_mean(values: Floats) -> float:
 
 
 def lightness(image: Image.Image | ArrayLike, mask: ArrayLike) -> float | Missing:
-    """Return the mean L* (0 black to 100 white) of the pixels in a mask; Missing if it is empty.
+    """Return the mean L* (0 black to 100 white) of the pixels in a mask. Missing if it is empty.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ def tone(degrees: float) -> str:
 
 
 def rgb(image: Image.Image | ArrayLike) -> Bytes:
-    """Return an image as an array (H, W, 3) of bytes.
+    """Return an image as an array of bytes, of shape (H, W, 3).
 
     Raises
     ------
@@ -188,11 +189,11 @@ _TO_XYZ = np.array(
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
 _LINEAR_PART = 0.008856
-"""Below this fraction of white, CIELAB replaces the cube root by a straight line."""
+"""Fraction of white below which CIELAB replaces the cube root by a straight line."""
 
 
 def ycbcr(pixels: Bytes) -> Floats:
-    """Convert RGB values (..., 3) from 0 to 255 to YCbCr (BT.601).
+    """Convert RGB values from 0 to 255 to YCbCr (BT.601), along the last axis.
 
     Y is from 16 to 235. Cb and Cr are from 16 to 240.
     """
@@ -200,9 +201,9 @@ def ycbcr(pixels: Bytes) -> Floats:
 
 
 def lab(pixels: Bytes) -> Floats:
-    """Convert sRGB values (..., 3) from 0 to 255 to CIELAB (L*, a*, b*).
+    """Convert sRGB values from 0 to 255 to CIELAB (L*, a*, b*), along the last axis.
 
-    The conversion assumes illuminant D65 and the 2 degree observer.
+    The conversion assumes illuminant D65 and the 2-degree observer.
     """
     xyz = _LINEAR[pixels] @ _TO_XYZ.T / _WHITE
     root = np.where(xyz > _LINEAR_PART, np.cbrt(xyz), 7.787 * xyz + 16 / 116)

@@ -1,4 +1,4 @@
-"""The studio's CLIPModel in plain torch, which gives the same results as transformers.
+"""The studio's CLIPModel in PyTorch only. It gives the same results as transformers.
 
 Importing the package transformers takes twice as long as everything else that an audit needs.
 """
@@ -46,7 +46,7 @@ class SmallClip:
         )
 
     def images(self, pixels: Tensor) -> Tensor:
-        """Return projected vectors (images, dimensions) for images (images, 3, height, width)."""
+        """Return the projected vector of each image."""
         weights = self._weights
         start = "vision_model.embeddings."
         kernel = weights[f"{start}patch_embedding.weight"]

@@ -2,8 +2,8 @@
 
 All spellings of a label have the same key. Case, white space and underscores do not matter. A
 hyphen between letters or digits does not matter either: "middle-aged" is "middle aged", and "3-9"
-is "3 9". A hyphen on only one side of a letter or digit is a sign, and changes the meaning: -1 is
-not 1, and A- is not A.
+is "3 9". If only one side of a hyphen has a letter or digit, the hyphen is a sign and changes the
+meaning: -1 is not 1, and A- is not A.
 """
 
 import difflib
@@ -32,13 +32,13 @@ DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-")
 """Unicode's hyphens, dashes and minus signs, for `str.translate`."""
 
 _HYPHEN = re.compile(r"(?<=[^\W_])(?:-|\s+-\s+)(?=[^\W_])")
-"""A hyphen between letters or digits, with spaces on both sides of it or on neither side."""
+"""A hyphen between letters or digits, with spaces on both sides or on neither side."""
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 def key(label: str) -> str:
-    """Return a label's key: lower case, with single spaces in place of underscores and hyphens.
+    """Return a label's key: lower case, with single spaces instead of underscores and hyphens.
 
     Signs stay: "-1", "A-" and "level -1" keep their hyphens.
     """
@@ -47,13 +47,13 @@ def key(label: str) -> str:
 
 
 def repeated_keys(labels: Iterable[str]) -> list[list[str]]:
-    """Return lists of different labels that share a key, one list per key."""
+    """Return, for each key that several labels share, the list of these labels."""
     by_key = grouped(dict.fromkeys(labels), key)
     return [spellings for spellings in by_key.values() if len(spellings) > 1]
 
 
 def ordered(values: Iterable[str]) -> tuple[str, ...]:
-    """Sort values by the number that they begin with, or by key unless all begin with a number."""
+    """Sort values by the number that they begin with, or by key if not all begin with a number."""
     listed = list(values)
     numbers = [_NUMBER.match(value.translate(DASHES)) for value in listed]
     leading = {
@@ -100,7 +100,7 @@ class Spelling:
         Values of the axis.
     aliases
         Target of each label: a value of the axis, "missing" (unparseable) or "missing:REASON".
-        Aliases with other targets are ignored, since they may belong to other axes.
+        Aliases with other targets are ignored, because they may belong to other axes.
 
     Raises
     ------
@@ -151,7 +151,7 @@ class Spelling:
         return Missing(cast("MissingReason", reason or "unparseable"))
 
     def nearest(self, label: str) -> str | None:
-        """Return the value with the most similar spelling; None if no spelling is similar."""
+        """Return the value with the most similar spelling, or None if no spelling is similar."""
         spellings = {
             spelling: value for spelling, value in self._known.items() if isinstance(value, str)
         }

@@ -1,4 +1,4 @@
-"""The studio's instruments: an embedder, and a VQA that uses it to compare captions.
+"""The studio's instruments: an embedder, and a VQA that compares captions by this embedder.
 
 Both work only for images from the studio.
 """
@@ -37,10 +37,10 @@ SUBJECT_CAPTIONS = {
 
 OPENING = "a photo of "
 CAPTIONED = ("gender", "clothing", "environment", "disability", "occupation")
-"""Attributes that a caption mentions: person, clothes, place.
+"""Attributes that a caption mentions: person, clothes and place.
 
-Separate questions ask about the other attributes. If a caption mentioned them, they would only blur
-the scores of other axes.
+Separate questions ask about the other attributes. If a caption mentioned these attributes, they
+would only blur the scores of other axes.
 """
 
 DESCRIBED: Mapping[str, tuple[str, ...]] = {
@@ -53,7 +53,7 @@ DESCRIBED: Mapping[str, tuple[str, ...]] = {
     "ableism": ("disability",),
     "color": ("style",),
 }
-"""Attributes that answer an open question about a topic, for topics that are not attributes."""
+"""Attributes that answer open questions about topics that are not attributes, by topic."""
 
 KNOWN_ERRORS = weights("embedder") / "known_errors.json"
 """File with confusion counts for each attribute, written by `benchmarks.studio_vqa`."""
@@ -62,7 +62,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {**ATTRIBUTES, "occupation": (*OCCUPATIO
 """Values that the studio's VQA can recognize, for each attribute and for the occupation."""
 
 READ = ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json")
-"""Files that determine the vectors: the network's weights, its configuration and its tokenizer."""
+"""Files that determine the vectors: weights, configuration and tokenizer of the network."""
 
 
 class StudioEmbedder(CachingEmbedder):
@@ -103,18 +103,21 @@ class StudioEmbedder(CachingEmbedder):
         return model, CLIPTokenizer.from_pretrained(self._folder)
 
     def text_tower(self) -> "tuple[CLIPModel, CLIPTokenizer]":
-        """Return the network and its tokenizer; the studio's pipelines share its text tower."""
+        """Return the network and its tokenizer.
+
+        The studio's pipelines share the network's text tower.
+        """
         return self._tower
 
     def _embedded(self, images: list[Image.Image]) -> Vectors:
         return self.embed_pixels(np.stack([np.asarray(_resized(image)) for image in images]))
 
     def embed_images(self, images: list[Image.Image]) -> Vectors:
-        """Return unit vectors (images, 128) for images in memory."""
+        """Return unit vectors for images in memory, of shape (images, 128)."""
         return self._embedded(images)
 
     def embed_pixels(self, pixels: NDArray[np.uint8]) -> Vectors:
-        """Return unit vectors (images, 128) for images given as an array (images, 128, 128, 3)."""
+        """Return unit vectors for images in an array of shape (images, 128, 128, 3)."""
         import torch
 
         vectors = []
@@ -162,7 +165,7 @@ class StudioVQA(ComparingVQA):
         return np.equal(self._best(vectors, subject_captions(self.embedder)), PERSON_KIND)
 
     def known_errors(self, axis: Axis) -> NDArray[np.int64] | None:
-        """Return counts (true values, answered values) from held-out drawings, for studio axes."""
+        """Return counts of answers by true value, from held-out drawings, for studio axes."""
         if axis.values != ATTRIBUTES.get(axis.name) or not KNOWN_ERRORS.exists():
             return None
         return np.array(json.loads(KNOWN_ERRORS.read_text())[axis.name])
@@ -200,7 +203,7 @@ class StudioVQA(ComparingVQA):
         ]
 
     def _answers(self, vectors: Vectors, question: Question, names: Sequence[str]) -> list[str]:
-        """Return, for each image, the answer that follows from its values of attributes `names`."""
+        """Return, for each image, the answer that follows from its named attributes."""
         options = set(question.options)
         if options == {"yes", "no"}:
             asked = parse(question.text).attributes.values()
@@ -214,7 +217,7 @@ class StudioVQA(ComparingVQA):
 
 @lru_cache
 def create_embedder(name: str) -> StudioEmbedder:
-    """Return the embedder `studio` of this process, which the VQA uses too.
+    """Return the embedder `studio` of this process. The VQA `studio` uses the same embedder.
 
     Raises
     ------
@@ -253,7 +256,7 @@ def _caption(values: Mapping[str, str], person: bool) -> str:
 
 
 def _attributes(question: Question) -> tuple[str, ...]:
-    """Return the studio attributes that a question asks about; empty if there are none."""
+    """Return the studio attributes that a question asks about, possibly none."""
     if set(question.options) == {"yes", "no"}:
         attributes = tuple(parse(question.text).attributes)
         if not attributes and question.axis is None:

@@ -1,7 +1,7 @@
-"""Captions for main subjects, which an embedder uses to decide whether an image shows a person.
+"""Captions for main subjects. With them, an embedder decides whether an image shows a person.
 
-If an embedder compares only captions of people, such as "a female nurse", it finds a nearest
-caption even for an image of an empty room. Therefore captions of other subjects compete with
+If an embedder compares only captions of people, such as "a female nurse", one of them is the
+nearest even for an image of an empty room. Therefore captions of other subjects compete with
 captions of people.
 """
 
@@ -45,20 +45,20 @@ Captions of a person come first.
 
 @runtime_checkable
 class NamesSubjects(Protocol):
-    """Embedder that has its own captions for main subjects, by kind of subject, person first."""
+    """Embedder that has its own captions for main subjects, starting with captions of a person."""
 
     subject_captions: Mapping[str, Sequence[str]]
 
 
 def subject_captions(embedder: object) -> Mapping[str, Sequence[str]]:
-    """Return an embedder's captions for main subjects, by kind of subject, person first."""
+    """Return an embedder's captions for each kind of main subject, starting with a person."""
     if isinstance(embedder, NamesSubjects):
         return embedder.subject_captions
     return SUBJECT_CAPTIONS
 
 
 def subject_vectors(embedder: Embedder) -> Vectors:
-    """Return the mean caption vector (kinds, dimensions) of each kind of subject, person first."""
+    """Return the mean caption vector of each kind of main subject, starting with a person."""
     means = []
     for captions in subject_captions(embedder).values():
         mean = embedder.embed_texts(list(captions)).mean(axis=0)
@@ -67,7 +67,7 @@ def subject_vectors(embedder: Embedder) -> Vectors:
 
 
 def shows_person(vectors: Vectors, subjects: Vectors) -> NDArray[np.bool_]:
-    """Check, for each image, whether captions of a person are the most similar captions.
+    """Check, for each image, whether captions of a person are the most similar to the image.
 
     Parameters
     ----------

@@ -68,7 +68,10 @@ GREEDY = {
     "min_length": 0,
     "use_cache": True,
 }
-"""Settings for greedy generation. They replace the model's own, which may sample at random."""
+"""Settings for greedy generation.
+
+These settings replace the model's own settings, which may use random sampling.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ class AskingSettings(NetworkSettings):
     max_tokens
         Maximum length of an open answer, in tokens.
     prompt
-        Prompt that contains {question}. If empty, the prompt is the question itself, or a simple
-        template if the model has no chat template.
+        Prompt that contains {question}. If it is empty, the prompt is the question itself, or a
+        simple template if the model has no chat template.
     """
 
     max_tokens: int = 64
@@ -91,16 +94,16 @@ class AskingSettings(NetworkSettings):
 
 
 class TransformersVQA:
-    """Instrument that asks a model that reads an image with a text and writes a text.
+    """Instrument that asks a model which takes an image and a text as input and generates a text.
 
     Weights are loaded at the first question. The vision tower runs once per image for all
     questions, if the model allows it. Answers do not depend on the batch, except for rounding. In
     16-bit formats, rounding can change a close decision.
 
-    The answer to a question with options is the option with the highest probability of all its
-    tokens. Dividing by the number of tokens would favor long options, since the second half of a
-    word is nearly certain after the first. The answer to an open question is the greedily generated
-    text, up to `max_tokens` tokens. If this text is only white space, the answer is
+    The answer to a question with options is the option with the highest joint probability of all
+    its tokens. Dividing by the number of tokens would favor long options, because the second half
+    of a word is nearly certain after the first half. The answer to an open question is the greedily
+    generated text, up to `max_tokens` tokens. If this text is only white space, the answer is
     Missing("unparseable"). If the model's numbers are not finite, for example after an overflow of
     a 16-bit format, the answer is Missing("error").
 
@@ -230,7 +233,7 @@ class TransformersVQA:
         return generate
 
     def _batches(self, rows: Rows, lengths: Rows) -> Iterator[Rows]:
-        """Yield batches of rows whose prompts have similar lengths, which saves padding.
+        """Yield batches of rows whose prompts have similar lengths, to avoid padding.
 
         Networks without chat templates may treat padding as words, so their batches contain only
         prompts of equal length.
@@ -275,7 +278,7 @@ class TransformersVQA:
         return self._tower.call_arguments(inputs.to(self.device, self.dtype), features)
 
     def _inputs(self, images: Sequence[Image.Image], prompts: Sequence[str]) -> Any:
-        """Return the model's inputs, padded on the left, because decoders continue at the end."""
+        """Return the model's inputs, padded on the left because decoders continue on the right."""
         padding = {"padding": True, "padding_side": "left", "return_tensors": "pt"}
         if not self._processor.chat_template:
             return self._processor(images=list(images), text=list(prompts), **padding)
@@ -290,7 +293,7 @@ class TransformersVQA:
         )
 
     def _prompt(self, question: Question) -> str:
-        """Return the question as a prompt, with options unless the model takes only questions."""
+        """Return the prompt with the question, and with options unless the model takes none."""
         text = question.text
         if question.options and not self._asks_bare:
             text += f" Answer with exactly one of these: {', '.join(question.options)}."
@@ -306,7 +309,7 @@ class TransformersVQA:
         return {}
 
     def _paths(self, question: Question) -> list[list[int]]:
-        """Return the tokens that each option has when it follows the prompt as an answer.
+        """Return the tokens of each option when it follows the prompt as an answer.
 
         Raises UsageError if two options have the same tokens.
         """
@@ -326,7 +329,7 @@ class TransformersVQA:
         return paths
 
     def _path(self, text: str, option: str) -> list[int]:
-        """Return the tokens that an option adds after a text."""
+        """Return the tokens that a text gains when an option is appended."""
         between = "" if not text or text[-1].isspace() else " "
         before = self._tokens(text)
         with_option = self._tokens(text + between + option)

@@ -28,7 +28,7 @@ SUPPORTED_MODELS = (
 
 
 class AttentionRecorder:
-    """Records how much each pixel attends to each token of an attribution prompt.
+    """Recorder that measures how much each pixel attends to each token of an attribution prompt.
 
     The attribution prompt is a text, such as the prompt with a concept added. The recorder computes
     a map for each token of this text.
@@ -118,7 +118,7 @@ class AttentionRecorder:
     def aggregate(self) -> Maps:
         """Return the maps summed over all layers, of shape (images, tokens, H, W) (BiasMap, Eq. 2).
 
-        Bilinear interpolation resizes all maps to the size of the largest layer. They are not
+        Bilinear interpolation resizes all maps to the size of the largest layer. The maps are not
         normalized.
         """
         layers = self.layers().values()

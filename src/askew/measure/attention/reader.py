@@ -197,7 +197,7 @@ def _vectors(
 
 
 def encode_maps(layers: Mapping[str, Maps]) -> Maps:
-    """Encode maps as a vector. It starts with a JSON header, of which each byte is one number.
+    """Encode maps as a vector whose first numbers are the bytes of a JSON header.
 
     Parameters
     ----------

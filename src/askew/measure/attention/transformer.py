@@ -1,9 +1,9 @@
 """Attention recorder for transformers where text and image attend to each other in one sequence.
 
 Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow and Qwen-Image. While the
-model generates an image, the recorder passes the tokens of another text, the *passive stream*,
+model generates an image, the recorder passes the tokens of a second text, the *passive stream*,
 through the text side of each block. These tokens attend to the image and to each other. Neither the
-image nor its prompt attends to these tokens, so not a single bit of the image changes. If the text
+image nor its prompt attends to these tokens, so not a single bit of the image changes. If this text
 equals the prompt, the passive stream equals the stream of the prompt's tokens. A second pass of the
 model would cost more and would describe a different image. The attention pattern follows
 ConceptAttention (Helbling et al., arXiv 2502.04320), but by default the maps are attention weights.
