@@ -1,4 +1,4 @@
-"""Simulate errors in answers and captions, and compute association scores with these errors.
+"""Simulate errors in answers and captions, and compute association scores from the result.
 
 TIBET (section 5.3, figure 5c) simulates errors that are independent across images. Here they are
 also independent across questions, and a caption counts as the answer to one more question. A wrong
@@ -74,8 +74,8 @@ class PossibleAnswers:
         Returns
         -------
         list of array, (runs, concepts)
-            Occurrences per image. Occurrences of synonyms are added to the count of the first
-            synonym.
+            For each set, the mean number of occurrences of each concept per image. Occurrences of
+            synonyms are added to the count of the first synonym.
         """
         totals = np.stack([self._occurrences(codes) for codes in sets])
         merged = np.zeros_like(totals)
@@ -86,7 +86,7 @@ class PossibleAnswers:
         return [of_set / codes.shape[1] for of_set, codes in zip(merged, sets, strict=True)]
 
     def _occurrences(self, codes: Codes) -> NDArray[np.int64]:
-        """Return how often each concept occurs in a set in each run: (runs, concepts)."""
+        """Return how often each concept occurs in a set in each run, of shape (runs, concepts)."""
         runs = len(codes)
         first = np.cumsum(self.sizes) - self.sizes
         total = self.counts.shape[0]
@@ -104,8 +104,8 @@ class AnsweredSets:
     possible : PossibleAnswers
         The answers that the codes stand for.
     codes : mapping of set to array of int, (images, questions)
-        Code of each answer, by name of the image set. Only images that have answers to all
-        questions have a row.
+        Code of each answer, keyed by the name of the image set. Only images that have answers to
+        all questions have a row.
     """
 
     possible: PossibleAnswers
@@ -114,7 +114,7 @@ class AnsweredSets:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAxis:
-    """Association scores of an axis without and with simulated errors.
+    """Association scores of an axis, without and with simulated errors.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class SimulatedAxis:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Changes in the ranking of a prompt's axes by MAD that simulated errors cause.
+    """Changes that simulated errors cause in the ranking of a prompt's axes by MAD.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Ranking:
 
 
 def ranking(changes: Sequence[SimulatedAxis], variant: Variant) -> Ranking | None:
-    """Compare the axes' ranking by MAD before and after errors; None for fewer than two axes.
+    """Compare the ranking of the axes by MAD before and after errors; None for fewer than two axes.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def answered_sets(
 
 
 def _codes(rows: Sequence[Sequence[str]], choices: Sequence[Sequence[str]]) -> Codes:
-    """Return the index of each answer among the choices of its question: (images, questions)."""
+    """Return each answer's index among its question's choices, of shape (images, questions)."""
     codes = np.zeros((len(rows), len(choices)), dtype=np.int64)
     for question, answers in enumerate(choices):
         place = {answer: code for code, answer in enumerate(answers)}
@@ -237,7 +237,7 @@ def axis_changes(
     answered
         The encoded answers about all sets. The baseline set comes first.
     sets_by_axis
-        Names of the counterfactual sets by axis.
+        Names of the counterfactual sets of each axis.
     rate
         Probability that an answer is wrong.
     errors
@@ -250,8 +250,8 @@ def axis_changes(
     Returns
     -------
     dict
-        Scores before and after the errors, by axis. Axes are left out if one of their sets has no
-        concepts.
+        Scores before and after the errors, keyed by axis. Axes are left out if one of their sets
+        has no concepts.
     """
     possible = answered.possible
     baseline = next(iter(answered.codes))

@@ -23,7 +23,7 @@ from askew.studies.compare.runs import observed_sets
 from askew.types import Missing, Picture
 
 HandLabels = Mapping[tuple[str, str], str]
-"""Corrected labels by image and axis."""
+"""Corrected labels, keyed by image and axis."""
 
 
 def corrected_findings(result: AuditResult, labels: HandLabels) -> AuditFindings:

@@ -139,7 +139,7 @@ class PackContent:
     askew, method, plan_hash : str
         Version of askew, name of the method, and hash of the plan.
     images : mapping of str to str
-        File suffix of each image, by image id.
+        File suffix of each image, keyed by image id.
     missing : tuple of str
         Ids of images whose files are missing or damaged.
     """
@@ -221,7 +221,7 @@ def _write_folder(result: AnyResult, folder: Path) -> None:
 
 
 def _unfolded(section: Section) -> Section:
-    """Return the section with all folded details unfolded, so that plain text contains them, too."""
+    """Return the section with all details unfolded, so that plain text also contains them."""
     blocks: list[Block] = []
     for block in section.blocks:
         if isinstance(block, Details):
@@ -290,7 +290,10 @@ def _labels_table(result: AnyResult) -> str:
 
 
 def _write_zip(folder: Path, output: Path) -> None:
-    """Write a folder as a zip file. Images are compressed already, so they are only stored."""
+    """Write a folder as a zip file.
+
+    Images are already compressed, so they are stored without further compression.
+    """
     try:
         with zipfile.ZipFile(output, "x", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(folder.rglob("*")):
@@ -335,7 +338,7 @@ def check_evidence(path: Path) -> list[str]:
 
 
 def _extract(path: Path, folder: Path) -> None:
-    """Extract a zip file. Raise AskewError if it has entries that do not belong to a pack."""
+    """Extract a zip file. Raise AskewError if it contains entries that do not belong to a pack."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

@@ -19,7 +19,7 @@ from askew.store.keys import derived_seed
 from askew.types import Estimate, record
 
 Runs = Mapping[str, InteractionFindings]
-"""Runs by name."""
+"""Runs, keyed by name."""
 
 
 @record
@@ -73,8 +73,8 @@ class AssociationChange:
     first_v, later_v : float
         Cramér's V in the first run and in the later run, in [0, 1].
     p, q : float
-        p and q of a permutation test of the hypothesis that V is equal. The test swaps images
-        between the runs at random. The tests of all changes form one family.
+        p and q of a permutation test of the hypothesis that V is equal in both runs. The test swaps
+        images between the runs at random. The tests of all changes form one family.
     """
 
     run: str
@@ -124,7 +124,7 @@ class ModelGraphs:
     Attributes
     ----------
     runs : mapping of str to ComparedGraph
-        Runs by name.
+        Runs, keyed by name.
     changes : tuple of EdgeChange
         Changes in sensitivity from the first run to each later run, for each pair of axes.
     associations : tuple of AssociationChange
@@ -156,7 +156,7 @@ def model_graphs(runs: Runs) -> ModelGraphs:
     Parameters
     ----------
     runs
-        Runs by name.
+        Runs, keyed by name.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def _first_reason(
     other: InteractionFindings,
     difference: Callable[[GraphAxis, GraphAxis], str | None],
 ) -> str | None:
-    """Return the first reason that `difference` finds on any axis of the shared prompts."""
+    """Return the first reason that `difference` gives for any axis of the shared prompts."""
     for prompt in shared_prompts({"first": first, "other": other}):
         other_axes = {axis.name: axis for axis in other.graph(prompt).axes}
         for axis in first.graph(prompt).axes:

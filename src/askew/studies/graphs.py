@@ -27,7 +27,7 @@ class GraphsResult(Document):
     place : Path
         Path of the page.
     results : mapping of str to InteractionResult
-        Runs by name. The findings of each run contain its warnings.
+        Runs, keyed by name. Warnings about a run are part of its findings.
     findings : ModelGraphs
         Differences between the runs.
     """
@@ -44,12 +44,12 @@ class GraphsResult(Document):
 
     @property
     def numbers(self) -> Path:
-        """Path of the differences as JSON."""
+        """Path of the JSON file with the differences."""
         return self.place.with_suffix(".json")
 
     @property
     def runs(self) -> dict[str, InteractionFindings]:
-        """Findings of the runs by name."""
+        """Findings of the runs, keyed by name."""
         return {name: result.findings for name, result in self.results.items()}
 
     @cached_property
@@ -83,13 +83,13 @@ def graphs(
     runs
         Run folders of `askew interact`.
     names
-        A short name for each run, separated by commas. By default, the name of the run's model with
+        Short names of the runs, separated by commas. By default, the name of the run's model with
         the settings that differ.
     output
-        HTML file to write. The differences are written beside it as JSON. [default: graphs.html
-        beside the first run]
+        HTML file to write. The differences are written as JSON in the same folder. [default:
+        graphs.html next to the first run]
     store
-        Store with the images that the page shows. [default: .askew beside each run]
+        Store with the images that the page shows. [default: .askew next to each run]
     json
         Print the differences as JSON.
 

@@ -1,4 +1,4 @@
-"""The first screen of `askew graphs`, with the associations of axes in all runs, and images."""
+"""First screen of `askew graphs`, with the associations between axes in all runs, and images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ MOST_ROWS = 12
 """Maximum number of pairs in the chart."""
 
 SHOWN = 48
-"""Maximum number of images of each run."""
+"""Maximum number of images shown from each run."""
 
 LEVEL = 0.6
 """Strength of the shading that marks an association as significantly different."""
@@ -41,7 +41,7 @@ def first_screen(
     prompt
         Prompt of the graphs. None for all prompts together.
     media
-        Images of the runs by name.
+        Images of the runs, keyed by the run's name.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def first_screen(
     names = [next(iter(runs)), *compared]
     rows = _rows(shown, pairs, compared)
     chart = b.ScoreMatrix(
-        caption="Association of axes (Cramér's V) by run",
+        caption="Association between axes (Cramér's V) in each run",
         heading="Pair",
         columns=tuple(shorten(name, 30) for name in names),
         rows=tuple(rows),

@@ -47,7 +47,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
     differences
         Differences between the runs.
     media
-        Images of the runs by name. By default no images are shown.
+        Images of the runs, keyed by the run's name. By default no images are shown.
     """
     axes = axes_of(graph for run in runs.values() for graph in run.biasconnect)
     first, *others = shared_prompts(runs)
@@ -82,7 +82,7 @@ def page(runs: Runs, differences: ModelGraphs, media: Mapping[str, Media] | None
 
 
 def _meta(runs: Runs) -> str:
-    """Return a line with the number of images of each run."""
+    """Return a line with the number of images in each run."""
     counts = []
     for name, run in runs.items():
         images = sum(len(image_set.pictures) for image_set in run.sets)
@@ -169,7 +169,7 @@ def _prompt_details(
 
 
 def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Iterator[b.Block]:
-    """Yield the associations and the sensitivities that are compared with the first run."""
+    """Yield tables and charts of associations and sensitivities, compared with the first run."""
     others = list(runs)[1:]
     if any(differences.runs[name].labels_differ is None for name in others):
         yield _association_table(runs, differences, prompt)
@@ -178,7 +178,7 @@ def _comparison(runs: Runs, differences: ModelGraphs, prompt: str | None) -> Ite
 
 
 def _association_table(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a table of the pairs that are an edge in one of the runs or differ in association."""
+    """Return a table of pairs that are an edge in either run or differ in association."""
     shown = []
     for change in differences.associations:
         is_edge = change.first_edge or change.later_edge
@@ -225,7 +225,7 @@ def _graphs(runs: Runs, prompt: str | None, axes: Sequence[str]) -> Iterator[b.S
 
 
 def _difference_chart(runs: Runs, differences: ModelGraphs, prompt: str | None) -> b.Block:
-    """Return a chart of the sensitivities of pairs that are an edge in one of the runs or differ."""
+    """Return a chart of sensitivities, for pairs that are an edge in either run or that differ."""
     shown = [
         change
         for change in differences.changes

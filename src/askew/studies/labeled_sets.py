@@ -1,4 +1,4 @@
-"""Read the labels that all instruments of a finished run gave its images, from the run's store."""
+"""Read all instruments' labels of a finished run's images from the run's store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NOT_STORED = Missing("error", "the store holds no answer")
 
 @dataclass(frozen=True, slots=True)
 class LabeledImage:
-    """An image of a set, with its labels.
+    """Image of a set, and its labels.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class LabeledImage:
     seed
         Seed of the image; None if it was not generated.
     labels
-        Labels of the image, by instrument and axis.
+        Labels of the image, keyed by instrument and axis.
     """
 
     id: str | None
@@ -45,7 +45,7 @@ class LabeledImage:
 
 @dataclass(frozen=True, slots=True)
 class LabeledSet:
-    """An image set with the labels of its images.
+    """Image set, and the labels of its images.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class LabeledSet:
 
     @property
     def values(self) -> Mapping[str, Sequence[str]]:
-        """Values by axis, including values that occur only in labels."""
+        """Values of each axis, including values that occur only in labels."""
         values = {axis.name: dict.fromkeys(axis.values) for axis in self.axes}
         for image in self.images:
             for by_axis in image.labels.values():
@@ -102,7 +102,7 @@ def labeled_sets(result: AnyResult) -> tuple[LabeledSet, ...]:
 
 
 def prompt_plans(plan: object) -> Sequence[PromptPlan]:
-    """Return the prompts of a plan with their axes; empty if the plan lists no axes."""
+    """Return the prompts of a plan and their axes; empty if the plan lists no axes."""
     prompts = getattr(plan, "prompts", ())
     return [prompt for prompt in prompts if isinstance(prompt, PromptPlan)]
 

@@ -1,4 +1,4 @@
-"""Simulate how TIBET's scores change with errors of the VQA model (section 5.3, figure 5c)."""
+"""Simulate how errors of the VQA model change TIBET's scores (section 5.3, figure 5c)."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ WRONG: Mapping[Errors, str] = {
     "captions": "wrong captions",
     "both": "wrong texts",
 }
-"""Heading of the column with error rates, by kind of error."""
+"""Heading of the column with error rates, for each kind of error."""
 
 SCORE_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "cas": ("CAS", "signed"),
@@ -65,7 +65,7 @@ SCORE_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "wasserstein": ("Wasserstein", "signed"),
     "standard_deviation": ("standard deviation", "signed"),
 }
-"""Heading and scale of each column, by name of the score."""
+"""Heading and scale of each column, keyed by the name of the score."""
 
 RANK_COLUMNS: Mapping[str, tuple[str, Scale]] = {
     "nearest_kept": ("first value stays", "share"),
@@ -218,7 +218,7 @@ def sensitivity(
         Texts that can be wrong: answers, captions, or both. A wrong answer is another value of the
         same axis. A wrong caption is the caption of another image of the same prompt.
     store
-        Store of the run. [default: .askew beside the run]
+        Store of the run. [default: .askew next to the run]
     repeats
         Number of simulations for each error rate.
     json
@@ -307,7 +307,7 @@ def changes_by_rate(
 def _scored_units(
     prompt: PromptPlan, sets: Sequence[ObservedSet], plan: AuditPlan
 ) -> list[ScoredUnit]:
-    """Return the sets of all axes as one unit, or a unit for each axis if it has its own concepts."""
+    """Return one unit with the sets of all axes, or a unit per axis if concepts are separate."""
     axes = [axis.axis() for axis in prompt.axes]
     if plan.concepts == "all":
         return [_scored_unit(sets, axes, plan)]
@@ -335,7 +335,7 @@ def _changes(
     rng: np.random.Generator,
     runs: int,
 ) -> dict[str, SimulatedAxis]:
-    """Simulate errors in all sets of a prompt, and return the changes in scores by axis."""
+    """Simulate errors in all sets of a prompt, and return the changes in each axis's scores."""
     changes: dict[str, SimulatedAxis] = {}
     for unit in units:
         changes |= axis_changes(unit.answered, unit.sets_by_axis, rate, errors, rng=rng, runs=runs)
@@ -379,7 +379,7 @@ def _error_rate(
 
 
 def _score_changes(changes: Sequence[SimulatedAxis], variant: Variant) -> dict[str, list[float]]:
-    """Return each axis's mean change over the simulations, by name of the score."""
+    """Return each axis's mean change over the simulations, for each score."""
     numbers: dict[str, list[float]] = {name: [] for name in SCORES}
     for change in changes:
         numbers["cas"].append(float(np.mean(change.after - change.before)))

@@ -1,6 +1,6 @@
-"""Simulate an interaction graph with fewer images or VQA errors (BiasConnect, section 5.4).
+"""Simulate how an interaction graph changes with fewer images or VQA errors (BiasConnect, 5.4).
 
-askew computes the graph again after it has left out images of all sets, or replaced answers (figure
+askew leaves out images of all sets, or replaces answers, and then computes the graph again (figure
 4). Intersectional Sensitivity (IS) is corrected for the number of images, because the plug-in
 estimate depends on it. Known labeling errors are not corrected.
 """
@@ -46,12 +46,12 @@ PICTURES = (48, 40, 32, 24, 16, 8)
 Degradation = Literal["pictures", "errors"]
 Repeated = Literal["prompt", "simulation"]
 Changes = Mapping[str, float]
-"""Changes in a graph by name of the measure. A change is NaN if it is not defined."""
+"""Changes in a graph, keyed by the name of the measure. A change is NaN if it is not defined."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """Table column with a measure of change.
+    """Table column for a measure of change.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class OriginalGraph:
     points : mapping of AxisPair to PairPoint
         Sensitivity and edge of each pair of different axes.
     significant : set of AxisPair
-        Pairs with a significant sensitivity, without correction for the number of pairs.
+        Pairs whose sensitivity is significant before correction for the number of pairs.
     """
 
     prompt: PromptPlan
@@ -207,7 +207,7 @@ def robustness(
     run
         Run folder of `askew interact`.
     store
-        Store of the run. [default: .askew beside the run]
+        Store of the run. [default: .askew next to the run]
     repeats
         Number of simulations for each number of images and for each error rate.
     json
@@ -356,7 +356,7 @@ def _simulations(
 
 
 def _known_values(simulations: Sequence[Changes], name: str, averaged: bool) -> list[float]:
-    """Return the values of a measure in a prompt's simulations, without NaN, or their mean."""
+    """Return a measure's known values in a prompt's simulations; if `averaged`, only their mean."""
     known = [changes[name] for changes in simulations if np.isfinite(changes[name])]
     if known and averaged:
         return [float(np.mean(known))]
@@ -373,7 +373,7 @@ def _mean(values: Sequence[float], name: str, level: float, over: Repeated) -> E
 
 
 def _changes(original: OriginalGraph, after: Mapping[AxisPair, PairPoint]) -> Changes:
-    """Return the changes in a graph by name of the measure; NaN if a change is not defined."""
+    """Return the changes in a graph, keyed by measure; NaN if a change is not defined."""
     remaining = [after[pair].is_edge for pair, point in original.points.items() if point.is_edge]
     x = np.array([point.sensitivity for point in original.points.values()])
     y = np.array([after[pair].sensitivity for pair in original.points])
@@ -419,7 +419,7 @@ def _with_errors(
 def _with_wrong(
     answers: Sequence[Answer], values: Sequence[str], places: Sequence[int], choices: Floats
 ) -> tuple[Answer, ...]:
-    """Replace the answers at some positions by other values. Missing answers stay missing.
+    """Replace the answers at the given positions with other values. Missing answers stay missing.
 
     `choices` contains a number in [0, 1) for each answer, which selects one of the other values.
     """

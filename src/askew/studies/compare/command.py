@@ -38,7 +38,8 @@ from askew.studies.compare_downstream.findings import TaskDifference, scores_of
 AUDIT = "audit"
 
 MOST_RUNS = 6
-"""Maximum number of runs. Only this many chart colors can be distinguished by everybody."""
+"""Maximum number of runs. Maximum number of runs, since everybody can distinguish this many chart
+colors."""
 
 
 def compare(
@@ -68,11 +69,12 @@ def compare(
     runs
         Folders of two to six runs of `askew audit`, of `askew classify` or of `askew edit`.
     names
-        A short name for each run, separated by commas. By default the name of its model.
+        Short names of the runs, separated by commas. By default, each run has the name of its
+        model.
     store
-        Store with the images and answers of all runs. [default: .askew beside each run]
+        Store with the images and answers of all runs. [default: .askew next to each run]
     output
-        Folder for comparison.json and comparison.html. [default: a folder beside the first run]
+        Folder for comparison.json and comparison.html. [default: a folder next to the first run]
     fail_if
         Exit with 3 if the condition holds for a difference, such as "share.q < 0.05" or "gender:
         mad.low > 0". May be repeated.
@@ -160,14 +162,14 @@ def _compared_audits(
 def _named_tasks(
     folders: Sequence[Path], store: Path | None, names: NamesOption
 ) -> dict[str, TaskRun]:
-    """Load finished classifications or edits, and return them by name."""
+    """Load finished classifications or edits, and return them, keyed by name."""
     tasks = [cast("TaskRun", load(folder, store)) for folder in folders]
     labels = run_names([(run.folder, run.findings) for run in tasks], names)
     return dict(zip(labels, tasks, strict=True))
 
 
 def _place(output: PathOption, folders: Sequence[Path], runs: Iterable[ComparedResult]) -> Path:
-    """Return the folder for a comparison. By default it is beside the first run."""
+    """Return the folder for a comparison. By default, it is next to the first run."""
     digest = sha256(" ".join(run.plan.hash for run in runs).encode())[:8]
     return Path(output) if output else folders[0].absolute().parent / f"comparison-{digest}"
 
@@ -210,7 +212,7 @@ def load_comparison(folder: Path, store: Path | None = None) -> Comparison | Tas
     folder
         Folder of the comparison.
     store
-        Store of all runs. By default the stores that comparison.toml lists.
+        Store of all runs. By default, the stores listed in comparison.toml.
 
     Raises
     ------

@@ -20,8 +20,8 @@ SHOWN = 3
 PLAN_FIELDS = ("variant", "concepts", "vqa")
 GENERATION_FIELDS = ("images", "seed")
 LABEL_FIELDS = ("aliases", "values")
-"""Fields of a plan that must be equal: in all plans, in plans that generate images, and in plans
-that use a person's labels.
+"""Fields that must be equal in all plans, in plans that generate images, and in plans that use
+human labels.
 """
 
 AXIS_FIELDS = ("values", "scale", "reference", "reference_images", "questions", "counterfactuals")
@@ -51,7 +51,7 @@ def match_runs(runs: Mapping[str, AuditResult]) -> tuple[list[PromptPlan], list[
     list of PromptPlan
         The prompts that `comparable_prompts` returns.
     list of str
-        Warnings, without repetitions.
+        Warnings, without duplicates.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _check_instruments(runs: Sequence[AuditResult]) -> None:
 
 
 def _versions(run: AuditResult) -> dict[str, str]:
-    """Return the fingerprints of a run's VQA models. Labels from people have no fingerprint."""
+    """Return the fingerprints of a run's VQA models. Human labels have no fingerprint."""
     fingerprints = run.findings.instruments.vqa or {}
     return {name: version for name, version in fingerprints.items() if name != LABELS}
 
@@ -103,7 +103,7 @@ def have_the_same_embedder(runs: Iterable[AuditResult]) -> bool:
 
 
 def _embedder_warnings(runs: Mapping[str, AuditResult]) -> list[str]:
-    """Return a warning that scores by embedding are left out if the runs used different embedders."""
+    """Return a warning that embedding scores are left out, if the runs used different embedders."""
     with_embedder = [run for run in runs.values() if run.findings.instruments.embedder]
     if len(with_embedder) < 2 or have_the_same_embedder(with_embedder):
         return []
@@ -169,7 +169,7 @@ def comparable_prompts(
     Parameters
     ----------
     runs
-        Plans by the name of their run.
+        Plan of each run, keyed by the name of the run.
     generated
         True if the images were generated. The plans must then have equal numbers of images and
         equal seeds.

@@ -58,9 +58,9 @@ class ScoreDifference:
         The difference, or the reason why there is none.
     exact_p
         p-value of the permutation test, in which permutations as extreme as the observed result
-        count fully. They count half in the mid-p, which is the p of `difference`.
+        count fully. They count half in the mid-p, which is reported as p of `difference`.
     smallest_p
-        Smallest mid-p that any permutation of the images can give.
+        Smallest mid-p that any permutation of the images could give.
     prompts
         Number of prompts whose images are compared together, paired by prompt. `prompt` is then
         "all prompts together". None for a difference on a single prompt.
@@ -260,14 +260,20 @@ def _of_score(entries: Iterable[ScoreDifference], score: str) -> list[ScoreDiffe
 
 
 def _size_and_sign(entry: ScoreDifference) -> tuple[float, bool]:
-    """Return a sort key by absolute difference. Increases win ties, and Missing ranks lowest."""
+    """Return a key that sorts by absolute difference.
+
+    Increases win ties, and Missing ranks lowest.
+    """
     if isinstance(entry.difference, Missing):
         return -1.0, False
     return abs(entry.difference.value), entry.difference.value > 0
 
 
 def run_scores(audit: AuditFindings) -> Mapping[ScoreKey, Estimate]:
-    """Return the scores of a run by key. `score_key` returns the same key for a difference."""
+    """Return the scores of a run, keyed by `score_key`.
+
+    `score_key` returns the same key for a difference.
+    """
     scores = {}
     for located in findings.scored(audit):
         name = "share" if located.score == "shares" else located.score
@@ -298,7 +304,7 @@ class RunDifferences(Generic[R, D]):
     folder
         Folder of the comparison.
     runs
-        The compared runs by name.
+        The compared runs, keyed by name.
     entries
         The differences, in the order of comparison.json.
     warnings

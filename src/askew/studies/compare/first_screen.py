@@ -36,9 +36,9 @@ def first_screen(
     Parameters
     ----------
     runs
-        The first and the second run by name.
+        The first and the second run, keyed by name.
     letters
-        Letters that stand for the runs, by name of the run.
+        Letter that stands for each run, keyed by the run's name.
     differences
         Differences between the two runs. Significant differences come first.
     tests

@@ -17,12 +17,12 @@ from askew.studies.compare.findings import ALL_PROMPTS, RUN_DISTANCE, ScoreDiffe
 from askew.types import grouped
 
 SetsByPrompt = Mapping[str, Sequence[ObservedSet]]
-"""Image sets of a run by prompt."""
+"""Image sets of a run, keyed by prompt."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labels:
-    """Numbers of labels on an axis in an image set, in both runs.
+    """Counts of labels on an axis of an image set, in both runs.
 
     `before` and `after` are the numbers of images with each value in the first and in the second
     run. `unlabeled` is the number of images without a label, added over both runs.
@@ -47,7 +47,7 @@ class _Labels:
 
 @dataclass(frozen=True, slots=True)
 class RunsOverPrompts:
-    """Two runs that share prompts. Their differences are the second run minus the first run.
+    """Two runs that share prompts. Differences are computed as the second run minus the first run.
 
     Attributes
     ----------

@@ -105,7 +105,7 @@ def _sections(view: "ComparisonView") -> tuple[b.Section, ...]:
 
 @dataclass(frozen=True)
 class ComparisonView:
-    """A comparison, arranged by pair of runs, prompt, image set and axis.
+    """A comparison, arranged by pairs of runs, prompts, image sets and axes.
 
     Attributes
     ----------
@@ -146,7 +146,10 @@ class ComparisonView:
 
     @cached_property
     def places(self) -> dict[Place, list[str]]:
-        """Axes by prompt and image set. Axes with the largest differences come first."""
+        """Axes compared for each prompt and image set.
+
+        Axes with the largest differences come first.
+        """
         ranks = []
         for differences in self.by_pair.values():
             for rank, difference in enumerate(differences):
@@ -226,7 +229,7 @@ class ComparisonView:
                 groups += self._groups(place, axis)
         count = len(self.comparison.runs)
         most = max(1, BARS // count) * count
-        caption = "Shares by run, largest difference first"
+        caption = "Shares in each run, largest difference first"
         return survey.folded(caption, groups, "Axis", most, "Shares with smaller differences")
 
     def _groups(self, place: Place, axis: str) -> Iterator[b.ValueGroup]:
@@ -372,7 +375,9 @@ class ComparisonView:
                 yield b.Details(_place_label(place), blocks)
 
     def pictures(self, place: Place, most: int) -> b.PictureGrid:
-        """Return the images that all runs have in a set. Images that have the same seed are aligned.
+        """Return the images that all runs have in a set.
+
+        Images that have the same seed are aligned.
 
         Parameters
         ----------
@@ -393,7 +398,7 @@ class ComparisonView:
         return b.PictureGrid("", tuple(rows), aligned)
 
     def _axis(self, place: Place, axis: str) -> b.Details:
-        """Return the verdict on an axis of an image set, and the differences in all scores of it."""
+        """Return the verdict on an axis of an image set, and the differences in all its scores."""
         blocks: list[b.Block] = []
         differences = []
         for pair in self.pairs:
@@ -431,7 +436,7 @@ class ComparisonView:
 
 
 def _largest_first(differences: Sequence[AxisDifference]) -> tuple[bool, float]:
-    """Return a sort key of a pair of runs by its largest difference, significant ones first."""
+    """Return a key that sorts pairs of runs by their largest difference, significant ones first."""
     keys = ((not difference.differs, -difference.size) for difference in differences)
     return min(keys, default=(True, 1.0))
 

@@ -77,7 +77,7 @@ def finished_run(folder: Path, store: Path | None = None) -> AuditResult:
     folder
         The run folder.
     store
-        Store of the run. By default the store beside the run.
+        Store of the run. By default, the store next to the run.
 
     Raises
     ------
@@ -164,14 +164,14 @@ def is_generated(head: Head) -> bool:
 
 
 def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, list[ObservedSet]]:
-    """Return the image sets of a run by prompt, with the answers from its store.
+    """Return the image sets of a run, keyed by prompt, with the answers from its store.
 
     Parameters
     ----------
     run
         A finished audit.
     prompts
-        The compared prompts with their axes. Counterfactual sets of any other axes are left out.
+        The compared prompts and their axes. Counterfactual sets for other axes are left out.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def observed_sets(run: AuditResult, prompts: Sequence[PromptPlan]) -> dict[str, 
 
 
 def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) -> PictureVectors:
-    """Return the embedding vector of each image of a run, by image id.
+    """Return the embedding vector of each image of a run, keyed by image id.
 
     The result is empty if the run used no embedder.
 
@@ -199,7 +199,7 @@ def stored_vectors(run: AuditResult, sets: Mapping[str, Sequence[ObservedSet]]) 
     run
         A finished audit.
     sets
-        Image sets of the run by prompt.
+        Image sets of the run, keyed by prompt.
     """
     fingerprints = list((run.findings.instruments.embedder or {}).values())
     if not fingerprints:
@@ -267,7 +267,7 @@ def _pictures(image_set: PictureSet) -> list[Picture | Missing]:
 def _stored_answers(
     store: Store, fingerprint: str, ids: Sequence[str], axes: Sequence[Axis], with_caption: bool
 ) -> AnswersByPicture:
-    """Return an instrument's answers by image id, in the order of the axes' questions."""
+    """Return an instrument's answers in the order of the axes' questions, keyed by image id."""
     questions = [question for axis in axes for question in axis.questions]
     if with_caption:
         questions.append(CAPTION)

@@ -47,7 +47,7 @@ from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
 SetPair = tuple[ObservedSet, ObservedSet]
-"""An image set of the second run, and the same image set of the first run."""
+"""An image set of the second run, and the corresponding image set of the first run."""
 
 ConceptPair = tuple[Concepts, Concepts]
 """Concepts of the two sets of a `SetPair`."""
@@ -67,10 +67,10 @@ class ComparedRun:
     sets
         Image sets by prompt.
     vectors
-        Unit vectors of the images by image id, from the embedder named `embedder`. Empty without an
+        Unit vectors of the images from the embedder `embedder`, keyed by image id. Empty without an
         embedder.
     scores
-        Scores of the run as its results list them. See `difference_of_scores`.
+        Scores of the run, as listed in its results. See `difference_of_scores`.
     """
 
     name: str
@@ -93,7 +93,8 @@ def score(
     Parameters
     ----------
     runs
-        The compared runs. In each pair, the scores of the earlier run are subtracted.
+        The compared runs. In each pair, the scores of the earlier run in this list are subtracted
+        from the scores of the later run.
     prompts
         Prompts that all runs share, with axes that all runs measure in the same way.
     instruments
@@ -144,7 +145,7 @@ def difference_of_scores(
     entry
         A difference between two runs.
     scores
-        Scores of each run, by name of the run.
+        Scores of each run, keyed by the run's name.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def with_q_values(entries: Sequence[ScoreDifference]) -> tuple[ScoreDifference, 
 
 
 def _families(entries: Sequence[ScoreDifference]) -> dict[Hashable, dict[int, float]]:
-    """Return the families of tests, each with its p-values by position of the entry."""
+    """Return the families of tests, each with its p-values, keyed by the position of the entry."""
     with_shares = {_axis_of(entry) for entry in entries if entry.score == "share"}
     families: dict[Hashable, dict[int, float]] = {}
     for place, entry in enumerate(entries):
@@ -225,7 +226,7 @@ def _axis_of(entry: ScoreDifference) -> Hashable:
 def _q_values_of_set(
     entries: Mapping[int, ScoreDifference], q_values: Mapping[int, float]
 ) -> dict[int, float]:
-    """Return q-values, by position, for the shares on an axis of a set and for the axis's test.
+    """Return q-values for the shares on an axis of a set and for the axis's test, by position.
 
     If the axis has two values, both shares have the q of the axis. With more values, the p of a
     share is corrected by Holm and then scaled by the ratio of q to p of the axis. The scaling is
@@ -234,9 +235,9 @@ def _q_values_of_set(
     Parameters
     ----------
     entries
-        Differences on an axis of an image set with labels from one instrument, by position.
+        Differences on one axis of an image set, from one instrument's labels, keyed by position.
     q_values
-        q-values of all tests that belong to a family, by position.
+        q-values of all tests that belong to a family, keyed by position.
     """
     p_values = _p_values(entries, RUN_DISTANCE)
     if not p_values:
@@ -252,7 +253,7 @@ def _q_values_of_set(
 
 
 def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[int, float]:
-    """Return the p-values of a score by position of the entry."""
+    """Return the p-values of a score, keyed by the position of the entry."""
     estimates = {
         place: entry.difference
         for place, entry in entries.items()
@@ -263,7 +264,10 @@ def _p_values(entries: Mapping[int, ScoreDifference], score_name: str) -> dict[i
 
 @dataclass(frozen=True, slots=True)
 class _PromptPair:
-    """Image sets of a prompt that two runs share. Differences are second run minus first run."""
+    """Image sets of a prompt that two runs share.
+
+    Differences are computed as the second run minus the first run.
+    """
 
     names: tuple[str, str]
     prompt: PromptPlan
@@ -338,7 +342,7 @@ class _PromptPair:
         return entries
 
     def _by_vectors(self, axis: Axis, names: Sequence[str]) -> AssociationDifferences | Missing:
-        """Return the differences in an axis's scores by vectors.
+        """Return the differences in an axis's scores that are computed from embedding vectors.
 
         `names` lists the baseline set, then the counterfactual sets of the axis.
         """
@@ -486,7 +490,8 @@ def _named(
     values
         Values of the counterfactual sets.
     clip
-        True for scores by vectors. As in an audit, they have no alternatives to MAD.
+        True for scores computed from embedding vectors. As in an audit, they have no alternatives
+        to MAD.
     """
     suffix = "_clip" if clip else ""
     alternatives: dict[str, E]
@@ -507,7 +512,10 @@ def _named(
 
 
 def _rows_of(observed: ObservedSet, vectors: PictureVectors) -> NDArray[np.float64]:
-    """Return the unit vectors of a set's images, (images, dimensions). Skip images without vectors."""
+    """Return the unit vectors of a set's images, of shape (images, dimensions).
+
+    Skip images without vectors.
+    """
     rows = [
         vectors[picture.id]
         for picture in observed.pictures
@@ -532,7 +540,7 @@ def _is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
 
 
 def _indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
-    """Return an array (labeled images, values) with a 1 in the column of each image's label."""
+    """Return indicators of each image's label, of shape (labeled images, values)."""
     places = [axis.values.index(label) for label in labels if not isinstance(label, Missing)]
     return np.eye(len(axis.values))[places]
 

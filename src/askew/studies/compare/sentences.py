@@ -78,7 +78,7 @@ def comparison_sentences(
 
 
 def pair_sentence(pair: RunPair, differences: Sequence[AxisDifference], run_score: RunScore) -> str:
-    """Return where two runs differ as a single text. See `pair_sentences`."""
+    """Return a single text on where two runs differ. See `pair_sentences`."""
     return " ".join(filter(None, pair_sentences(pair, differences, run_score)))
 
 
@@ -250,7 +250,7 @@ def _direction(difference: AxisDifference) -> str:
 
 
 def _evidence(difference: AxisDifference, run_score: RunScore, with_bias: bool = True) -> str:
-    """Describe the test of an axis, the difference in bias, and the share that differs most.
+    """Describe an axis's test, the difference in bias, and the share that differs most.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def _share(entry: ScoreDifference | None, run_score: RunScore) -> str:
 def _share_and_count(share: Estimate | None) -> str:
     """Return a share with its count, such as "40 %, 12 of 30".
 
-    If prompts are weighted, the share is no fraction of the images. The text then gives only the
+    If prompts are weighted, the share is not a fraction of the images. The text then gives only the
     number of images.
     """
     if share is None or not share.n:

@@ -35,9 +35,9 @@ class ClassifiedImages:
     samples
         Number of noise samples.
     decisions
-        Decisions between target classes, by group.
+        Decisions between target classes, keyed by group.
     pooled
-        Members of each pooled group, by name of the pooled group.
+        Members of each pooled group, keyed by the name of the pooled group.
     hits
         Whether each image is classified correctly, for each group whose true class is known.
     """
@@ -70,7 +70,7 @@ class ClassifiedImages:
 
 
 def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
-    """Return the ids of a run's images by group, without missing images."""
+    """Return the ids of a run's images, keyed by group. Missing images are left out."""
     ids = {}
     for image_set in run.findings.sets:
         ids[image_set.prompt] = tuple(name for name in image_set.pictures if name is not None)
@@ -80,7 +80,7 @@ def _image_ids(run: ClassificationResult) -> dict[str, tuple[str, ...]]:
 def _errors(
     run: ClassificationResult, groups: Sequence[str], samples: int, classes: tuple[str, ...]
 ) -> ErrorsOfClasses:
-    """Return each image's mean denoising error for these classes, as a single sample."""
+    """Return each image's mean denoising error for these classes, like a single noise sample."""
     errors = {}
     for entry in run.findings.classification.errors:
         if (entry.samples, entry.classes) == (samples, classes) and entry.group in groups:

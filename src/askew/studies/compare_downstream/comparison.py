@@ -102,7 +102,10 @@ def compare_tasks(runs: Runs, folder: Path) -> TaskComparison:
 
 
 def _of_pair(names: tuple[str, str], runs: Runs, scoring: Scoring) -> Sequence[TaskDifference]:
-    """Return the differences between two runs. The order of the runs affects only the signs."""
+    """Return the differences between two runs.
+
+    The order of the runs affects only the signs of the differences.
+    """
     digests = [content_digest(runs[name]) for name in names]
     is_swapped = digests[1] < digests[0]
     ordered = names[::-1] if is_swapped else names
@@ -123,7 +126,7 @@ def _of_pair(names: tuple[str, str], runs: Runs, scoring: Scoring) -> Sequence[T
 
 
 def warnings_of(runs: Runs) -> list[str]:
-    """Return warnings about the comparison, without repetitions."""
+    """Return warnings about the comparison, without duplicates."""
     warnings = []
     digests: dict[str, str] = {}
     for name, run in runs.items():

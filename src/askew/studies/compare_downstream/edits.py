@@ -28,7 +28,7 @@ from askew.studies.compare_downstream.rows import (
 from askew.types import Missing
 
 Labels = Mapping[str, Mapping[str, str]]
-"""Labels by axis, then by image id. Images without a label have no entry."""
+"""Labels, keyed by axis and then by image id. Images without a label have no entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class EditConditions:
     groups, strengths
         Groups of input images, and strengths of the edits.
     edit_prompts
-        Sets of edit prompts by name.
+        Sets of edit prompts, keyed by name.
     axes
         Labeled axes. Gender comes first.
     """
@@ -109,8 +109,8 @@ class EditedImages:
     Attributes
     ----------
     pictures
-        Image ids of each image set, by group, word of the edit prompt, and strength. For input
-        images, word and strength are None.
+        Ids of the images in each set, keyed by group, word of the edit prompt, and strength. For
+        input images, word and strength are None.
     labels
         Labels of all these images.
     """
@@ -149,7 +149,7 @@ class EditedImages:
     def skin_changes(
         self, run: EditingResult, group: str, targets: str, strength: float
     ) -> ImageRows:
-        """Return, for each input image, the mean change in ITA over its edits: (images, 1)."""
+        """Return the mean change in ITA over each input image's edits, of shape (images, 1)."""
         sources = self.pictures[group, None, None]
         changes = run.cell(group, targets, strength).ita_changes
         keys = []
@@ -208,8 +208,8 @@ def edit_differences(
 ) -> Iterator[TaskDifference]:
     """Yield the differences between two runs.
 
-    For each set of edit prompts and each strength, these are the differences in contrasts between
-    groups, in changes of gender and of other axes, and in skin tone.
+    For each set of edit prompts and each strength, these are differences in contrasts between
+    groups, in changes of perceived gender and of other axes, and in changes of skin tone.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def skin_score(
     Parameters
     ----------
     sides
-        Changes in skin tone in both runs, with a row for each input image.
+        Changes in skin tone in both runs, one row per input image.
     cells
         Mean change in skin tone that the results of each run report.
     scoring

@@ -34,7 +34,7 @@ CHARTS = {
     "axis_change": "Share of edits that change another perceived attribute",
     "ita_change": "Change in skin tone (ITA) through edits",
 }
-"""Titles of the charts by score, in the order of the page."""
+"""Title of the chart for each score, in the order of the page."""
 
 
 def page(comparison: TaskFindings) -> b.Page:

@@ -1,4 +1,4 @@
-"""Pair the measurements of images from two runs by image id, and estimate differences."""
+"""Pair measurements of equal images from two runs, and estimate differences."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class ImageRows:
     keys
         Key of each image. The same image has the same key in every run.
     rows
-        Array of shape (images, columns) with a row for each key: 0, 1 or NaN, or any numbers for
+        Numbers for each key, of shape (images, columns): 0, 1 or NaN for rates, or any numbers for
         means.
     """
 
@@ -47,7 +47,7 @@ class ImageRows:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Rows of two runs, which are about the same images in the same order, or independent.
+    """Rows of two runs. They either describe the same images in the same order, or are independent.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Power of planned audits and comparisons: the images they need, the deviations they detect."""
+"""Power of planned audits and comparisons: how many images they need and what they can detect."""

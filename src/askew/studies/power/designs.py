@@ -47,12 +47,12 @@ class Design:
     prompts : int
         Number of prompts.
     tests : int
-        Largest possible number of tests in the family of the verdicts.
+        Maximum possible number of tests in the family of the verdicts.
     kind : TestKind
         "reference" to test a run against its reference, "comparison" to test two runs against each
         other.
     counterfactuals : int
-        Number of counterfactual prompts, for which an audit generates images, too.
+        Number of counterfactual prompts, for which an audit also generates images.
     """
 
     axes: tuple[AxisDesign, ...]
@@ -158,10 +158,10 @@ def _checked(shares: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _family(tests: int, axes: int, prompts: int) -> int:
-    """Return the largest possible number of tests in a family.
+    """Return the maximum possible number of tests in a family.
 
-    If there are several prompts, each axis gets another test, of all prompts together. An audit
-    leaves this test out of the family if the prompts differ so much that their images count as too
-    few independent images. The family is then smaller.
+    If there are several prompts, each axis gets an additional test on all prompts together. An
+    audit leaves this test out of the family if the prompts differ so much that their images count
+    as too few independent images. The family is then smaller.
     """
     return tests + axes if prompts > 1 else tests

@@ -73,7 +73,7 @@ class PowerQuestion:
 
 
 def largest(rows: Sequence[PowerRow], effect: float, power: float) -> int | None:
-    """Return how many images suffice for all axes at a deviation and power; None if too many."""
+    """Return how many images all axes need at a deviation and power; None if too many."""
     numbers = []
     for row in rows:
         if row.effect == effect and row.power == power:

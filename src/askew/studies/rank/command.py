@@ -48,7 +48,8 @@ COMPARED_FIELDS = {
         "words",
     ),
 }
-"""Plan fields that affect the size of a score, by objective. Searches in which these fields differ
+"""Plan fields that affect the size of a score, for each objective. Searches in which these fields
+differ
 cannot be scored together.
 """
 
@@ -124,9 +125,9 @@ def rank(
         Images per prompt. With --find, images per prompt in the last round. [default: 48; 15 with
         --objective eq1; 128 or more with --find]
     find
-        Number of most biased prompts to find. In each round, askew drops the less biased half of the
-        prompts and doubles the number of images of the other half. It ranks the remaining prompts by
-        held-out images.
+        Number of prompts to find that are most biased. In each round, askew drops the less biased
+        half of the prompts and doubles the number of images of the other half. It ranks the
+        remaining prompts by held-out images.
     eval_images
         Held-out images for each prompt that --find finds. [default: 48]
     variations
@@ -140,7 +141,7 @@ def rank(
         name contains --value, else the first one. Without prompts, askew ranks the prompts "photo
         portrait of a NAME".
     plan
-        TOML plan to run, such as plan.toml of a run.
+        TOML file of the plan to run, such as plan.toml of a run.
 
     Returns
     -------

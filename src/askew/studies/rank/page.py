@@ -261,7 +261,7 @@ def _scores(findings: RankFindings) -> Iterator[b.Block]:
 
 
 def _shares_over_prompts(findings: RankFindings) -> Iterator[b.Block]:
-    """Yield the shares of all prompts together, by axis and model."""
+    """Yield the shares of all prompts together, for each axis and model."""
     several_models = len(findings.models) > 1
     groups = []
     for entry in sorted(findings.shares_over_prompts, key=lambda entry: entry.shares.axis):

@@ -11,7 +11,7 @@ from askew.prompts.vocabulary import article
 from askew.stats.halving import least_images
 
 FINDING_IMAGES = 128
-"""Smallest default number of images per prompt in the last round.
+"""Minimum default number of images per prompt in the last round.
 
 With this number, a search for five of 71 occupations finds, with probability .92, only occupations
 whose planted skew is at most .10 below the fifth largest (benchmarks.halving).
@@ -19,7 +19,7 @@ whose planted skew is at most .10 below the fifth largest (benchmarks.halving).
 
 
 class ModelPlan(PlanPart):
-    """A model with its settings, and the name that it has in this ranking."""
+    """A model, its settings, and its name in this ranking."""
 
     name: NonEmptyText
     model: NonEmptyText
@@ -40,11 +40,12 @@ class RankPlan(ScoredPlan):
         Score of a prompt. skew: deviation of the shares on `axes` from equal shares. eq1: the
         paper's score.
     mined_for
-        Name of the search that found each prompt, by prompt.
+        Name of the search that found each prompt, keyed by prompt.
     given
-        Variations that the searches used, by prompt.
+        Variations that the searches used, keyed by prompt.
     table
-        Shares of `value` by name. A prompt gets the share of the longest name that it contains.
+        Shares of `value`, keyed by a name such as an occupation. A prompt gets the share of the
+        longest name that it contains.
     value
         Value whose shares are in the table.
     find

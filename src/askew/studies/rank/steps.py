@@ -94,7 +94,7 @@ class ModelMean:
     mined_for
         Search whose prompts are averaged; None for all prompts.
     mean
-        Mean size of bias. With the objective eq1, the negative mean score.
+        Mean size of bias. With the objective eq1, the negated mean score.
     """
 
     model: str
@@ -126,7 +126,7 @@ class PromptMap:
     prompt
         The prompt.
     places
-        Id and two coordinates of each image, by model.
+        Id and two coordinates of each image, keyed by model.
     explained
         Share of the variance that each direction explains.
     """
@@ -143,8 +143,8 @@ class RankFindings(Head):
     Attributes
     ----------
     shares_over_prompts : tuple of ModelShares
-        Shares of all prompts together, by model and axis. Empty if there is only one prompt, or if
-        there are no shares.
+        Shares of all prompts together, for each model and axis. Empty if there is only one prompt,
+        or if there are no shares.
     rounds : tuple of RankRound
         Rounds of successive halving. askew ranks the prompts that remain after the last round. Empty
         if all prompts are ranked.
@@ -170,9 +170,9 @@ class RankGathered(GatheredData):
     models
         Models, with the names that they have in the plan.
     read
-        Measurement and evidence, by model and prompt.
+        Measurement and evidence, keyed by model and prompt.
     vectors
-        Embedding vectors of the images, by model and prompt.
+        Embedding vectors of the images, keyed by model and prompt.
     rounds
         Rounds of successive halving.
     """
@@ -335,7 +335,10 @@ class _JudgedPrompts:
 
     @classmethod
     def of(cls, prompts: Sequence[RankedPrompt], scoring: Scoring, errors: Errors) -> Self:
-        """Return the prompts with q. If a prompt has shares, its q is that of the shares' verdict."""
+        """Return the prompts with q.
+
+        If a prompt has shares, its q is the q of the verdict on these shares.
+        """
         with_scores = with_q(tuple(prompts), lambda at: "ranked" if at[-1] == "score" else None)
         with_shares = {place: prompt.shares for place, prompt in enumerate(with_scores)}
         entries = {place: shares for place, shares in with_shares.items() if shares}
@@ -379,7 +382,10 @@ def bias_size(prompt: RankedPrompt) -> float | None:
 
 
 def _unit(prompt: RankedPrompt) -> float:
-    """Return the largest possible score. Dividing by it makes biases on different axes comparable."""
+    """Return the largest possible score.
+
+    Dividing by it makes biases on different axes comparable.
+    """
     score = prompt.score
     if prompt.shares is None or isinstance(score, Missing) or score.max is None:
         return 1.0
@@ -396,7 +402,7 @@ def size_error(prompt: RankedPrompt) -> float:
 
 
 def _sorting_size(prompt: RankedPrompt) -> tuple[float, float]:
-    """Return a sort key: the size of the bias, then the chance-corrected score to break ties."""
+    """Return a key that sorts by size of the bias, then by the chance-corrected score."""
     size = bias_size(prompt)
     if size is None or isinstance(prompt.score, Missing):
         return -np.inf, -np.inf
@@ -413,7 +419,7 @@ class MeasuredSize:
 
 
 Sizes = Mapping[str, Mapping[str, MeasuredSize | None]]
-"""Sizes of biases, by model and prompt."""
+"""Sizes of biases, keyed by model and prompt."""
 
 
 def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple[str, str | None]]:
@@ -427,7 +433,7 @@ def _prompt_groups(plan: RankPlan, ranked: Sequence[RankedPrompt]) -> list[tuple
 
 
 def _sizes(plan: RankPlan, ranked: Sequence[RankedPrompt], axis: str, search: str | None) -> Sizes:
-    """Return the size of each prompt's bias on an axis, for the prompts of a search or all prompts."""
+    """Return the size of each prompt's bias on an axis, for one search's prompts or all prompts."""
     sizes: dict[str, dict[str, MeasuredSize | None]] = {model.name: {} for model in plan.models}
     for prompt in ranked:
         if prompt.axis == axis and search in (None, plan.mined_for.get(prompt.prompt)):

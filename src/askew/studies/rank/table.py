@@ -29,7 +29,7 @@ def table_shares(name: str, value: str) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Shares in [0, 1] by name. Names are, for example, occupations.
+        Shares in [0, 1], keyed by name. Names are, for example, occupations.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def read_shares(path: Path, value: str = "") -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Shares in [0, 1] by name.
+        Shares in [0, 1], keyed by name.
 
     Raises
     ------

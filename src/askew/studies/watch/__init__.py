@@ -1,1 +1,1 @@
-"""Watch the checkpoints of a model for changes in bias while training writes them."""
+"""Monitor the checkpoints of a model for changes in bias, while training writes them."""

@@ -20,7 +20,7 @@ ALL_PROMPTS = "all prompts"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointChange:
-    """The change on an axis with the smallest p-value, from the first checkpoint to a later one.
+    """On one axis, the change with the smallest p-value, from the first to a later checkpoint.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ def _labeled_axes(prompt: PromptPlan) -> Iterator[AxisPlan]:
 
 
 def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int, Answer]:
-    """Return the labels on an axis of the images in a set, by seed."""
+    """Return the labels of a set's images on an axis, keyed by seed."""
     labels = observed.values[instrument][axis.name]
     return {
         picture.seed: label
@@ -98,7 +98,7 @@ def _labels(observed: ObservedSet, instrument: str, axis: AxisPlan) -> dict[int,
 def _table(
     values: Sequence[str], before: Mapping[int, Answer], after: Mapping[int, Answer]
 ) -> np.ndarray:
-    """Count the pairs of images with the same seed by their two labels: (values, values)."""
+    """Count image pairs with the same seed for each pair of labels, of shape (values, values)."""
     counted = Counter((before[seed], after[seed]) for seed in before.keys() & after.keys())
     counts = [counted[change] for change in product(values, values)]
     return np.reshape(counts, (len(values), len(values)))
@@ -107,7 +107,7 @@ def _table(
 def clearest_change(
     axis: str, values: Sequence[str], tables: Mapping[str, np.ndarray]
 ) -> CheckpointChange:
-    """Return the change on an axis that has the smallest p-value.
+    """Return, for one axis, the change with the smallest p-value.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def clearest_change(
     values
         Values of the axis.
     tables
-        For each prompt, an array of shape (values, values) with numbers of pairs. The row is the
-        label at the first checkpoint, and the column is the label at the later checkpoint.
+        For each prompt, an array of shape (values, values) with numbers of pairs. Rows are labels
+        at the first checkpoint, and columns are labels at the later checkpoint.
     """
     tested = dict(tables)
     if len(tested) > 1:

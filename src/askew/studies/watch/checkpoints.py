@@ -102,7 +102,7 @@ def filled(template: object, path: Path) -> object:
     """Replace {checkpoint} and {name} in a text, or in each text of a list.
 
     A mapping of settings becomes a list of texts NAME=VALUE, so that a checkpoint name such as 500
-    can be read as a number.
+    can be parsed as a number.
     """
     if isinstance(template, str):
         return template.replace("{checkpoint}", str(path)).replace("{name}", path.name)

@@ -50,7 +50,7 @@ class WatchOptions(
 
 @dataclass(frozen=True)
 class WatchedCheckpoint:
-    """A checkpoint, with its changes since the first checkpoint.
+    """A checkpoint, and the changes in it since the first checkpoint.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class WatchedCheckpoint:
 
     @property
     def alarms(self) -> tuple[CheckpointChange, ...]:
-        """Changes whose p-value is at most the level."""
+        """Changes whose p-value does not exceed the level."""
         return tuple(change for change in self.changes if change.p <= self.level)
 
 
@@ -190,8 +190,8 @@ def watch(
     prompts
         Prompts to audit on each checkpoint.
     model
-        Model that uses a checkpoint. Here and in -M, {checkpoint} stands for the path of the
-        checkpoint, and {name} for its name. [default: diffusers/{checkpoint}]
+        Name of the model that uses a checkpoint. Here and in -M, {checkpoint} stands for the path
+        of the checkpoint, and {name} for its name. [default: diffusers/{checkpoint}]
     axes
         Bias axes, separated by commas. [default: as for `askew audit`]
     images
@@ -201,8 +201,8 @@ def watch(
     alpha
         Maximum probability of a false alarm on any axis of any checkpoint. [default: 0.05]
     interval
-        Look for new checkpoints every so many seconds, until Ctrl-C or an alarm. By default, askew
-        looks only once.
+        Number of seconds between searches for new checkpoints, which continue until Ctrl-C or an
+        alarm. By default, askew looks only once.
     run
         Folder of the audits. [default: runs/watch-FOLDER]
     store
@@ -270,7 +270,9 @@ class _Series:
     settings: dict[str, object]
 
     def look_until_an_alarm(self, interval: float | None) -> Watch:
-        """Audit new checkpoints once, or repeatedly at an interval. Raise CheckFailed after an alarm.
+        """Audit new checkpoints once, or repeatedly at an interval.
+
+        Raise CheckFailed after an alarm.
 
         With an interval, askew audits a checkpoint as soon as its files have not changed between two
         looks at the folder.
