@@ -14,9 +14,11 @@ import pytest
 from askew.cli import run
 from askew.people.exchange import import_answers, label_studio_config, label_studio_tasks
 from askew.people.folder import StudyFolder
-from askew.people.records import CANNOT_TELL
+from askew.people.records import CANNOT_TELL, PREFER_NOT
 from askew.people.results import study_results
 from planted_raters import answers, planted_study
+
+EXPORTS = Path(__file__).parent / "label_studio"
 
 
 @pytest.fixture
@@ -101,6 +103,23 @@ def test_faulty_tables_are_refused(
     assert message in " ".join(capsys.readouterr().err.split())
     assert study.all_answers() == before
     assert study.raters() == raters
+
+
+@pytest.mark.parametrize("name", ["export.json", "export-min.json", "export.csv"])
+def test_exports_of_label_studio_are_imported(
+    study: StudyFolder, tmp_path: Path, name: str
+) -> None:
+    """Import files that label-studio-sdk 2.1.2 made: its annotations, through its Converter."""
+    empty = StudyFolder.opened(tmp_path / "empty")
+    imported = import_answers(empty, "label-studio", EXPORTS / name)
+    by_rater: dict[str, list[str]] = {}
+    for answer in imported:
+        by_rater.setdefault(answer.rater, []).append(answer.answer[0])
+    first, other = by_rater.values()
+    assert first == ["male", CANNOT_TELL, "male", "female", "male", "male"]
+    assert other == ["female", "female", "male", "female", PREFER_NOT, "female"]
+    assert [answer.seconds for answer in imported][:3] == [1.5, 1.75, 2.0]
+    assert empty.raters()[0].id in by_rater  # the first annotator is the first rater
 
 
 def test_label_studio_gets_no_label_of_an_instrument(study: StudyFolder) -> None:

@@ -182,13 +182,19 @@ def _annotation(answer: AnswerRecord, number: int) -> dict[str, Any]:
 
 
 def _from_label_studio(folder: StudyFolder, file: Path) -> list[AnswerRecord]:
-    """Return the answers in a file or folder of Label Studio tasks, such as a JSON export."""
+    """Return the answers in a Label Studio export (JSON, JSON-MIN or CSV), or in a folder of tasks."""
     path = file / TASKS_FILE if file.is_dir() else file
     raters = {rater.number + 1: rater.id for rater in folder.raters()}
     answers = []
+    text = read_text(path, "the tasks of Label Studio")
     try:
-        tasks = json_value(read_text(path, "the tasks of Label Studio"))
+        is_table = path.suffix.lower() == ".csv"
+        tasks: Iterable[Mapping[str, Any]] = (
+            csv.DictReader(io.StringIO(text, newline="")) if is_table else json_value(text)
+        )
         for task in tasks:
+            if "data" not in task:
+                answers.append(_from_flat_task(folder, task, raters))
             for annotation in task.get("annotations", ()):
                 if not annotation.get("was_cancelled"):
                     answers.append(_annotated(folder, task, annotation, raters))
@@ -207,17 +213,42 @@ def _annotated(
     result = next(each for each in annotation["result"] if each["from_name"] == CONTROL)
     by = annotation["completed_by"]
     number = by["id"] if isinstance(by, Mapping) else by
-    names = {text: name for name, text in SPECIAL_ANSWERS.items()}
-    chosen = [names.get(choice, choice) for choice in result["value"]["choices"]]
     seconds = annotation.get("lead_time")
     return AnswerRecord(
         rater=raters.get(number, f"label-studio {number}"),
         item=str(task["data"]["item"]),
         version=folder.plan.version,
-        answer=tuple(chosen),
+        answer=_named(result["value"]["choices"]),
         text="\n".join(result.get("meta", {}).get("text", [])),
         seconds=None if seconds is None else float(seconds),
     )
+
+
+def _from_flat_task(
+    folder: StudyFolder, task: Mapping[str, Any], raters: Mapping[int, str]
+) -> AnswerRecord:
+    """Convert a record of a JSON-MIN or CSV export, which contains a single annotation."""
+    choices = task[CONTROL]
+    if isinstance(choices, str) and choices.startswith("{"):
+        choices = json_value(choices)
+    if isinstance(choices, Mapping):
+        choices = choices["choices"]
+    by = str(task["annotator"])
+    number = int(by) if by.isdecimal() else None
+    seconds = task.get("lead_time")
+    return AnswerRecord(
+        rater=raters.get(number, f"label-studio {by}") if number else f"label-studio {by}",
+        item=str(task["item"]),
+        version=folder.plan.version,
+        answer=_named([choices] if isinstance(choices, str) else choices),
+        seconds=None if seconds in (None, "") else float(seconds),
+    )
+
+
+def _named(choices: Iterable[str]) -> tuple[str, ...]:
+    """Return answers by the texts that Label Studio shows."""
+    names = {text: name for name, text in SPECIAL_ANSWERS.items()}
+    return tuple(names.get(choice, choice) for choice in choices)
 
 
 def _from_lines(file: Path) -> list[AnswerRecord]:
