@@ -86,17 +86,22 @@ def ovis_image() -> d.DiffusionPipeline:
     )
 
 
+def bria_transformer(**more: Any) -> d.BriaTransformer2DModel:
+    settings: dict[str, Any] = {
+        "in_channels": 16,
+        "num_layers": 1,
+        "num_single_layers": 1,
+        "attention_head_dim": 8,
+        "num_attention_heads": 2,
+        "joint_attention_dim": WIDTH,
+        "axes_dims_rope": [0, 4, 4],
+    }
+    return d.BriaTransformer2DModel(**(settings | more)).eval()
+
+
 def bria() -> d.DiffusionPipeline:
     return d.BriaPipeline(
-        transformer=d.BriaTransformer2DModel(
-            in_channels=16,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=8,
-            num_attention_heads=2,
-            joint_attention_dim=WIDTH,
-            axes_dims_rope=[0, 4, 4],
-        ).eval(),
+        transformer=bria_transformer(),
         scheduler=flow(),
         vae=autoencoder(4, shift_factor=0.0),
         text_encoder=t5_text(),

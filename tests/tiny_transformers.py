@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+import tiny_further_pipelines
 import tiny_pipelines
 from askew.measure.attention.transformer import TransformerAttentionRecorder, layer_blocks
 from slow_cases import quick_only
@@ -29,10 +30,11 @@ GUIDED: dict[str, dict[str, Any]] = {
     "flux-schnell": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
     "chroma": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
     "auraflow": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
+    "bria": {"guidance_scale": 3.0, "negative_prompt": "blurred"},
     "qwen-image": {"true_cfg_scale": 3.0, "negative_prompt": "blurred"},
 }
 UNGUIDED: dict[str, dict[str, Any]] = {
-    family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma", "auraflow")
+    family: {"guidance_scale": 1.0} for family in ("sd3", "sd3.5", "chroma", "auraflow", "bria")
 }
 PROMPTS = ("a photo of a nurse", "a chef", "an old doctor")
 ATTRIBUTION = "a nurse and gender"
@@ -75,6 +77,13 @@ def auraflow() -> d.DiffusionPipeline:
     return with_transformer(tiny_pipelines.auraflow(), transformer)
 
 
+def bria() -> d.DiffusionPipeline:
+    shape = {"num_layers": 2, "num_single_layers": 2, "num_attention_heads": HEADS}
+    return with_transformer(
+        tiny_further_pipelines.bria(), tiny_further_pipelines.bria_transformer(**shape)
+    )
+
+
 def qwen_image() -> d.DiffusionPipeline:
     """Return Qwen-Image without its instruction and without a terminal shift of the noise.
 
@@ -104,6 +113,7 @@ FAMILIES: dict[str, Callable[[], d.DiffusionPipeline]] = {
     "flux-schnell": lambda: flux(False),
     "chroma": chroma,
     "auraflow": auraflow,
+    "bria": bria,
     "qwen-image": qwen_image,
 }
 
@@ -278,7 +288,9 @@ def written_out(
         SIDES[0] * SIDES[1], text.shape[1] if passive is None else len(passive), passive is not None
     )
     twin = copy.deepcopy(transformer)
-    twin.set_attn_processor(recorder)
+    for module in twin.modules():
+        if hasattr(module, "set_processor"):
+            module.set_processor(recorder)
     if hasattr(twin, "register_tokens"):
         recorder.passive += twin.register_tokens.shape[1]
         twin.context_embedder = WithRegisters(twin, added.shape[1])

@@ -120,10 +120,10 @@ def encode_by_pipeline(pipe: Any, text: str) -> EncodedText:
 def encode_rows(
     pipe: Any, text: str, length: int | None = None, clip_skip: int | None = None
 ) -> EncodedText:
-    """Encode a text as SD3, Flux, Chroma, AuraFlow and Qwen-Image do.
+    """Encode a text as SD3, Flux, Chroma, AuraFlow, Bria and Qwen-Image do.
 
-    The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma and AuraFlow come from
-    T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text. askew
+    The rows of SD3 come from CLIP, then from T5. The rows of Flux, Chroma, AuraFlow and Bria come
+    from T5. The rows of Qwen-Image come from Qwen, which puts an instruction before the text. askew
     leaves out the tokens of the instruction.
 
     Parameters

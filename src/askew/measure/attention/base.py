@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Maps = NDArray[np.float32]
 
 SUPPORTED_MODELS = (
-    "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, AuraFlow, Qwen-Image, "
+    "Stable Diffusion 1, 2, XL, 3 or 3.5, Flux, Chroma, AuraFlow, Bria, Qwen-Image, "
     "PixArt-α, PixArt-Σ, Sana, Sana-Sprint, or the studio"
 )
 """Models whose attention to words can be recorded."""

@@ -1,7 +1,7 @@
 """Attention recorder for transformers where text and image attend to each other in one sequence.
 
-Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow and Qwen-Image. While the
-model generates an image, the recorder passes the tokens of a second text, the *passive stream*,
+Supported models are SD3, SD3.5, Flux dev and schnell, Chroma, AuraFlow, Bria and Qwen-Image. While
+the model generates an image, the recorder passes the tokens of a second text, the *passive stream*,
 through the text side of each block. These tokens attend to the image and to each other. Neither the
 image nor its prompt attends to these tokens, so not a single bit of the image changes. If this text
 equals the prompt, the passive stream equals the stream of the prompt's tokens. A second pass of the
@@ -24,7 +24,7 @@ from askew.errors import UnknownName, UsageError
 from askew.measure.attention.base import SUPPORTED_MODELS, AttentionRecorder
 from askew.measure.attribution import encode_rows
 
-FAMILIES = ("AuraFlow", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
+FAMILIES = ("AuraFlow", "Bria", "Chroma", "Flux", "QwenImage", "StableDiffusion3")
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
@@ -281,7 +281,7 @@ class _TransformerCall:
 
 
 class TransformerAttentionRecorder(AttentionRecorder):
-    """Attention recorder for Stable Diffusion 3 and 3.5, Flux, Chroma, AuraFlow and Qwen-Image.
+    """Attention recorder for Stable Diffusion 3 and 3.5, Flux, Chroma, AuraFlow, Bria, Qwen-Image.
 
     Only the conditional rows of the first call of each step are recorded. The unconditional rows,
     and further calls for true guidance and skip-layer guidance, are ignored. AuraFlow puts
@@ -375,8 +375,9 @@ class TransformerAttentionRecorder(AttentionRecorder):
             return
         hidden = args[0] if args else kwargs["hidden_states"]
         text = kwargs["encoder_hidden_states"]
-        # SD3 and AuraFlow do not pack latents into patches, and guide within one call.
-        guided = hidden.ndim == 4 and self._pipe.guidance_scale > 1
+        # SD3 and AuraFlow, which do not pack latents into patches, and Bria guide within one call.
+        guides_at_once = hidden.ndim == 4 or type(self._pipe).__name__.startswith("Bria")
+        guided = guides_at_once and self._pipe.guidance_scale > 1
         unconditional = len(hidden) // 2 if guided else 0
         # Qwen-Image's text is as long as the longest prompt of a batch, not of a given length.
         length = None if "img_shapes" in kwargs else text.shape[1]
