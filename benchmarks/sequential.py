@@ -3,20 +3,24 @@
 Labels are drawn from the planted world, for every occupation and axis. Images are added as
 `askew audit --until decided` adds them, and their mean number is compared with a fixed number of
 images of the same mean power. Further tables show false positives without bias, and how often the
-interval of the first value contains its true share at the stop. The last table describes the
-winners of a search, to which `askew mine --until decided` adds held-out images.
+interval of the first value contains its true share at the stop. The last tables describe the
+winners of a search, to which `askew mine --until decided` adds held-out images, and a model that
+`askew audit --until decided --compared-run` compares with another model.
 """
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from askew.prompts.axes import BIASCONNECT, find_axis
+from askew.stats.exchange import exchange_test
 from askew.stats.goodness_of_fit import exact_law, pearson
 from askew.stats.intervals import Floats, benjamini_hochberg
-from askew.stats.looks import look_confidence, looks, sequential_p
+from askew.stats.looks import look_confidence, looks, paired_sequential_p, sequential_p
+from askew.stats.paired_sets import PairedSets
 from askew.stats.shares import share_intervals
 from askew.studio.planted import truth
 from askew.studio.scene import OCCUPATIONS
@@ -27,6 +31,8 @@ BIASES = (1.0, 0.5)
 OCCUPATION_STEP = 4
 """Every fourth occupation is simulated."""
 FAIR_PATHS = 4_000
+PAIRED_NULLS = ((2, 0.0, FAIR_PATHS), (2, 0.5, FAIR_PATHS), (3, 0.0, 200))
+"""Numbers of values, shares of pairs that agree, and simulations of two equal models."""
 WINNERS = 5
 """Best prompts of a search."""
 
@@ -212,6 +218,79 @@ def print_winners(simulations: int, rng: np.random.Generator) -> None:
     print(f"searches without bias in which a winner is significant: {rate:.3f}")
 
 
+@cache
+def exchange_p(table: tuple[int, ...]) -> float:
+    """Return the mid-p of pairs, given how many have each pair of labels (K * K numbers)."""
+    values = round(len(table) ** 0.5)
+    first, second = np.divmod(np.repeat(np.arange(len(table)), table), values)
+    keys = range(len(first))
+    rows = np.eye(values)
+    return exchange_test(PairedSets.of(rows[first], rows[second], keys, keys)).p
+
+
+def images_until_different(
+    first: Cell, second: Cell, agreement: float, simulations: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Add pairs of images of two models until their shares differ significantly.
+
+    Parameters
+    ----------
+    first, second
+        True shares of the two models.
+    agreement
+        Share of pairs whose labels come from the same draw; the other pairs are independent.
+    simulations, rng
+        Number of simulations, and random generator.
+
+    Returns
+    -------
+    images, significant : array, (simulations,)
+        Images of each model, and whether the verdict is significant.
+    """
+    sizes = looks(CAP)
+    values = len(first.shares)
+    images = np.full(simulations, float(sizes[-1]))
+    significant = np.zeros(simulations)
+    bounds = [np.cumsum(cell.shares)[:-1] for cell in (first, second)]
+    for number in range(simulations):
+        draws = rng.random((2, CAP))
+        same = rng.random(CAP) < agreement
+        draws[1, same] = draws[0, same]
+        labels = [np.searchsorted(bound, row) for bound, row in zip(bounds, draws, strict=True)]
+        pairs = labels[0] * values + labels[1]
+        smallest = 1.0
+        for size in sizes:
+            table = np.bincount(pairs[:size], minlength=values**2)
+            if values == 2:
+                table[[0, 3]] = 1  # pairs with equal labels do not change p
+            smallest = min(smallest, exchange_p(tuple(table.tolist())))
+            if paired_sequential_p(smallest, sizes, values) < LEVEL:
+                images[number] = size
+                significant[number] = 1
+                break
+    return images, significant
+
+
+def print_paired(simulations: int, rng: np.random.Generator) -> None:
+    """Print the images until a model of the planted world differs from a model without bias."""
+    print(f"bias  images of each model  significant  (gender against bias 0, cap {CAP})")
+    fair = Cell("", "gender", np.full(2, 0.5))
+    for bias in BIASES:
+        results = [
+            images_until_different(fair, cell, 0.0, max(simulations // 20, 1), rng)
+            for cell in cells(bias)
+            if cell.axis == "gender"
+        ]
+        images = np.mean([result[0].mean() for result in results])
+        power = np.mean([result[1].mean() for result in results])
+        print(f"{bias:4.1f}  {images:20.1f}  {power:11.2f}")
+    print("values  equal pairs  false positives between equal models")
+    for values, agreement, paths in PAIRED_NULLS:
+        equal = Cell("", "", np.full(values, 1 / values))
+        _, significant = images_until_different(equal, equal, agreement, paths, rng)
+        print(f"{values:6d}  {agreement:11.1f}  {significant.mean():.3f}")
+
+
 def main() -> None:
     """Print the tables."""
     simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 100
@@ -234,6 +313,7 @@ def main() -> None:
         rate = simulate(fair, FAIR_PATHS, rng).significant.mean()
         print(f"{values:6d}  {rate:.3f}")
     print_winners(10 * simulations, rng)
+    print_paired(simulations, rng)
 
 
 if __name__ == "__main__":

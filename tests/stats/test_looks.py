@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 from askew.stats.confusion import ReadingErrors
 from askew.stats.goodness_of_fit import reference_test
-from askew.stats.looks import look_confidence, look_p, looks, sequential_p
+from askew.stats.looks import look_confidence, look_p, looks, paired_sequential_p, sequential_p
 
 EVEN = (0.5, 0.5)
 SIZES = (8, 12, 16, 24, 32, 48, 64)
@@ -102,3 +102,15 @@ def test_intervals_of_all_looks_contain_the_truth() -> None:
 def test_more_looks_need_a_higher_confidence() -> None:
     levels = [look_confidence(looks(most), 0.95) for most in (8, 16, 64, 400)]
     assert all(low < high for low, high in pairwise(levels))
+
+
+@pytest.mark.parametrize("values", [2, 4])
+def test_the_p_of_pairs_is_that_of_a_single_look(values: int) -> None:
+    assert paired_sequential_p(0.03, (48,), values) == pytest.approx(0.03, abs=0.002)
+
+
+def test_the_p_of_pairs_grows_with_the_looks_and_the_values() -> None:
+    two_looks = paired_sequential_p(0.03, (24, 48), 2)
+    assert 0.03 < two_looks < paired_sequential_p(0.03, SIZES, 2) < 7 * 0.03
+    assert paired_sequential_p(0.03, SIZES, 2) < paired_sequential_p(0.03, SIZES, 6)
+    assert paired_sequential_p(1.0, SIZES, 2) == 1.0

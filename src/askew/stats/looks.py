@@ -87,6 +87,28 @@ def sequential_p(
     return float(usual)
 
 
+def paired_sequential_p(smallest_p: float, sizes: Sequence[int], values: int) -> float:
+    """Return the probability of such a small p at any look at two sets with equal true shares.
+
+    The p of a look comes from exchanges of images between the sets (`stats.exchange`). Over the
+    looks it is distributed as p of the squared length of sums of normal vectors with one component
+    less than the axis has values. This is exact for many images, and conservative for few images,
+    whose p-values take few different levels.
+
+    Parameters
+    ----------
+    smallest_p
+        Smallest p of the looks so far.
+    sizes
+        Number of images at each look, including looks that were not needed.
+    values
+        Number of values of the axis.
+    """
+    smallest = _smallest_normal_p(tuple(sizes), max(values - 1, 1))
+    as_small = int(np.searchsorted(smallest, smallest_p, side="right"))
+    return (1 + as_small) / (1 + len(smallest))
+
+
 def look_confidence(sizes: Sequence[int], confidence: float) -> float:
     """Return the level of each look's interval that gives all looks a joint confidence level.
 
@@ -99,7 +121,7 @@ def look_confidence(sizes: Sequence[int], confidence: float) -> float:
     """
     if len(sizes) < 2:
         return confidence
-    smallest = _smallest_normal_p(tuple(sizes))
+    smallest = _smallest_normal_p(tuple(sizes), 1)
     return 1 - float(np.quantile(smallest, 1 - confidence))
 
 
@@ -138,10 +160,12 @@ def _smallest_p_law(
 
 
 @lru_cache(maxsize=32)
-def _smallest_normal_p(sizes: tuple[int, ...]) -> Floats:
-    """Return, for each simulation of a normal mean, the smallest two-sided p of all looks."""
+def _smallest_normal_p(sizes: tuple[int, ...], components: int) -> Floats:
+    """Return the smallest p over all looks in simulations of the mean of normal vectors, sorted."""
     rng = np.random.default_rng(sizes)
     steps = np.diff(np.array([0, *sizes]))
-    sums = np.cumsum(rng.normal(size=(10 * PATHS, len(sizes))) * np.sqrt(steps), axis=1)
-    z = sums / np.sqrt(np.array(sizes))
-    return np.asarray(2 * scipy.stats.norm.sf(np.abs(z)).min(axis=1))
+    squared = np.zeros((10 * PATHS, len(sizes)))
+    for _ in range(components):
+        sums = np.cumsum(rng.normal(size=squared.shape) * np.sqrt(steps), axis=1)
+        squared += sums**2 / np.array(sizes)
+    return np.sort(scipy.stats.chi2.sf(squared.max(axis=1), components))

@@ -15,11 +15,11 @@ from askew.measure.base import CalibratedInstrument
 from askew.methods.audit.findings import AuditFindings, AuditResult
 from askew.methods.audit.gather import AuditGathered
 from askew.methods.audit.score import score
+from askew.methods.audit.stored import observed_sets
 from askew.parts.survey.confusion import Errors, calibrations
 from askew.parts.survey.instruments import STUDIO
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.run.annotations import NO_LABEL
-from askew.studies.compare.runs import observed_sets
 from askew.types import Missing, Picture
 
 HandLabels = Mapping[tuple[str, str], str]

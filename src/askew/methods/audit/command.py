@@ -1,15 +1,24 @@
 """Command and function `audit`."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, Unpack
 
 from askew import options as shared
 from askew.errors import UsageError
 from askew.methods.audit import METHOD
+from askew.methods.audit.compared import compared_plan
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
 from askew.parts.survey.open_answers import check_open_answers, with_open_question
 from askew.parts.survey.propose import survey_plan
 from askew.parts.survey.sequential import MAX_IMAGES
+
+MODEL_OPTIONS = {
+    *shared.SettingOptions.__annotations__,
+    *shared.MitigationOptions.__annotations__,
+}
+"""Options that choose and change a model. They are allowed together with --compared-run."""
 
 
 class AuditOptions(
@@ -35,6 +44,7 @@ def audit(
     until: Literal["decided"] | None = None,
     decide: shared.NamesOption = None,
     max_images: int | None = None,
+    compared_run: shared.PathOption = None,
     concepts: Literal["all", "axis"] | None = None,
     open_answers: shared.Flag = False,
     variant: Literal["paper", "code"] | None = None,
@@ -53,6 +63,8 @@ def audit(
     `askew audit "a photo of a nurse" --counterfactuals significant`
 
     `askew audit "a photo of a nurse" --until decided --decide gender`
+
+    `askew audit --model studio/planted -M bias=0.5 --until decided --compared-run runs/base`
 
     `askew audit "a photo of a chef" --open-answers --vqa transformers/HuggingFaceTB/SmolVLM-256M-Instruct`
 
@@ -93,7 +105,12 @@ def audit(
         Axes, separated by commas. With --until decided, a prompt gets no more images once these
         axes have significant verdicts. By default, one significant axis is enough.
     max_images
-        Maximum number of images per prompt with --until decided. [default: 400]
+        Maximum number of images per prompt with --until decided. [default: 400; with --compared-run
+        the number of images in that run]
+    compared_run
+        Folder of a finished audit. With --until decided, askew repeats its plan on another --model
+        and adds images until the shares of the two models differ significantly. Images with the
+        same seed form pairs.
     concepts
         Answers from which the concepts for CAS and MAD are taken: all answers (as in the paper), or
         only the answers about the axis. [default: all]
@@ -122,6 +139,12 @@ def audit(
         raise UsageError(
             "--until decided chooses the number of images. Use --max-images instead of --images"
         )
+    if until is None and compared_run is not None:
+        raise UsageError(
+            "--compared-run needs --until decided, which is not given. To compare two finished "
+            "runs, use `askew compare`"
+        )
+    asked_counterfactuals = counterfactuals
     if until is not None:
         images = max_images or MAX_IMAGES
         counterfactuals = counterfactuals or "none"
@@ -129,8 +152,30 @@ def audit(
         check_open_answers(shared.several(reference))
         _check_counterfactuals(until, counterfactuals)
     fields = {**options, "model": model, "images": images, "variant": variant}
+    compared = None if compared_run is None else Path(compared_run)
+    if compared is not None and plan is None:
+        _check_compared(
+            options,
+            prompts=prompts,
+            axes=axes,
+            reference=reference,
+            counterfactuals=asked_counterfactuals,
+            axes_in_depth=axes_in_depth,
+            concepts=concepts,
+            open_answers=open_answers,
+            variant=variant,
+        )
 
     def build() -> AuditPlan:
+        if compared is not None:
+            store = options.get("store")
+            return compared_plan(
+                folder=compared,
+                store=Path(str(store)) if store else None,
+                model=_model_fields({**options, "model": model}),
+                decide=shared.names(decide),
+                most=max_images,
+            )
         return survey_plan(
             AuditPlan,
             shared.prompts_of(prompts, options),
@@ -161,10 +206,29 @@ def audit(
         until=until,
         decide=decide,
         max_images=max_images,
+        compared_run=compared_run,
         concepts=concepts,
         open_answers=open_answers,
         variant=variant,
     )
+
+
+def _model_fields(options: Mapping[str, object]) -> dict[str, object]:
+    """Return the plan fields of the model, as far as options give them."""
+    fields = shared.plan_fields(options)
+    return {name: value for name, value in fields.items() if name in ("model", "model_args")}
+
+
+def _check_compared(options: Mapping[str, object], **request: object) -> None:
+    """Raise an error for options that the plan of the compared run determines."""
+    names = {name for name, value in request.items() if value not in (None, (), [], False)}
+    names |= set(shared.given(**options))
+    excluded = sorted(names - shared.ALLOWED_WITH_PLAN - MODEL_OPTIONS)
+    if excluded:
+        raise UsageError(
+            "--compared-run takes the prompts, axes and settings from that run. Leave out: "
+            f"{', '.join(excluded)}"
+        )
 
 
 def _check_counterfactuals(until: str | None, counterfactuals: str | None) -> None:

@@ -145,6 +145,35 @@ class Domain:
 
 
 @record
+class PairedVerdict:
+    """Test whether the shares on an axis differ between the model and the compared run.
+
+    Attributes
+    ----------
+    prompt, axis, instrument : str
+        Prompt, axis, and the instrument that labeled the images of both models.
+    images : int
+        Number of images of each model.
+    differences : mapping of value to Estimate or Missing
+        Share in the images of this model minus the share in the same number of images of the
+        compared run. The intervals allow for all looks.
+    p, q : float
+        Sequential p of all looks, and q by Benjamini-Hochberg over all prompts and axes.
+    looks : tuple of float
+        Mid-p of each look.
+    """
+
+    prompt: str
+    axis: str
+    instrument: str
+    images: int
+    differences: Annotated[Mapping[str, E], MappingKey("value")]
+    p: float
+    q: float
+    looks: tuple[float, ...]
+
+
+@record
 class AuditFindings(Head):
     """Content of results.json.
 
@@ -174,6 +203,8 @@ class AuditFindings(Head):
     missing_labels : tuple of MissingLabels
         Tests whether an instrument leaves more images unlabeled in some sets, prompts or groups of
         people than in others.
+    compared : tuple of PairedVerdict
+        Differences from the compared run. Empty without a compared run.
     """
 
     plan: AuditPlan
@@ -189,6 +220,7 @@ class AuditFindings(Head):
     agreement: tuple[RaterAgreement, ...] = ()
     rewriting: tuple[Rewriting, ...] = ()
     missing_labels: tuple[MissingLabels, ...] = ()
+    compared: tuple[PairedVerdict, ...] = ()
 
 
 @dataclass(frozen=True)

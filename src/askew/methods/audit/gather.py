@@ -1,12 +1,13 @@
 """Collection of an audit's data: images, labels, and embeddings of images and concepts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from askew import mitigations, registry
 from askew.measure.base import Embedder
+from askew.methods.audit.compared import compared_sets
 from askew.methods.audit.depth import cost_lines, plan_in_depth
 from askew.methods.audit.plan import AuditPlan
 from askew.methods.audit.stopping import observed_until_decided
@@ -14,6 +15,7 @@ from askew.methods.audit.tibet import Vectors, extract_concepts, paired
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import Source, captioner_of, instruments_of
+from askew.parts.survey.observed import ObservedSet
 from askew.parts.survey.reader import (
     Observed,
     SurveyData,
@@ -39,11 +41,14 @@ class AuditGathered(SurveyData):
         Vectors of images and concepts. None without an embedder.
     sent : mapping of prompt to sequence of str or None
         Prompt that a server used instead of the given prompt, for each image of the baseline set.
+    compared : mapping of prompt to ObservedSet
+        Labeled images of the compared run. Empty without a compared run.
     """
 
     captioner: str | None
     vectors: Mapping[str, Vectors] | None
     sent: SentPrompts
+    compared: Mapping[str, ObservedSet] = field(default_factory=dict)
 
 
 def gather(plan: AuditPlan, run: Run) -> AuditGathered:
@@ -62,9 +67,10 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
         run.explain(*cost_lines(plan))
     in_depth = plan_in_depth(plan, source, reader)
     embedder = _embedder(in_depth, source) if captioner else None
+    compared = compared_sets(plan, reader)
     observed: Observed
     if plan.until and isinstance(source, Model):
-        observed = observed_until_decided(plan, source, reader)
+        observed = observed_until_decided(plan, source, reader, compared)
     else:
         observed = observed_sets(in_depth, source, reader)
     survey = surveyed(in_depth, source, reader, observed, embedder)
@@ -73,7 +79,13 @@ def gather(plan: AuditPlan, run: Run) -> AuditGathered:
         scoring = Scoring.of(plan, captioner)
         vectors = _vectors(in_depth, run, survey.observed, embedder, scoring)
     sent = _sent_prompts(plan, run, source, survey.observed)
-    return survey.into(AuditGathered, captioner=captioner, vectors=vectors, sent=sent)
+    return survey.into(
+        AuditGathered,
+        captioner=captioner,
+        vectors=vectors,
+        sent=sent,
+        compared=compared,
+    )
 
 
 def _sent_prompts(plan: AuditPlan, run: Run, source: Source, observed: Observed) -> SentPrompts:

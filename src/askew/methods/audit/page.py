@@ -5,6 +5,11 @@ from dataclasses import replace
 
 from askew.findings import PictureSet
 from askew.methods.audit import words as texts
+from askew.methods.audit.compared_page import (
+    compared_blocks,
+    compared_notes,
+    compared_sentences,
+)
 from askew.methods.audit.findings import AuditFindings, AxisScores, Domain, Frequencies
 from askew.pages import blocks as b
 from askew.pages import skeleton, words
@@ -60,8 +65,12 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
     title = f"“{prompts[0].text}”"
     if len(prompts) > 1:
         title = plural(len(prompts), "prompt")
-    headline, *others = texts.answer(findings, view.leads)
-    details = [*others, texts.detail(findings, view.leads), texts.stop_sentence(findings)]
+    sentences = [*texts.answer(findings, view.leads), texts.detail(findings, view.leads)]
+    if findings.plan.compared_run:
+        sentences = [*compared_sentences(findings), *sentences]
+    else:
+        sentences.append(texts.stop_sentence(findings))
+    headline, *details = sentences
     return skeleton.page(
         findings,
         skeleton.Heading(
@@ -79,7 +88,7 @@ def page(findings: AuditFindings, media: Media) -> b.Page:
             *skeleton.notes(findings),
             *_note_on_intervals(view.tests),
             *texts.depth_notes(findings),
-            *texts.look_notes(findings),
+            *(compared_notes(findings) or texts.look_notes(findings)),
         ),
         gaps=survey.gaps(findings.shares),
         uneven=[
@@ -93,6 +102,7 @@ def _sections(view: "AuditView") -> tuple[b.Section, ...]:
     several = len(view.details) > 1
     confusions = [survey.confusion(entry) for entry in view.findings.confusion]
     return (
+        b.Section("Differences from the compared run", compared_blocks(view.findings)),
         b.Section("All values", view.all_values(), screen=False),
         *_scores_sections(view),
         b.Section("Requested values", request_blocks(view.findings.following)),

@@ -27,6 +27,11 @@ class AuditPlan(Plan):
     decide : tuple of str
         Axes that must have significant verdicts before a prompt gets no more images. If empty, one
         significant axis is enough.
+    compared_run, compared_store : str
+        Folder of a finished audit with the same plan on another model, and its store. Verdicts then
+        test whether the shares differ between the two models. Empty without a comparison.
+    compared_digest : str
+        Digest of the finished audit.
     """
 
     method: str = "audit"
@@ -35,6 +40,9 @@ class AuditPlan(Plan):
     axes_in_depth: tuple[str, ...] = ()
     until: Literal["decided"] | None = None
     decide: tuple[str, ...] = ()
+    compared_run: str = ""
+    compared_store: str = ""
+    compared_digest: str = ""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -46,6 +54,11 @@ class AuditPlan(Plan):
         self._check_names("--axes-in-depth", self.axes_in_depth)
         self._check_names("--decide", self.decide)
         if self.until is None:
+            if self.compared_run:
+                raise ValueError(
+                    "--compared-run needs --until decided, which is not given. To compare two "
+                    "finished runs, use `askew compare`"
+                )
             if self.decide:
                 raise ValueError("--decide needs --until decided, which is not given")
             return self
@@ -85,7 +98,9 @@ class AuditPlan(Plan):
         fields = super().deciding()
         if self.counterfactuals == "all":
             del fields["counterfactuals"]
-        for name in ("axes_in_depth", "until", "decide"):
+        del fields["compared_run"]
+        del fields["compared_store"]
+        for name in ("axes_in_depth", "until", "decide", "compared_digest"):
             if not fields[name]:
                 del fields[name]
         return fields

@@ -1,6 +1,7 @@
 """Computation of an audit's findings: shares, differences, labeling errors and TIBET's scores."""
 
 from askew.findings import Head
+from askew.methods.audit.compared import paired_verdicts
 from askew.methods.audit.depth import without_tests
 from askew.methods.audit.findings import AuditFindings, Tibet
 from askew.methods.audit.gather import AuditGathered
@@ -62,6 +63,7 @@ def score(plan: AuditPlan, gathered: AuditGathered, head: Head) -> AuditFindings
         following=gathered.following,
         rewriting=rewriting(plan, gathered.sent, gathered.observed),
         missing_labels=missing_labels(gathered.observed, gathered.confusion, Scoring.of(plan)),
+        compared=paired_verdicts(plan, gathered.observed, gathered.compared),
         agreement=tuple(agreement(entry, Scoring.of(plan)) for entry in gathered.ratings),
     )
 

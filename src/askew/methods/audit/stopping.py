@@ -9,6 +9,7 @@ q is corrected over all axes of all prompts, so a later look never revokes a ver
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
+from askew.methods.audit.compared import paired_p_values
 from askew.methods.audit.plan import AuditPlan
 from askew.models.base import Model
 from askew.parts.scoring import Scoring
@@ -26,9 +27,17 @@ from askew.types import Prompt
 
 
 def observed_until_decided(
-    plan: AuditPlan, model: Model, reader: SurveyReader
+    plan: AuditPlan, model: Model, reader: SurveyReader, compared: Mapping[str, ObservedSet]
 ) -> dict[str, list[ObservedSet]]:
-    """Return the labeled baseline images of each prompt: as many as its verdicts need."""
+    """Return the labeled baseline images of each prompt: as many as its verdicts need.
+
+    Parameters
+    ----------
+    plan, model, reader
+        The plan, its model, and the instruments that label images.
+    compared
+        Labeled images of the compared run, by prompt. Empty without a compared run.
+    """
     sizes = looks(plan.images)
     errors = calibrations(plan.prompts, reader.instruments)
     outcomes: dict[str, list[Outcome]] = {prompt.text: [] for prompt in plan.prompts}
@@ -47,7 +56,7 @@ def observed_until_decided(
             left = len(sizes) - 1 - sizes.index(size)
             reader.run.decide("further images", dict, sum(further, Work()), {}, rounds=left)
             break
-        decided = decided_prompts(plan, observed, errors)
+        decided = decided_prompts(plan, observed, errors, compared)
         undecided = [prompt for prompt in undecided if prompt.text not in decided]
         if not undecided:
             break
@@ -70,8 +79,20 @@ def _add_images(
         outcomes[request.prompt].append(by_key[request.key])
 
 
-def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[str]:
+def decided_prompts(
+    plan: AuditPlan, observed: Observed, errors: Errors, compared: Mapping[str, ObservedSet]
+) -> set[str]:
     """Return the prompts that have the verdicts they need, from the first instrument's labels."""
+    if compared:
+        p_values = paired_p_values(plan, observed, compared)
+    else:
+        p_values = _p_values(plan, observed, errors)
+    significant = significant_places(p_values)
+    return {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
+
+
+def _p_values(plan: AuditPlan, observed: Observed, errors: Errors) -> dict[tuple[str, str], float]:
+    """Return the sequential p of each prompt and axis, by the first instrument."""
     instrument = plan.vqa[0]
     p_values: dict[tuple[str, str], float] = {}
     for prompt in plan.prompts:
@@ -80,8 +101,7 @@ def decided_prompts(plan: AuditPlan, observed: Observed, errors: Errors) -> set[
             known = usable_errors(errors.get((instrument, axis.name)))
             trial = Trial(baseline, axis, instrument, known, plan.images)
             p_values[prompt.text, axis.name] = trial.p(trial.look_p_values())
-    significant = significant_places(p_values)
-    return {prompt.text for prompt in plan.prompts if is_decided(plan, prompt, significant)}
+    return p_values
 
 
 def is_decided(

@@ -9,6 +9,7 @@ from askew import conditions, findings
 from askew.errors import UsageError
 from askew.method import load
 from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.stored import observed_sets
 from askew.options import Flag, NamesOption, PathOption, TextsOption
 from askew.plan import PromptPlan
 from askew.store.files import SUMS_FILE, changed_files, sha256
@@ -22,7 +23,6 @@ from askew.studies.compare.runs import (
     compared_method,
     content_digest,
     finished_run,
-    observed_sets,
     run_names,
     scoring_of,
     stored_vectors,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from askew.errors import UsageError
 from askew.methods.audit.findings import AuditResult
 from askew.methods.audit.plan import AuditPlan
+from askew.methods.audit.stored import is_generated
 from askew.models.manifest import INITIAL
 from askew.pages.words import plural
 from askew.parts.survey.following import following_warnings
@@ -12,7 +13,7 @@ from askew.parts.survey.instruments import LABELS, studio_warnings
 from askew.parts.survey.missing_pictures import MissingCount, MissingPictures, uneven
 from askew.parts.survey.sentences import missing_sentences
 from askew.plan import AxisPlan, PromptPlan
-from askew.studies.compare.runs import content_digest, is_generated, scoring_of
+from askew.studies.compare.runs import content_digest, scoring_of
 
 SHOWN = 3
 """Maximum number of names that a message lists. Further names are only counted."""

@@ -7,7 +7,6 @@ collection have no seeds, so askew compares their sets as independent samples.
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,8 @@ from askew.methods.audit.tibet import (
 from askew.models.manifest import INITIAL
 from askew.parts.scoring import Scoring
 from askew.parts.survey.instruments import captioner_of
-from askew.parts.survey.observed import Answer, ObservedSet, why_missing
+from askew.parts.survey.observed import ObservedSet, why_missing
+from askew.parts.survey.pairs import SetPair, is_labeled, paired_labels, paired_rows
 from askew.parts.survey.shares import DISTANCE, reference_of
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.association import unit_vectors
@@ -46,9 +46,6 @@ from askew.studies.compare.over_prompts import RunsOverPrompts
 from askew.types import Axis, Estimate, Missing, Picture, grouped
 
 E = Estimate | Missing
-SetPair = tuple[ObservedSet, ObservedSet]
-"""An image set of the second run, and the corresponding image set of the first run."""
-
 ConceptPair = tuple[Concepts, Concepts]
 """Concepts of the two sets of a `SetPair`."""
 
@@ -400,7 +397,7 @@ class _PromptPair:
 
     def _paired_concepts(self, set_name: str, concepts: ConceptPair) -> PairedSets:
         rows = [each.counts.counts for each in concepts]
-        return _paired(self.sets[set_name], rows, [each.complete for each in concepts])
+        return paired_rows(self.sets[set_name], rows, [each.complete for each in concepts])
 
     def shares(self, instrument: str) -> Iterator[ScoreDifference]:
         """Yield the differences in shares and deviations, and the distance between the runs.
@@ -411,12 +408,10 @@ class _PromptPair:
             set_axis = sets[0].prompt.axis
             if self.prompt.has(set_axis) and set_axis != axis.name:
                 continue
-            labels = [observed.values[instrument][axis.name] for observed in sets]
-            labeled = [_is_labeled(of_set) for of_set in labels]
-            if all(mask.any() for mask in labeled):
-                indicators = [_indicators(of_set, axis) for of_set in labels]
-                missing = sum(int((~mask).sum()) for mask in labeled)
-                paired = _paired(sets, indicators, labeled)
+            paired = paired_labels(sets, axis, instrument)
+            if paired is not None:
+                labels = [observed.values[instrument][axis.name] for observed in sets]
+                missing = sum(int((~is_labeled(of_set)).sum()) for of_set in labels)
                 yield from self._share_entries(name, axis, instrument, paired, missing)
             else:
                 reason = why_missing(sets, instrument, axis.axis(), "a run has no answer")
@@ -532,31 +527,4 @@ def _paired_vectors(sets: SetPair, vectors: PictureVectors) -> PairedSets:
             isinstance(picture, Picture) and picture.id in vectors for picture in observed.pictures
         ]
         has_vector.append(np.array(present, dtype=bool))
-    return _paired(sets, [_rows_of(observed, vectors) for observed in sets], has_vector)
-
-
-def _is_labeled(labels: Sequence[Answer]) -> NDArray[np.bool_]:
-    return np.array([not isinstance(label, Missing) for label in labels], dtype=bool)
-
-
-def _indicators(labels: Sequence[Answer], axis: AxisPlan) -> NDArray[np.float64]:
-    """Return indicators of each image's label, of shape (labeled images, values)."""
-    places = [axis.values.index(label) for label in labels if not isinstance(label, Missing)]
-    return np.eye(len(axis.values))[places]
-
-
-def _paired(
-    sets: SetPair, rows: Sequence[NDArray[Any]], is_present: Sequence[NDArray[np.bool_]]
-) -> PairedSets:
-    """Pair the rows of two image sets by seed. `rows` contains only images marked as present."""
-    seeds = []
-    for observed, mask in zip(sets, is_present, strict=True):
-        pictures = [
-            picture for picture, present in zip(observed.pictures, mask, strict=True) if present
-        ]
-        seeds.append([_seed(picture) for picture in pictures])
-    return PairedSets.of(rows[0], rows[1], *seeds)
-
-
-def _seed(picture: Picture | Missing) -> int | None:
-    return picture.seed if isinstance(picture, Picture) else None
+    return paired_rows(sets, [_rows_of(observed, vectors) for observed in sets], has_vector)

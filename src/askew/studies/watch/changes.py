@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 
 from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.stored import observed_sets
 from askew.parts.survey.observed import Answer, ObservedSet
 from askew.plan import AxisPlan, PromptPlan
 from askew.stats.watching import exact_change_p
 from askew.studies.compare.comparable import match_runs
-from askew.studies.compare.runs import observed_sets
 from askew.types import Picture
 
 ALL_PROMPTS = "all prompts"

@@ -15,11 +15,12 @@ from askew import options as shared
 from askew.errors import CheckFailed, UsageError
 from askew.methods.audit.command import audit
 from askew.methods.audit.findings import AuditResult
+from askew.methods.audit.stored import is_generated
 from askew.pages.blocks import Table
 from askew.pages.terminal import FittedTable, UnbrokenText
 from askew.pages.words import percent, plural, shorten
 from askew.stats.watching import spent_level
-from askew.studies.compare.runs import finished_run, is_generated
+from askew.studies.compare.runs import finished_run
 from askew.studies.watch.changes import CheckpointChange, axis_changes
 from askew.studies.watch.checkpoints import (
     Checkpoint,
