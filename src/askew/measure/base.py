@@ -204,7 +204,7 @@ MOST_CACHED = 4096
 class CachingEmbedder:
     """Embedder that caches the vectors of the most recent images.
 
-    The cache serves runs whose VQA and embedder need the same vectors.
+    The cache saves time in runs in which the VQA and the embedder need the same vectors.
     """
 
     _embedded: Callable[[list[Image.Image]], Vectors]

@@ -25,7 +25,7 @@ IMAGES_PER_SLICE = 64
 """Maximum number of images whose errors are stored together."""
 
 EVALUATIONS_PER_SLICE = 1024
-"""Approximate number of network evaluations after which errors are stored."""
+"""Approximate number of network evaluations after which askew stores the errors."""
 
 
 class ClassErrors:

@@ -84,8 +84,8 @@ def words(text: str, variant: Variant = "paper", phrases: Collection[str] = ()) 
     """Return the concepts that an answer mentions, in order.
 
     Concepts are single words in lower case. Punctuation, stop words, "yes" and "no" are removed. A
-    hyphen inside a word is kept ("middle-aged"). Answers of several words are split into words, as
-    in the paper. Only `phrases` are kept together.
+    hyphen inside a word is kept ("middle-aged"). Answers with several words are split into words,
+    as in the paper. Only `phrases` are kept together.
 
     Parameters
     ----------

@@ -59,7 +59,9 @@ class FacePredictor(Protocol):
     def predict(
         self, image: Image.Image, boxes: Sequence[tuple[int, int, int, int]]
     ) -> Sequence[FacePrediction]:
-        """Return the labels of the faces in the given boxes (top, right, bottom, left)."""
+        """Return the predictions for the faces in boxes that are given as (top, right, bottom,
+        left).
+        """
 
 
 class FaceReading(NamedTuple):

@@ -244,7 +244,7 @@ def _checked(errors: ArrayLike) -> Floats:
 
 
 def _mean(gaps: Floats) -> Floats:
-    """Return the mean of the known numbers in each row; NaN for a row without known numbers."""
+    """Return the mean of the known numbers in each row, or NaN if a row has no known numbers."""
     counts = (~np.isnan(gaps)).sum(axis=1)
     sums = np.nansum(gaps, axis=1)
     return np.asarray(np.divide(sums, counts, out=np.full(len(gaps), np.nan), where=counts > 0))

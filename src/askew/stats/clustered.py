@@ -283,7 +283,7 @@ def _paired(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def sign_flip_p(
     differences: Floats, rng: Generator, draws: int, *, one_sided: bool = False
 ) -> float:
-    """Test whether the mean of differences is 0 by flipping signs at random, and return p.
+    """Return p of a test of whether the mean difference is 0, from random sign flips.
 
     p = (1 + exceedances) / (1 + draws). Exceedances are the draws in which the mean is at least as
     far from 0 as the observed mean.

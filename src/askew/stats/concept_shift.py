@@ -265,7 +265,7 @@ def concept_shift(
 
 
 def _population_score(score: float, quantile: Floats, scores: Floats) -> float:
-    """Return the CAS of the population whose samples have the observed score as this quantile."""
+    """Return the CAS of the population for which this quantile equals the observed score."""
     return float(np.interp(score, quantile[::-1], scores[::-1]))
 
 

@@ -33,8 +33,8 @@ def wasserstein(p: ArrayLike, q: ArrayLike) -> Floats:
 def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
     """Compute half the sum of |p - q|, in [0, 1].
 
-    This distance is for values without an order. It is the share of images whose value would have to
-    change to turn p into q.
+    This distance is for values without an order. It is the share of images that would have to
+    change their value to turn p into q.
     """
     p, q = distributions(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)[()]

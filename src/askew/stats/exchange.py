@@ -69,7 +69,7 @@ class ExchangeCounts:
     Attributes
     ----------
     alike : array, (K,)
-        Number of pairs in which both images show the value, for each value.
+        For each value, number of pairs in which both images show the value.
     different : array, (K, K)
         Number of pairs in which the images show two different values, in either order. Only the
         cells above the diagonal are used.

@@ -47,8 +47,8 @@ class Followed:
     least_p : float
         Minimum p that is possible with these numbers of requests and labels.
     shortfall_p : array, (K,)
-        For each value, p of the test whether it has fewer labels than requests, corrected by
-        Holm's method. 1 for a value that was not requested.
+        For each value, p of a test for fewer labels than requests, corrected by Holm's method. If a
+        value was not requested, p is 1.
     """
 
     rate: Estimate
@@ -116,7 +116,7 @@ def followed(table: ArrayLike, *, level: float = 0.95, missing: int = 0) -> Foll
 def _law(
     requested: NDArray[np.int64], labeled: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return how many images may follow after permuting the labels, with probabilities.
+    """Return the possible numbers of following images under the null, and their probabilities.
 
     With two values, the probabilities are hypergeometric. With more values, they come from random
     permutations. They then sum to less than 1, because the observed labels count as one more draw.
@@ -151,7 +151,7 @@ def _most(requested: NDArray[np.int64], labeled: NDArray[np.int64]) -> int:
 def _shortfalls(
     requested: NDArray[np.int64], labeled: NDArray[np.int64], n: int
 ) -> NDArray[np.float64]:
-    """Return, for each value, p of the test whether it has fewer labels than requests."""
+    """Return, for each value, p of a test for fewer labels than requests."""
     p = np.ones(len(requested))
     wanted = np.flatnonzero(requested)
     shares = requested[wanted] / n * (1 - LABEL_ERRORS)

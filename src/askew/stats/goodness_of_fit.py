@@ -39,7 +39,7 @@ ERROR_DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class FitTest:
-    """Result of a test whether images have the reference shares.
+    """Result of a test of whether images have the reference shares.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class NullLaw:
 
     @classmethod
     def of(cls, statistics: Floats, weights: Floats) -> "NullLaw":
-        """Return the distribution of a statistic whose values have known probabilities."""
+        """Return the distribution of a statistic, given the probability of each of its values."""
         order = np.argsort(statistics, kind="stable")
         above = np.append(np.cumsum(weights[order][::-1])[::-1], 0.0)
         return cls(statistics=statistics[order], above=above)

@@ -11,9 +11,9 @@ There are two tests:
   (`goodness_of_fit`). The power is the probability of all counts that the test rejects. It is
   computed exactly if the possible counts can be enumerated, and by simulation if there are too
   many. Labels may have known errors.
-- `exchange_power`: the test whether two sets of the same size have equal shares (`exchange`), for
-  images that do not form pairs. The first set has the reference shares. If the images form pairs
-  with the same seed, and the two images of a pair often have the same label, fewer images are
+- `exchange_power`: the test of whether two sets of the same size have equal shares (`exchange`),
+  for images that do not form pairs. The first set has the reference shares. If the images form
+  pairs with the same seed, and the two images of a pair often have the same label, fewer images are
   needed.
 """
 
@@ -181,7 +181,7 @@ def _rejects(
 def exchange_power(
     images: int, reference: tuple[float, ...], deviation: float, level: float
 ) -> float:
-    """Compute the power of the test whether two sets of `images` images have equal shares.
+    """Compute the power of the test for equal shares in two sets of `images` images each.
 
     Parameters and exceptions are as in `fit_power`. The distance is the total variation, and labels
     have no errors. The first set has the reference shares.

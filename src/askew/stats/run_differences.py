@@ -151,7 +151,7 @@ def _mean_difference(runs: Runs) -> float:
 
 
 def _assigned(runs: Runs, rng: Generator, draws: int) -> Floats:
-    """Return the differences of a group after randomly assigning its images to the runs."""
+    """Return the difference between the runs after each random assignment of a group's images."""
     later, earlier = (np.sort(image_means(rows)) for rows in runs)
     pooled = np.concatenate([later, earlier])
     weights = np.repeat([1 / len(later), -1 / len(earlier)], [len(later), len(earlier)])

@@ -28,7 +28,10 @@ FAMILIES = ("AuraFlow", "Bria", "Chroma", "Flux", "QwenImage", "StableDiffusion3
 PIPELINES = [
     f"{family}{task}Pipeline" for family in FAMILIES for task in ("", "Img2Img", "Inpaint")
 ]
-"""Names of supported pipelines. The recorder knows how these pipelines call their transformer."""
+"""Names of supported pipelines.
+
+The recorder relies on how these pipelines call their transformer.
+"""
 
 BLOCKS = {
     "joint": ("transformer_blocks", "joint_transformer_blocks"),
