@@ -59,9 +59,7 @@ class FacePredictor(Protocol):
     def predict(
         self, image: Image.Image, boxes: Sequence[tuple[int, int, int, int]]
     ) -> Sequence[FacePrediction]:
-        """Return the predictions for the faces in boxes that are given as (top, right, bottom,
-        left).
-        """
+        """Return the predictions for the faces in boxes of the form (top, right, bottom, left)."""
 
 
 class FaceReading(NamedTuple):

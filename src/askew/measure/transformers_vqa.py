@@ -260,7 +260,8 @@ class TransformersVQA:
         """Return a context that yields the model's arguments.
 
         The vision tower runs once for each image of a part, if the model allows it. Images are
-        identified by their address, since all images of a part exist until its last answer.
+        identified by their memory address, because all images of a part remain in memory until the
+        last answer about this part.
         """
         inputs = self._inputs(images, prompts)
         if self._tower is None:

@@ -1,7 +1,8 @@
-"""Vision towers of VQA models, run once per image for all questions about the image.
+"""Vision towers of VQA models. A tower runs once per image, for all questions about the image.
 
 Most models that generate text from images accept the outputs of their vision tower in place of the
-pixels. BLIP does not, so its tower is replaced during the call by a function that returns them.
+pixels. BLIP does not. So during a call, askew replaces its tower by a function that returns outputs
+computed earlier.
 """
 
 import inspect
@@ -18,7 +19,10 @@ PIXELS = "pixel_values"
 BLIP = "blip"
 
 GENERATORS = frozenset(("llava", "qwen2_vl", "qwen2_5_vl"))
-"""Model types whose tower sees no question, and for which tests compare the answers."""
+"""Model types whose vision tower does not depend on the question.
+
+For these types, tests compare the answers with and without reusing the tower's outputs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,10 @@ class ImageFeatures:
     Attributes
     ----------
     parts
-        Features of the image, or of each of the tiles into which the processor divides it. An array
-        (tokens, width) for each.
+        Features of the image, or of each tile if the processor divides the image into tiles. Each
+        array has the shape (tokens, width).
     stacked
-        Whether the model expects a single array of the features of all images.
+        Whether the model expects the features of all images in a single array.
     """
 
     parts: Sequence[Tensor]
@@ -42,18 +46,18 @@ class VisionTower(Protocol):
     """Vision tower of a model."""
 
     def encode(self, inputs: Mapping[str, Any]) -> list[ImageFeatures]:
-        """Return the features of each image of a batch.
+        """Return the features of each image in a batch.
 
         Parameters
         ----------
         inputs
-            The model's inputs for a batch of one image and text per row.
+            The model's inputs for a batch, in which each row has one image and one text.
         """
 
     def call_arguments(
         self, inputs: Mapping[str, Any], features: Sequence[ImageFeatures]
     ) -> AbstractContextManager[dict[str, Any]]:
-        """Return a context, in which the model can be called with the arguments that it yields.
+        """Return a context that yields arguments. Inside it, the model can be called with them.
 
         Parameters
         ----------
@@ -78,7 +82,7 @@ class GeneratorTower:
         self._image_token = model.config.image_token_id
 
     def encode(self, inputs: Mapping[str, Any]) -> list[ImageFeatures]:
-        """Return the features of each image of a batch. See `VisionTower.encode`."""
+        """Return the features of each image in a batch. See `VisionTower.encode`."""
         known = inspect.signature(self._encode).parameters
         arguments = {name: value for name, value in inputs.items() if name in known}
         outputs = self._encode(**arguments, return_dict=True).pooler_output
@@ -116,7 +120,7 @@ class BlipTower:
         self._tower = model.vision_model
 
     def encode(self, inputs: Mapping[str, Any]) -> list[ImageFeatures]:
-        """Return the features of each image of a batch. See `VisionTower.encode`."""
+        """Return the features of each image in a batch. See `VisionTower.encode`."""
         outputs = self._tower(pixel_values=inputs[PIXELS]).last_hidden_state
         return [ImageFeatures(parts=[image], stacked=True) for image in outputs]
 
@@ -138,7 +142,7 @@ class BlipTower:
 
 
 def vision_tower(model: Any) -> VisionTower | None:
-    """Return the vision tower of a VQA model; None if it must run for each question."""
+    """Return the vision tower of a VQA model, or None if the tower must run for each question."""
     if model.config.model_type == BLIP:
         return BlipTower(model)
     if model.config.model_type in GENERATORS:
@@ -147,7 +151,7 @@ def vision_tower(model: Any) -> VisionTower | None:
 
 
 def _parts_of_rows(outputs: Sequence[Tensor], tokens: Sequence[int]) -> list[list[Tensor]]:
-    """Divide a tower's outputs among the rows of a batch, which have `tokens` image tokens."""
+    """Divide a tower's outputs among the rows of a batch by their numbers of image tokens."""
     rows = []
     start = 0
     for count in tokens:
