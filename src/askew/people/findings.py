@@ -89,9 +89,9 @@ class LabelingErrors:
         Estimated share of all images, over all runs, for which the instrument's label is the
         raters' majority value.
     rates : mapping of true value to mapping of label to Estimate or Missing
-        P(label | true value) of the instrument, corrected for the raters' errors.
+        The instrument's P(label | true value), corrected for the raters' errors.
     rater_rates : mapping of value to mapping of value to float
-        P(label | true value) of the raters.
+        The raters' P(label | true value).
     """
 
     axis: str
@@ -120,7 +120,7 @@ class PeopleShares:
         The same shares, as estimates of the model's true shares. The intervals also cover the
         random sampling of images.
     votes : mapping of value to float
-        Share of raters who chose the value, averaged over images with the weights of their strata.
+        Share of raters who chose the value, as an average over images that are weighted by stratum.
     by_instrument : mapping of instrument to mapping of value to float
         Share of each value in an instrument's labels of all images in the run, without correction.
     reached : bool, optional
@@ -170,9 +170,9 @@ class ChoiceFindings:
     Attributes
     ----------
     agreement_with_score : Estimate or Missing
-        Share of choices that agree with the score: the set chosen as less biased has the smaller
-        score. The interval is a Wilson interval clustered by rater. Answers of "equal" are not
-        counted.
+        Share of choices that agree with the score. A choice agrees if the set chosen as less biased
+        has the smaller score. The interval is a Wilson interval clustered by rater. Answers of
+        "equal" are not counted.
     correlation : Estimate or Missing
         Pearson's correlation, across pairs, between the score difference and the share of choices
         for the first set.
@@ -242,8 +242,8 @@ class ScoreAgreement:
     spearman_of_medians : Estimate or Missing
         Spearman's correlation between median ratings and scores, as in the paper.
     corrected : Estimate or Missing
-        Spearman's correlation, corrected for rater noise: divided by the square root of the
-        reliability.
+        Spearman's correlation, divided by the square root of the reliability to correct for rater
+        noise.
     within_prompts : Estimate or Missing
         Spearman's correlation across the axes of a prompt, averaged over all prompts that have at
         least three axes.
@@ -298,9 +298,9 @@ class SelectionScores:
         Name of the run, and group of options. A group is "all", "societal" (axes), or the name of
         an image set.
     precision : Estimate or Missing
-        Precision: how often raters choose an option that the run proposes.
+        How often raters choose an option that the run proposes.
     recall : Estimate or Missing
-        Recall: how often an option that a rater chooses is one that the run proposes.
+        How often the run proposes an option that raters choose.
     others : Estimate or Missing
         How often raters choose an option that the run does not propose, for comparison.
     precision_by_majority, recall_by_majority : Estimate or Missing
@@ -375,7 +375,7 @@ class StudyAnalysis:
     shares : tuple of PeopleShares
         Shares of values according to the raters.
     split : tuple of str
-        Ids of items without a majority label.
+        Ids of the items that have no majority label.
     choices : ChoiceFindings, optional
         Results of a choice study.
     ratings : RatingFindings, optional

@@ -35,4 +35,4 @@ TEMPLATES: Mapping[PaperStudy, StudyTemplate] = {
     "tibet-3": StudyTemplate(kind="concepts", raters_per_item=3, items=80),
     "minethegap": StudyTemplate(kind="choose", raters_per_item=30, items=40),
 }
-"""Studies keyed by name (TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2)."""
+"""Studies, keyed by name (TIBET, section 5.4 and appendix 13; MineTheGap, appendix A.2)."""

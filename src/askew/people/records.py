@@ -119,7 +119,7 @@ class StudyPlan:
     kind : str
         Kind of the study.
     version : int
-        Version of the study. Increase it by 1 to change the study after the first answer.
+        Version of the study. Increase the version by 1 to change the study after the first answer.
     title, purpose, contact, retention : str
         Texts on the first page: the title, the purpose, whom to ask, and how long answers are kept.
     instruction : str
@@ -263,7 +263,7 @@ class AnswerRecord:
     version : int
         Version of the study that the rater answered.
     answer : tuple of str
-        Options that the rater chose. There is only one, unless the item allows several.
+        Options that the rater chose, which is a single option unless the item allows several.
     text : str
         Text that the rater wrote; may be empty.
     seconds : float, optional

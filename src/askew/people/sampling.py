@@ -1,8 +1,8 @@
 """Stratified sample of the images that people label.
 
 Images with the same labels form a stratum, and askew draws a random sample from each stratum.
-Instruments are most often wrong where they disagree, so askew draws more images from strata with
-different labels from different instruments. The samples for different axes are independent.
+Instruments are most often wrong where they disagree, so askew draws more images from strata on
+which the instruments disagree. The samples for different axes are independent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,8 +39,8 @@ class AxisSample:
     axis
         The axis.
     strata
-        Images in each stratum, keyed by stratum name. The name consists of the labels from all
-        instruments.
+        Images in each stratum, keyed by stratum name. A stratum's name consists of its labels from
+        all instruments.
     labels
         Number of images to label in each stratum, keyed by stratum name.
     accuracy

@@ -45,7 +45,7 @@ def selection_analysis(study: StudyAnswers) -> StudyAnalysis:
 
 
 def _free_texts(study: StudyAnswers) -> Iterator[tuple[str, int]]:
-    """Yield the lines of text that raters wrote with the number of answers that contain each line.
+    """Yield each line of text that raters wrote, and the number of answers that contain the line.
 
     Frequent lines come first.
     """
@@ -78,8 +78,7 @@ class _Lists:
     def chosen(self) -> Floats:
         """Array of shape (raters, lists, options): 1 if the rater chose the option, otherwise 0.
 
-        NaN if the rater did not answer the list. NaN also fills the places of lists with fewer
-        options.
+        NaN if the rater did not answer the list. Lists with fewer options are padded with NaN.
         """
         most = max(map(len, self.options), default=0)
         chosen = np.full((len(self.study.raters), len(self.options), most), np.nan)
@@ -96,7 +95,7 @@ class _Lists:
     def mask(self, matches: Callable[[FrameEntry, Mapping[str, str]], bool]) -> Floats:
         """Return a mask of shape (lists, options): 1 if the option's facts match, otherwise 0.
 
-        NaN fills the places of lists with fewer options.
+        Lists with fewer options are padded with NaN.
         """
         mask = np.full(self.chosen.shape[1:], np.nan)
         for row, entry in enumerate(self.entries):
@@ -147,11 +146,11 @@ class _Lists:
         )
 
     def _rate(self, answers: Floats, wanted: NDArray[np.bool_]) -> Estimate | Missing:
-        """Return the share of options selected by `wanted` that raters choose."""
+        """Return how often raters choose an option that `wanted` selects."""
         return self._estimate(np.where(wanted, answers, np.nan))
 
     def _recall(self, answers: Floats, proposed: Floats) -> Estimate | Missing:
-        """Return the share of raters' choices that are options proposed by the run."""
+        """Return how often the run proposes an option that raters choose."""
         return self._estimate(np.where(answers == 1, proposed[None], np.nan))
 
     def _estimate(self, happened: Floats) -> Estimate | Missing:

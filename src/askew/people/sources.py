@@ -123,7 +123,7 @@ def _distinct_images(sets: Iterable[ObservedSet]) -> tuple[str, ...]:
 
 
 def _entries(observed: ObservedSet, number: int, prompt: str) -> list[FrameEntry]:
-    """Return an entry for the sampling frame for each image in an image set."""
+    """Return the sampling frame's entries for an image set, one per image."""
     entries = []
     for place, picture in enumerate(observed.pictures):
         if isinstance(picture, Picture):

@@ -1,1 +1,1 @@
-"""Runs: a plan, a store and a folder, and the execution of the remaining work."""
+"""Runs, which carry out the remaining work of a plan and use a store and a run folder."""

@@ -331,7 +331,7 @@ class Run(Protocol):
         flow
             Function that carries out the work.
         at_most
-            Upper bound on the work.
+            Upper bound on the amount of work.
         otherwise
             Value that a run that only counts returns.
         rounds

@@ -61,7 +61,7 @@ class Budget:
         price: float | None = None,
         call_price: float | None = None,
     ) -> Self:
-        """Read a budget such as 500, "500", "90min", "5usd" or "$5".
+        """Parse a budget such as 500, "500", "90min", "5usd" or "$5".
 
         Parameters
         ----------

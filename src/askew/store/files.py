@@ -100,7 +100,7 @@ def listed_files(folder: Path) -> dict[str, str]:
     for line in text.splitlines():
         digest, separator, name = line.partition("  ")
         if not separator or Path(name).name != name:
-            raise ValueError(f"the line {line!r:.80} names no file of this folder")
+            raise ValueError(f"the line {line!r:.80} does not name a file in this folder")
         sums[name] = digest
     return sums
 
@@ -113,7 +113,7 @@ def changed_files(folder: Path, needed: Iterable[str]) -> dict[str, str]:
     folder
         The folder.
     needed
-        Names of files that SHA256SUMS must list if they exist.
+        Names of files that SHA256SUMS must list if the files exist.
     """
     try:
         sums = listed_files(folder)

@@ -66,7 +66,7 @@ Answers = dict[tuple[str, str], Answer]
 Vector = NDArray[np.float32]
 
 ABANDONED = 24 * 3600.0
-"""Age in seconds at which askew deletes incomplete files, which killed processes have left."""
+"""Age in seconds at which askew deletes incomplete files left by killed processes."""
 
 
 def default_store(run_folder: Path) -> Path:
@@ -96,7 +96,7 @@ def opened_alone(path: Path) -> Iterator["Store"]:
 
 
 class Store:
-    """Storage for images, answers and vectors. Several processes can share a folder.
+    """Storage for images, answers and vectors. Several processes can share a store.
 
     Only this class writes to the folder. Everything except vectors is written to an index and to a
     journal, so each can be rebuilt from the other.
@@ -466,7 +466,7 @@ class Store:
         return None if self._locks is None else self._locks.holder(_place_of(names))
 
     def plan_pictures(self, run: str, wanted: Sequence[PictureRequest]) -> None:
-        """Record that the run that has this plan hash needs these images."""
+        """Record which images the run with this plan hash needs."""
         known = {(slot, key) for _, slot, key in self.index.rows("planned", "run", [run])}
         slots = [(request.slot, request.key) for request in wanted]
         new = [(run, slot, key) for slot, key in slots if (slot, key) not in known]
@@ -577,7 +577,7 @@ class Store:
         return [path for path, *state in rows if not _is_unchanged(path, FileDigest(*state))]
 
     def forget(self, run: str) -> None:
-        """Record that the run that has this plan hash no longer needs its images.
+        """Record that the run with this plan hash no longer needs its images.
 
         `free` can then delete them.
         """

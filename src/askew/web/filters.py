@@ -21,7 +21,7 @@ SHOWN = {
 
 
 NAMED = "name:"
-"""Prefix of a value of `set`. The value selects the image sets of all prompts that have a name."""
+"""Prefix of values of the filter `set` that select all image sets with the same name."""
 
 DEPENDENT_ON_AXIS = ("disagreement", "unlabeled")
 """Values of the filter `show` that depend on the filter's axis."""
@@ -160,13 +160,13 @@ def disagreeing_axes(image: LabeledImage, only: str = "") -> list[str]:
 
 
 def sets_named(sets: Sequence[LabeledSet]) -> dict[str, str]:
-    """Return the filter for the sets of all prompts that have the same name, by that name."""
+    """Return the filter value for each name that several image sets share, keyed by the name."""
     counts = Counter(each.name for each in sets)
     return {name: NAMED + name for name, count in counts.items() if count > 1}
 
 
 def set_titles(sets: Sequence[LabeledSet]) -> dict[str, str]:
-    """Return the title of each value of the filter `set` that selects some of the sets."""
+    """Return the possible values of the filter `set`, mapped to their titles."""
     titles = {}
     for name, chosen in sets_named(sets).items():
         titles[chosen] = f"all prompts, {words.set_label(name)}"

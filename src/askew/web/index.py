@@ -208,7 +208,7 @@ class RunIndex:
     def put(self, facts: RunFacts, stamp: str, images: Sequence[str]) -> None:
         """Write facts about a run and the ids of its images.
 
-        Call this only within a call of `write`.
+        Call this method only from a change that is passed to `write`.
         """
         self._remove(facts.id)
         values = (
@@ -276,7 +276,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def read_run(folder: Path) -> tuple[RunFacts, list[str]]:
-    """Read a run folder. Return facts about it, and the ids of the images in its results."""
+    """Read a run folder. Return facts about the run, and the ids of the images in its results."""
     facts = _unread(folder)
     if facts.state != "unread":
         return facts, []

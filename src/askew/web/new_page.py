@@ -299,7 +299,10 @@ def _plain(text: str) -> Markup:
 
 
 def _carried(sent: SentForm, shown: set[str], method: str) -> list[tuple[str, str]]:
-    """Return the values from other steps. The form of this step passes them on in hidden fields."""
+    """Return the values from other steps.
+
+    The form of this step passes these values on in hidden fields.
+    """
     pairs = [("command", method)]
     for name, values in sent.fields.items():
         if name not in shown and name not in NOT_SENT and name != "command":

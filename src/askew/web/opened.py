@@ -232,5 +232,5 @@ class OverlayCopies:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return an overlay image. Raise LookupError if it is not in the cache."""
+        """Return an overlay image. Raise LookupError if the image is not in the cache."""
         return self._copies[digest]

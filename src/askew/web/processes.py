@@ -20,7 +20,7 @@ ENDED_STATES = ("Z", "X")
 class ProcessIdentity:
     """Id and start time of a process.
 
-    The id alone is not enough, since a later process can reuse it.
+    The start time is needed because a later process can have the same id.
 
     Attributes
     ----------
