@@ -1,1 +1,1 @@
-"""Instruments: VQA, embedders, attention maps, denoising errors, faces, skin, people's labels."""
+"""Instruments: VQA, embedders, attention, denoising errors, faces, skin and people's labels."""

@@ -75,7 +75,7 @@ class CalledVQA(VQA, Protocol):
 
     @property
     def separate(self) -> "CalledVQA | None":
-        """Return an instrument that asks one question per call, or None if this one already does."""
+        """Return an instrument that asks one question per call; None if this one already does."""
 
     def calls(self, questions: Sequence[Question]) -> int:
         """Return how many calls these questions need for one image."""
@@ -186,7 +186,7 @@ class SampledLabels(Protocol):
     ) -> NDArray[np.int64] | None:
         """Return effective counts of an instrument's labels by true value.
 
-        None if no image has both a person's label and a label of the instrument.
+        None if no image has both a person's label and a label from the instrument.
 
         Parameters
         ----------

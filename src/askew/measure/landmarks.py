@@ -29,7 +29,7 @@ class LandmarkFinder(Protocol):
     fingerprint: str
 
     def find(self, image: Image.Image) -> Landmarks | Missing:
-        """Return the landmarks of the only face in an RGB image, or why there are none."""
+        """Return the landmarks of the only face in an RGB image, or the reason for having none."""
 
 
 class MtcnnLandmarks:

@@ -65,7 +65,7 @@ def ordered(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def aliases_of(axis: str, aliases: Mapping[str, str]) -> dict[str, str]:
-    """Return the aliases of an axis by key; "AXIS:LABEL" overrides aliases for all axes.
+    """Return the aliases of an axis by key. "AXIS:LABEL" overrides an alias for all axes.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def _by_key(aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 class Spelling:
-    """Table that maps the labels of an axis to answers, using values, their spellings and aliases.
+    """Table that maps the labels of an axis to answers, by values, their spellings and aliases.
 
     Parameters
     ----------

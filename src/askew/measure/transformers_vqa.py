@@ -391,7 +391,7 @@ def create(name: str, **settings: object) -> TransformersVQA:
 
 
 def _chat(prompt: str, image: Image.Image | None) -> list[dict[str, Any]]:
-    """Return a user's chat message, which contains the image, then the text."""
+    """Return a chat message from the user that contains the image and then the text."""
     content: dict[str, Any] = {"type": "image"}
     if image is not None:
         content["image"] = image

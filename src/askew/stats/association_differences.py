@@ -87,7 +87,7 @@ def association_differences(
     variant: Variant = "paper",
     embedded: bool = False,
 ) -> AssociationDifferences:
-    """Estimate how two models differ in the CAS of each counterfactual, MAD and its alternatives.
+    """Estimate differences between two models in CAS, in MAD and in the alternatives to MAD.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ UNDECIDED = 0.5
 
 
 def pair_decisions(errors: ArrayLike, pairs: Sequence[tuple[int, int]]) -> Floats:
-    """Choose the class with the smaller mean error, for each image and each pair of classes.
+    """Choose, for each image and each pair of classes, the class with the smaller mean error.
 
     The mean is taken over the samples on which both classes were evaluated.
 
@@ -251,7 +251,7 @@ def _mean(gaps: Floats) -> Floats:
 
 
 def dealt_p(first: Floats, second: Floats, rng: np.random.Generator, draws: int) -> float:
-    """Test the difference between two means by assigning images to the groups at random.
+    """Test the difference between two means by randomly assigning images to the groups.
 
     Parameters
     ----------

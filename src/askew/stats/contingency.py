@@ -162,7 +162,7 @@ class KnownTable:
 
     @property
     def reached(self) -> float:
-        """Smallest statistic with which a permuted table counts as an exceedance."""
+        """Minimum statistic at which a permuted table counts as an exceedance."""
         return self.statistic - TOLERANCE * max(self.statistic, 1.0)
 
     @property
@@ -274,7 +274,7 @@ def chi_squares_together(
     first_draws: int = 999,
     max_draws: int = 100_000,
 ) -> tuple[ChiSquare | Missing, ...]:
-    """Test each table as in `chi_squares`, but draw the permutations of all tables together.
+    """Test each table as in `chi_squares`, but draw the permutations for all tables at once.
 
     This takes less time if there are many tables and few draws. The results have the same
     distribution as in `chi_squares`, but the draws for one table depend on all other tables.
@@ -352,8 +352,8 @@ def association_change_p(
     rng
         Random generator for the swaps.
     threshold
-        Significance threshold of the caller, for p. More swaps are drawn until p is far from the
-        threshold, or known to within about a tenth of the threshold.
+        Significance threshold of the caller, for p. askew draws more swaps until p is far from the
+        threshold, or until the error of p is below about a tenth of the threshold.
 
     Returns
     -------

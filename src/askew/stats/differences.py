@@ -11,10 +11,10 @@ of images. So askew always assumes a correlation below 1. For shares, it reduces
 correlation by Newcombe's continuity correction. For other scores, it reduces the correlation as
 much as this correction would at a share of 1/2.
 
-p tests the null hypothesis that both sets come from the same distribution. The test randomly swaps
-the two images of a pair and randomly assigns images without a partner to the sets. For shares, p is
-the mid-p over all possible exchanges (`exchange`). For other scores, p = (1 + exceedances) / (1 +
-draws).
+p is the p-value for the null hypothesis that both sets come from the same distribution. The test
+randomly swaps the two images of a pair and randomly assigns images without a partner to the sets.
+For shares, p is the mid-p over all possible exchanges (`exchange`). For other scores, p = (1 +
+exceedances) / (1 + draws).
 
 The module also estimates the distance between two sets of vectors, and the difference between the shares
 of two groups in one set (BiasMap, section 2.2).
@@ -386,7 +386,7 @@ def risk_difference(
 
 
 def _folded_ends(p: float, q: float, n: int, level: float) -> Ends:
-    """Return the ends of the interval for |p - q|, for two shares of one sample of n images."""
+    """Return the interval for |p - q|, where p and q are two shares in one sample of n images."""
     size = math.sqrt((1 - p) * (1 - q))
     correlation = -math.sqrt(p * q) / size if size else -1.0
     signed = mover(p, q, wilson(p, n, level), wilson(q, n, level), correlation)
@@ -469,11 +469,11 @@ def dependence_change(
     """Estimate how much the association between two axes differs between two sets, in [-1, 1].
 
     The estimate is Cramér's V of the first set minus Cramér's V of the second set. The interval
-    comes from a percentile bootstrap of pairs. It needs at least three images in each set. p is
-    one-sided, for a stronger association in the first set. The null is that both sets have the same
-    joint distribution. askew draws 9,999 permutations, so that p can be small enough to remain
-    significant after correction for many pairs of axes. If the sets have equal numbers of images,
-    both values of V are too large by the same amount.
+    comes from a percentile bootstrap of pairs. The interval needs at least three images in each
+    set. p is one-sided: it tests for a stronger association in the first set. The null is that both
+    sets have the same joint distribution. askew draws 9,999 permutations, so that p can be small
+    enough to remain significant after correction for many pairs of axes. If the sets have equal
+    numbers of images, both values of V are too large by the same amount.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def total_variation(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def probability_values(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Compute the Wasserstein distance W1 between two sets of numbers, the K shares of p and of q.
+    """Compute the Wasserstein distance W1 between two sets of numbers: the shares of p and of q.
 
     It is the mean of |sorted p - sorted q|. With a uniform q it is mean |p_k - 1/K|, in [0, 2 (K -
     1) / K**2]. The distance ignores which value has which share, so it can only measure the

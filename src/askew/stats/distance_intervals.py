@@ -14,10 +14,11 @@ computes each end of the interval for the least favorable case:
   (`outward`). All other values fall below the reference, where they add no excess.
 
 Both paths start at the reference, so the interval excludes 0 only if the observed data are rare for
-a fair population. For the high end, rejection is measured relative to the reference (as in the CLs
-method of particle physics). An observed distance may be smaller than almost all distances of fair
-samples. The test would then reject all populations, and the interval would be empty. So askew
-replaces such a distance by a low quantile of the distances of fair samples.
+a fair population. For the high end, the rejection rate of a population is compared with that of the
+reference (as in the CLs method of particle physics). An observed distance may be smaller than
+almost all distances of fair samples. The test would then reject all populations, and the interval
+would be empty. So askew replaces such a distance by a low quantile of the distances of fair
+samples.
 
 All functions accept one set of shares, or several sets along leading axes. Samples may come from tables
 of random numbers (`common_draws`).
@@ -130,7 +131,7 @@ def shifted_shares(shares: Floats, reference: Floats, population: Floats) -> Flo
     Parameters
     ----------
     shares, reference, population : array, (K,)
-        Shares, the reference shares, and the `reference_population` of the reference.
+        Shares, the reference shares, and the result of `reference_population` for the reference.
     """
     if population is reference:
         return shares

@@ -1,4 +1,4 @@
-"""Test whether two image sets have the same shares, by swapping images between the sets.
+"""Test for equal shares in two image sets, based on random swaps of images between the sets.
 
 The statistic is Pearson's chi-squared for two sets. Let a_k and b_k be the numbers of images that show
 value k in the two sets. For sets of equal size, the statistic is

@@ -1,4 +1,4 @@
-"""Tests whether the images of a set have the reference shares, by Pearson's chi-squared statistic.
+"""Tests of whether an image set has the reference shares, by Pearson's chi-squared statistic.
 
 askew reports the distance from the reference but tests Pearson's statistic, because this test has
 more power. The statistic gives more weight than a distance to an image with a rarely expected

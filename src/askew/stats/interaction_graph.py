@@ -49,7 +49,7 @@ def q_values(p: Mapping[T, float | None]) -> dict[T, float]:
 
 
 def busiest(edges: Iterable[tuple[str, float]]) -> str | None:
-    """Return the axis with the most edges; ties are resolved by the sum of |IS|, then by name.
+    """Return the axis with the most edges. Ties are resolved by the sum of |IS|, then by name.
 
     If `edges` contains the target of each edge, this axis is MaxInf, which depends on the most
     axes. If `edges` contains the source of each edge, it is MaxImp, on which the most axes depend.

@@ -69,7 +69,7 @@ class PromptCounts:
 
     @property
     def reference(self) -> Floats:
-        """Mean of the reference shares, weighted by the number of images of each prompt."""
+        """Mean of the reference shares, weighted by the number of images per prompt."""
         return np.asarray(self.sizes @ self.references / self.sizes.sum())
 
     def design_effect(self, errors: ReadingErrors | None = None) -> float:

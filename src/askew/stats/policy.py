@@ -96,7 +96,7 @@ def cells(sizes: Sequence[int], most: int) -> list[Cell]:
 
 
 def composed(cell: Cell, initial: ArrayLike, stated: Mapping[tuple[int, int], ArrayLike]) -> Floats:
-    """Predict the shares of a cell from the images of the prompt and of single statements.
+    """Predict a cell's shares from images of the prompt itself and of prompts with one statement.
 
     p(y | x1, x2, …) ~ p(y) prod_i p(y | x_i) / p(y). This is exact if no statement is about y, and
     the statements affect y independently of each other.
@@ -124,7 +124,7 @@ def _log_shares(counts: ArrayLike) -> Floats:
 def plan_policy(
     goals: Sequence[Goal], *, costs: ArrayLike | None = None, max_prompts: int | None = None
 ) -> Floats:
-    """Compute the weights that minimize the goals' weighted distances plus the cells' costs.
+    """Compute the weights that minimize the sum of weighted distances and costs.
 
     If more than `max_prompts` cells get a weight, askew drops the cells with the smallest weights,
     a quarter of the excess at a time. It then recomputes the weights of the remaining cells. It

@@ -135,7 +135,7 @@ def _fisher(r: Any) -> Any:
 
 
 def correlation_half_width(things: int, correlation: float = 0.5, level: float = 0.95) -> float:
-    """Return the expected half-width of the interval of a rank correlation.
+    """Return the expected half-width of the interval for a rank correlation.
 
     The interval is normal on Fisher's z scale, with the variance (1 + r**2 / 2) / (n - 3) of Bonett
     and Wright (2000).

@@ -20,7 +20,7 @@ def AttentionMaps(  # noqa: N802
     definition: str = "ovam",
     **options: Any,
 ) -> AttentionRecorder:
-    """Return a context manager that records attention maps while `pipe(...)` runs inside it.
+    """Return a context manager in which `pipe(...)` runs while attention maps are recorded.
 
     Recording does not change a single bit of the images. You can call the pipeline several times
     inside the context. The maps then cover the images from all calls. All images must have the same
