@@ -71,7 +71,7 @@ def test_results_report_and_python_agree(folder: Path, capsys: pytest.CaptureFix
     assert pair["share_a"]["value"] == pytest.approx(np.mean(values[:, 0] < values[:, 2]))
     page = (folder / "report.html").read_text()
     assert "First or second?" in page
-    assert "The groups differ most on this pair of classes" in page
+    assert "The groups differ most between these two classes" in page
     assert "://" not in page.replace("http://www.w3.org", "")
 
 
@@ -145,7 +145,7 @@ def test_given_images_of_another_size_and_mode_without_accuracy(
     assert "6 images were cropped to a square and resized to 32x32" in warnings
     assert (
         warnings.count(
-            "no instrument labels whether the input images show their group, or a target class"
+            "no instrument labels whether the input images show their group or a target class"
         )
         == 1
     )

@@ -142,7 +142,7 @@ def test_the_page_has_answer_chart_images_and_method() -> None:
     assert "are classified as" in before
     order = [
         "Decisions for each set of classes",
-        "The groups differ most on this pair",
+        "The groups differ most between these",
         "share of decisions",
         "Skewed pairs of classes",
         "Share of images classified correctly",

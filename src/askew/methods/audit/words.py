@@ -519,8 +519,8 @@ CONCEPT_SCORES: tuple[Definition, ...] = (
 DECISIONS: tuple[Definition, ...] = (
     (
         "Expected by chance",
-        "Mean score that an unbiased model would get with this number of images. It is not zero. "
-        "The corrected score is 0 at this mean, and 1 at the largest possible score.",
+        "Mean score that a model without bias would get with this number of images. It is not "
+        "zero. The corrected score is 0 at this mean, and 1 at the largest possible score.",
     ),
     (
         "Verdict",
