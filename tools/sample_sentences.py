@@ -19,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FEWEST_WORDS = 6
 MARKUP = re.compile(r"[|`*#<>{}\[\]]")
+ENTRY_NAME = re.compile(r" *[\w*]+(, [\w*]+)*( : .*)?")
+"""First line of an entry of a docstring: names, and types after a colon."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“`(])")
 
 
@@ -74,7 +76,8 @@ def separated_entries(text: str) -> str:
     lines = text.split("\n")
     separated: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        is_name = len(line.strip()) > 0 and indentation(line) < indentation(following)
+        is_deeper = indentation(following) == indentation(line) + 4
+        is_name = is_deeper and ENTRY_NAME.fullmatch(line) is not None
         separated += ["", f"{line}:"] if is_name else [line]
     return "\n".join(separated)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 from askew.errors import NotEnoughData
 from askew.stats.strata import (
@@ -39,6 +40,17 @@ def test_one_stratum_has_the_variance_of_a_simple_sample() -> None:
 def test_if_all_images_are_labeled_the_shares_are_known() -> None:
     estimate = StratifiedLabels.of([10, 10], [[10, 0, 0], [3, 7, 0]]).estimates()[0]
     assert (estimate.low, estimate.value, estimate.high) == (0.65, 0.65, 0.65)
+
+
+@pytest.mark.parametrize(
+    ("images", "labeled", "others"), [(48, 29, 1), (48, 29, 2), (96, 48, 2), (96, 48, 3)]
+)
+def test_equal_labels_do_not_exclude_a_rare_value(images: int, labeled: int, others: int) -> None:
+    """The interval contains a share with which more than a tenth of samples have equal labels."""
+    assert hypergeom.pmf(0, images, others, labeled) > 0.1
+    estimate = StratifiedLabels.of([images], [[labeled, 0, 0]]).estimates()[0]
+    assert estimate.low is not None
+    assert estimate.low <= 1 - others / images
 
 
 def test_a_stratum_without_labels_is_not_enough_data() -> None:

@@ -70,16 +70,20 @@ class StratifiedLabels:
         NotEnoughData
             If no label is a value.
         """
-        totals = self._totals
+        totals = self._totals(self.counts)
         if not totals[:-1].sum():
             raise NotEnoughData("no image has a label that is a value")
         return np.asarray(totals[:-1] / totals[:-1].sum())
 
     @property
-    def _totals(self) -> Floats:
-        """Estimated share of each column of `counts` among all images, of shape (values + 1,)."""
+    def _smoothed_counts(self) -> Floats:
+        """Counts with pseudo-counts, of the same shape, which give no variance of 0."""
+        return np.asarray(self.counts + PSEUDO_COUNT / self.counts.shape[1])
+
+    def _totals(self, counts: Floats) -> Floats:
+        """Return the estimated share of each column among all images, of shape (values + 1,)."""
         weights = self.sizes / self.sizes.sum()
-        within = self.counts / self.counts.sum(axis=1, keepdims=True)
+        within = counts / counts.sum(axis=1, keepdims=True)
         return np.asarray(weights @ within)
 
     def variances(self, *, of_model: bool = False) -> Floats:
@@ -94,12 +98,12 @@ class StratifiedLabels:
         """
         shares = self.shares
         values = len(shares)
-        known = self._totals[:-1].sum()
+        known = self._totals(self.counts)[:-1].sum()
         # residual of each category (values, categories): an image without a value has none
         residuals = np.zeros((values, values + 1))
         residuals[:, :-1] = (np.eye(values) - shares[:, None]) / known
         labeled = self.counts.sum(axis=1)
-        smooth = self.counts + PSEUDO_COUNT / self.counts.shape[1]
+        smooth = self._smoothed_counts
         within = smooth / smooth.sum(axis=1, keepdims=True)
         means = within @ residuals.T
         spreads = within @ np.square(residuals).T - np.square(means)
@@ -125,8 +129,11 @@ class StratifiedLabels:
         """
         estimates = []
         labeled = int(self.counts[:, :-1].sum())
-        for share, variance in zip(self.shares, self.variances(of_model=of_model), strict=True):
-            low, high = _wilson_of_variance(float(share), float(variance), labeled, level)
+        smoothed = self._totals(self._smoothed_counts)[:-1]
+        smoothed = smoothed / smoothed.sum()
+        scores = zip(self.shares, smoothed, self.variances(of_model=of_model), strict=True)
+        for share, center, variance in scores:
+            low, high = _wilson_of_variance(float(share), float(center), float(variance), level)
             estimates.append(
                 Estimate(
                     value=float(share),
@@ -143,13 +150,19 @@ class StratifiedLabels:
 
 
 def _wilson_of_variance(
-    share: float, variance: float, labeled: int, level: float
+    share: float, smoothed: float, variance: float, level: float
 ) -> tuple[float, float]:
-    """Return a Wilson interval at the sample size for which a share has this variance."""
+    """Return a Wilson interval at the sample size for which a share has this variance.
+
+    Pseudo-counts give a share of 0 or 1 its variance, so the sample size is that of the share with
+    pseudo-counts, if this one is closer to 0 or 1.
+    """
     if variance == 0:
         return share, share
-    inside = min(max(share, PSEUDO_COUNT / labeled), 1 - PSEUDO_COUNT / labeled)
-    low, high = wilson(share, inside * (1 - inside) / variance, level)
+    spread = smoothed * (1 - smoothed)
+    if 0 < share < 1:
+        spread = min(spread, share * (1 - share))
+    low, high = wilson(share, spread / variance, level)
     return float(low), float(high)
 
 
