@@ -8,6 +8,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -27,6 +28,8 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen2_5_VLConfig,
     Qwen2_5_VLForConditionalGeneration,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
     Qwen2VLImageProcessorPil,
     SiglipConfig,
     SiglipImageProcessorPil,
@@ -131,10 +134,37 @@ def blip(folder: Path) -> Path:
 
 
 def qwen(folder: Path) -> Path:
-    """Save a Qwen2.5-VL model: native image sizes, a chat template, rotary positions in 3
-    dimensions.
-    """
+    """Save a Qwen2.5-VL model, whose vision tower attends within windows."""
+    vision = {
+        "depth": 2,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_heads": 2,
+        "out_hidden_size": 32,
+        "patch_size": 8,
+        "window_size": 32,
+        "fullatt_block_indexes": [1],
+    }
     torch.manual_seed(4)
+    return _qwen(folder, Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, vision)
+
+
+def qwen2(folder: Path) -> Path:
+    """Save a Qwen2-VL model, whose vision tower attends to the whole image."""
+    vision = {
+        "depth": 2,
+        "embed_dim": 32,
+        "hidden_size": 32,
+        "mlp_ratio": 2,
+        "num_heads": 2,
+        "patch_size": 8,
+    }
+    torch.manual_seed(1)
+    return _qwen(folder, Qwen2VLConfig, Qwen2VLForConditionalGeneration, vision)
+
+
+def _qwen(folder: Path, config_class: Any, model_class: Any, vision: Mapping[str, Any]) -> Path:
+    """Save a model with native image sizes, a chat template and rotary positions in 3 dimensions."""
     tokens = (
         "<|im_start|>",
         "<|vision_start|>",
@@ -157,17 +187,7 @@ def qwen(folder: Path) -> Path:
         "pad_token_id": tokenizer.pad_token_id,
         "bos_token_id": None,
     }
-    vision = {
-        **{
-            "depth": 2,
-            "hidden_size": 32,
-            "intermediate_size": 64,
-            "num_heads": 2,
-            "out_hidden_size": 32,
-        },
-        **{"patch_size": 8, "window_size": 32, "fullatt_block_indexes": [1]},
-    }
-    config = Qwen2_5_VLConfig(
+    config = config_class(
         text_config=text,
         vision_config=vision,
         image_token_id=ids["<|image_pad|>"],
@@ -179,7 +199,7 @@ def qwen(folder: Path) -> Path:
     reader = Qwen2VLImageProcessorPil(
         patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64
     )
-    return _write(folder, _lively(Qwen2_5_VLForConditionalGeneration(config)), tokenizer, reader)
+    return _write(folder, _lively(model_class(config)), tokenizer, reader)
 
 
 def llava(folder: Path) -> Path:
@@ -206,7 +226,12 @@ def llava(folder: Path) -> Path:
     return _write(folder, _lively(LlavaForConditionalGeneration(config)), processor)
 
 
-WRITERS: Mapping[str, Callable[[Path], Path]] = {"blip": blip, "qwen": qwen, "llava": llava}
+WRITERS: Mapping[str, Callable[[Path], Path]] = {
+    "blip": blip,
+    "qwen": qwen,
+    "qwen2": qwen2,
+    "llava": llava,
+}
 """Networks that answer questions about images in words."""
 
 

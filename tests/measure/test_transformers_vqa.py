@@ -140,7 +140,7 @@ def likelihood(folder: str, image: Image.Image, question: Question, option: str)
     tokenizer = loaded(AutoTokenizer, folder)
     asked = f"{question.text} Answer with exactly one of these: {', '.join(question.options)}."
     inputs = create(folder)._inputs([image.convert("RGB")], [asked])
-    between = "" if Path(folder).name == "qwen" else " "
+    between = "" if Path(folder).name.startswith("qwen") else " "
     answer = [
         *tokenizer(between + option, add_special_tokens=False).input_ids,
         tokenizer.eos_token_id,
@@ -225,7 +225,7 @@ def test_an_empty_answer_is_unparseable(
     [OPTIONS, ()],
     ids=["closed", "open"],
 )
-@pytest.mark.parametrize("family", ["qwen", "llava"])
+@pytest.mark.parametrize("family", ["qwen", "qwen2", "llava"])
 def test_numbers_that_are_not_finite_answer_nothing(
     options: tuple[str, ...],
     family: str,
