@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FEWEST_WORDS = 6
 MARKUP = re.compile(r"[|`*#<>{}\[\]]")
-ENTRY_NAME = re.compile(r" *[\w*]+(, [\w*]+)*( : .*)?")
-"""First line of an entry of a docstring: names, and types after a colon."""
+NO_ENTRY = re.compile(r" *([-*]|\d+[.)]) .*|.*[.:]")
+"""Lines that are no first line of an entry of a docstring: bullets, and ends of sentences."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“`(])")
 
 
@@ -77,7 +77,7 @@ def separated_entries(text: str) -> str:
     separated: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         is_deeper = indentation(following) == indentation(line) + 4
-        is_name = is_deeper and ENTRY_NAME.fullmatch(line) is not None
+        is_name = is_deeper and NO_ENTRY.fullmatch(line) is None
         separated += ["", f"{line}:"] if is_name else [line]
     return "\n".join(separated)
 

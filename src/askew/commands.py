@@ -161,7 +161,7 @@ def _repair(run: Path, place: Path, state: CheckReport) -> Text:
         *state.faults,
         f"set aside: {files}",
         *Store.rebuild(place),
-        "Repeat the command of the run to make the missing parts again.",
+        "Run the original command again to create the missing parts again.",
     ]
     return Text("\n".join(lines))
 

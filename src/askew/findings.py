@@ -180,7 +180,7 @@ class PictureSet:
         text: str | None = None,
         model: str | None = None,
     ) -> Self:
-        """Create the set of these images; by default, `text` is the prompt."""
+        """Create an image set from the given images. By default, `text` is the prompt."""
         distinct = [outcome for outcome in pictures if not is_copy(outcome)]
         reasons = [outcome.reason for outcome in distinct if isinstance(outcome, Missing)]
         return cls(

@@ -102,8 +102,8 @@ class Server:
     Parameters
     ----------
     url
-        Address, including the version. The query of the address (?api-version=) is sent with each
-        request. Errors show the address without the query and the password.
+        Address, including the version. The query string of the address (?api-version=) is sent with
+        each request. Errors show the address without the query and the password.
     timeout
         Seconds without any data from the server after which a request fails, above 0. A complete
         answer may take `DEADLINE` times as long.

@@ -142,7 +142,7 @@ class VectorVQA(VQA, Protocol):
     def answer_vectors(
         self, vectors: Vectors, questions: Sequence[Question]
     ) -> list[list[str | Missing]]:
-        """Return the answers about images that are given as vectors."""
+        """Return the answers about a batch of images, given as vectors of the embedder."""
 
 
 @runtime_checkable

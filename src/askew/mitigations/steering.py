@@ -476,7 +476,7 @@ class _SteeredNetwork:
     def _text_arguments(
         self, given: Mapping[str, Any], techniques: Sequence[_Steered], texts: Sequence[TextStates]
     ) -> dict[str, Any]:
-        """Return the network's text arguments, extended by rows for the additional texts."""
+        """Return the network's text arguments with rows appended for the additional texts."""
         # SDXL receives conditions besides the states in a dictionary, SD3 as an argument.
         nested = given.get("added_cond_kwargs") or {}
         conditions = nested or {name: given[name] for name in POOLED if name in given}

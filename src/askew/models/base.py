@@ -295,7 +295,7 @@ _LISTENER: ContextVar[Callable[[int], None]] = ContextVar("listener", default=la
 def report_images(count: int) -> None:
     """Report that the model has made `count` more images of the batch.
 
-    Reports only update the display of progress. A model does not have to report.
+    Progress reports affect nothing but the display of progress. A model does not have to report.
     """
     _LISTENER.get()(count)
 

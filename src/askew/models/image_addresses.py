@@ -125,7 +125,7 @@ def _origin(place: SplitResult) -> tuple[str, str, int]:
 
 
 def _public_number(host: str, name: str) -> str:
-    """Return a host's first numeric address; raise ServerError if an address is not public."""
+    """Return a host's first numeric address; raise ServerError if any address is not public."""
     try:
         places = socket.getaddrinfo(host, USUAL_PORTS["https"], type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

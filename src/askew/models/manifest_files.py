@@ -388,7 +388,7 @@ def _distinguishing(
 ) -> str:
     """Return COLUMN=VALUE for a column with few values that differs between the rows of a file.
 
-    Empty if no column differs between the rows of every file in `conflicts`.
+    The text is empty if there is no such column.
     """
     for column in columns:
         values = {row[column] for row in manifest.rows.values()} - {""}

@@ -56,7 +56,7 @@ FOR_EDITS = ("input_fidelity",)
 """Additional known fields in requests for edits."""
 
 SEND_STRENGTH = "send_strength"
-"""Name of the setting that sends the strength of each edit to the server."""
+"""Name of the request field that sends the strength of each edit to the server."""
 
 FIELD_PREFIX = "field_"
 """Prefix of settings for any other field: `field_cfg=3` adds `cfg` to each request."""

@@ -139,7 +139,7 @@ class _ScoredGrids:
         return list(groups.values())
 
     def correlation(self, statistic: Callable[[Places], float]) -> Estimate | Missing:
-        """Return a correlation and its jackknife interval, in which prompts are clusters."""
+        """Return a correlation and its jackknife interval, with prompts as clusters."""
         level = self.study.folder.plan.confidence
         return or_missing(jackknife_correlation, statistic, _prompts(self.grids), level)
 

@@ -74,7 +74,7 @@ class StudyAnswers:
         items
             Ids of the items.
         values
-            The values. If an answer is missing or is not a value, its index is -1.
+            The values. If an answer is missing or is not one of the axis's values, its index is -1.
         """
         places: dict[str | None, int] = {value: place for place, value in enumerate(values)}
         codes = np.full((len(self.raters), len(items)), -1, dtype=np.int64)

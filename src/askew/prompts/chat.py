@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletion
 
 Turn = Mapping[str, Any]
-"""A message in the server's format, which contains a text or a list of texts and images."""
+"""A message in the server's format, with either a text or a list of texts and images."""
 
 _FIELD_NAMES = {
     "response_format": re.compile(r"response_format|json_schema|json_object|schema|grammar", re.I),

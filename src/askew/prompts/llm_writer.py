@@ -333,7 +333,7 @@ class _AxisCollection:
         return None if name else "it has no name"
 
     def _is_same(self, name: str, checked: "_CheckedTexts", other: str) -> bool:
-        """Check whether an axis has the name of an accepted axis or shares two texts with it."""
+        """Check whether an axis has the name of an accepted axis, or shares two texts with one."""
         texts = set(map(simplify, checked.texts.values()))
         other_texts = set(map(simplify, self.accepted[other].counterfactuals.values()))
         return name == other or len(texts & other_texts) >= 2

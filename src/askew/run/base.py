@@ -343,7 +343,7 @@ class Run(Protocol):
         """Report the steps of a long computation. Progress within a step is not reported."""
 
     def warn(self, *sentences: str) -> None:
-        """Add warnings to the findings. A run that only counts ignores warnings."""
+        """Add warnings to the findings. A run that only counts the work ignores warnings."""
         return
 
     def explain(self, *lines: str) -> None:

@@ -278,7 +278,7 @@ class CountingRun(Run):
         return lines
 
     def _priced_images(self) -> Iterator[tuple[int, float, str]]:
-        """Yield the number of images at each price, the price per image, and a note on its source.
+        """For each price, yield the number of images, the price, and a note on its source.
 
         Images that depend on earlier results are counted at the highest list price.
         """

@@ -25,7 +25,7 @@ def patient_interrupt(
     stop
         Flag that ends the run.
     tell
-        Function that is called with the sentence after the first Ctrl-C.
+        Function called after the first Ctrl-C, with the sentence to show.
     sentence
         Sentence that states what the run is waiting for.
     """

@@ -70,7 +70,7 @@ class AffectedAxis:
 
 
 class Deviations(NamedTuple):
-    """Deviation of one axis before and after each mitigation, and the decreases."""
+    """Deviation on one axis before and after each mitigation, and the resulting decreases."""
 
     before: Floats
     after: list[Floats]

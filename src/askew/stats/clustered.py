@@ -161,7 +161,8 @@ def rate_above_floor(
 ) -> tuple[Estimate, Estimate]:
     """Estimate the rate of an event, and its floor: the rate without an intervention.
 
-    The floor is the rate that the measurement process itself causes. It is the null for the rate.
+    The floor is the rate that the measurement process itself causes. Under the null hypothesis, the
+    rate is this value.
     `corrected` is (rate - floor) / (1 - floor). p is one-sided and comes from randomly swapping
     `happened` and `floor` within clusters.
 

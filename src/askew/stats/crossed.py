@@ -1,8 +1,8 @@
 """Rates of judgments, when several raters judge several things.
 
 Both the raters and the things are samples. Judgments by the same rater are not independent, and
-neither are judgments about the same thing. So the variance of a rate is clustered by rater and by
-thing (Cameron, Gelbach and Miller 2011).
+neither are judgments about the same thing. The variance of a rate is therefore clustered by rater
+and by thing (Cameron, Gelbach and Miller 2011).
 """
 
 import math

@@ -401,7 +401,7 @@ class TargetDistribution:
     def drawn(
         self, population: Floats, pictures: int, common: CommonDraws, rng: np.random.Generator
     ) -> Floats:
-        """Simulate the shares of answers without tables of random numbers."""
+        """Simulate the shares of answers without building tables of random numbers."""
         answered = population
         if self.errors is not None:
             answered = self._answered(population, self.errors, common)

@@ -54,7 +54,7 @@ class JournalLine:
     text
         The line without its checksum; empty for a damaged line.
     table, rows, about
-        Name of the table, the rows, and facts about the rows; empty for a damaged line.
+        The table's name, its rows, and facts about the rows; empty for a damaged line.
     is_intact
         False if the checksum is wrong, or if askew could not have written the content.
     is_complete

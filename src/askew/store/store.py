@@ -113,8 +113,8 @@ class Store:
     blobs
         Storage for the image files. By default, the subfolder `pictures` is used.
     lock
-        Exclusive lock on the store, if the caller has one. By default the store takes a lock that
-        it shares with other processes. If `create` is False, it takes no lock.
+        Exclusive lock on the store, if the caller already holds one. By default the store takes a
+        lock that it shares with other processes. If `create` is False, it takes no lock.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A lexicon that is restricted to words that the studio models understand."""
+"""A lexicon restricted to words that the studio models understand."""
 
 from askew.prompts.base import AxesOn
 from askew.prompts.lexicon import LexiconWriter

@@ -78,7 +78,8 @@ class AxisScores:
     cas_apart : mapping of value to float
         Error in the debiased CAS that is common to all prompts (see `stats.means.mean_cas`).
     chosen_by_shares : bool
-        True if the axis was scored because its shares are biased. Its scores then have no tests.
+        True if the axis was scored because its shares are biased. In that case, its scores are not
+        tested.
     """
 
     kind: Kind

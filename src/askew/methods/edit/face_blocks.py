@@ -1,4 +1,4 @@
-"""The page's section on average faces ("downstream", figures 1, 14, 15 and tables 1 to 3)."""
+"""The page's section on average faces ("downstream" paper, figures 1, 14, 15, tables 1 to 3)."""
 
 from collections.abc import Iterator
 

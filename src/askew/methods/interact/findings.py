@@ -86,8 +86,8 @@ class Edge:
     plug_in : float or None
         IS computed by Eq. 4 from the labeled shares, without bias correction.
     as_read : float or None
-        Bias-corrected IS before the correction for labeling errors; None if these were not
-        corrected.
+        Bias-corrected interaction strength before the correction for labeling errors; None if
+        labeling errors were not corrected.
     significant : bool
         Whether the pair is an edge of the graph.
     """
@@ -338,8 +338,8 @@ class Validation:
     overall_correlation : E
         Correlation over the edges of all prompts.
     paper_correlation : E
-        Correlation over the same edges as in the paper, where estimates and measurements share the
-        baseline images. `null` is its mean if the mitigation had no effect.
+        Correlation over the same edges as in the paper, with estimates and measurements that share
+        the baseline images. `null` is its mean if the mitigation had no effect.
     made_worse : E
         Share of pairs of different axes in which mitigating the source moved the target further
         from its reference (appendix A.5).

@@ -98,7 +98,7 @@ class MapsGathered(GatheredData):
     models : tuple of Identity
         The models.
     prompts : tuple of PromptAttention
-        Data of all prompts for the first model, then for the second, and so on.
+        Data for every prompt: those of the first model, then those of the second, and so on.
     comparison_order : tuple of str
         Names of the models. askew compares the later models with the first.
     """

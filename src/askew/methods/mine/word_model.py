@@ -1,4 +1,4 @@
-"""Effects of words on shares, with their sign, learned from all labeled images in a search.
+"""Signed effects of words on shares, learned from all labeled images in a search.
 
 For each axis, askew fits a multinomial logistic regression that predicts the counts of values from
 the words in the prompts. A word that raises the share of men and a word that raises the share of

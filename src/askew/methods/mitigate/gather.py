@@ -105,7 +105,7 @@ class MitigationGathered(survey.SurveyData):
     predictions : mapping of technique to mapping of prompt to Prediction
         Predicted deviations under the techniques that plan with images.
     selection : AxisSelection or None
-        Choice of the mitigated axes. None if all target axes are mitigated.
+        How the axes to mitigate were chosen. None if all target axes are mitigated.
     deviations : DeviationModel or None
         Model from which the axes were chosen. None without a choice.
     techniques : mapping of name to Mitigation

@@ -1,8 +1,8 @@
 """Words that a text encoder does not receive, because a pipeline cuts off the end of its prompts.
 
-Many pipelines put a chat template or an instruction around each prompt before they cut it. So askew
-lets the pipeline itself prepare the tokens, without its networks: a stand-in for the text encoder
-records the tokens that it receives.
+Many pipelines put a chat template or an instruction around each prompt before they cut it. askew
+therefore lets the pipeline prepare the tokens without loading its networks: a stand-in for the text
+encoder records the tokens that it receives.
 """
 
 from collections.abc import Mapping
