@@ -2,7 +2,7 @@
 
 askew accepts a counterfactual prompt only if it states its value about the subject and changes only
 one concept. askew accepts a variation only if it keeps everything in the prompt. Values are
-compared by their meaning (`askew.prompts.meanings`): "an elderly nurse" states the value "old".
+compared by meaning (see `askew.prompts.meanings`), so "an elderly nurse" states the value "old".
 """
 
 import re
@@ -42,10 +42,10 @@ from askew.prompts.statements import (
 from askew.prompts.vocabulary import Noun, nouns
 
 MAX_ADDED_WORDS = 5
-"""Number of words that a counterfactual prompt may add to its prompt and its value."""
+"""Number of words in a counterfactual prompt beyond the original prompt and the value."""
 
 _MAX_EXCHANGED = 3
-"""Maximum number of neighboring key words in the prompt that a value may replace."""
+"""Maximum number of adjacent key words of the prompt that the words for a value may replace."""
 
 _LEAST_SHARED = 0.4
 """Minimum similarity, in [0, 1], between a non-English prompt and its counterfactual prompt."""
@@ -178,10 +178,10 @@ class WordChanges(NamedTuple):
 
 
 def is_read_back(prompt: str, axis: str, value: str) -> bool:
-    """Check whether the language model must confirm the value by reading it from the text.
+    """Check whether a text is accepted only if the language model also finds the value in it.
 
-    The model must confirm the values of prompts that are not in English, values of axes outside the
-    catalog, and values that askew does not know.
+    This is required if the prompt is not in English, the axis is not in the catalog, or askew does
+    not know the value.
     """
     return not is_english(prompt) or axis not in catalogue() or not is_known_value(axis, value)
 
@@ -198,10 +198,10 @@ def counterfactual_fault(
 ) -> str | None:
     """Return the reason why a counterfactual prompt is rejected; None if it is accepted.
 
-    A counterfactual prompt must state its value about the subject, and no other value of its axis.
-    A counterfactual prompt must also keep the subject (unless the axis changes the subject), change
-    only one thing, and stay short. If the prompt is not in English, askew checks only how much of
-    the prompt is kept.
+    A counterfactual prompt must state that the subject has the value, and state no other value of
+    the axis. A counterfactual prompt must also keep the subject (unless the axis changes the
+    subject), change only one thing, and stay short. If the prompt is not in English, askew checks
+    only how much of the prompt is kept.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def counterfactual_fault(
     stated
         Whether the prompt may state a value of the axis, whose words the new value may replace.
     doubtful
-        Whether to accept values that askew does not know as values of their axis.
+        Whether to accept a value even if askew does not know it as a value of the axis.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def settles(axis: str, text: str) -> bool:
 
 
 def _similarity_fault(prompt: str, text: str) -> str | None:
-    """Return a fault if a text has too little in common with its prompt, in any language."""
+    """Return a fault if a text, in any language, has too little in common with its prompt."""
     matcher = SequenceMatcher(None, prompt.lower(), text.lower(), autojunk=False)
     return None if matcher.ratio() >= _LEAST_SHARED else "it loses words of the prompt"
 
@@ -314,7 +314,7 @@ def _stated_values(axis: str, text: str, values: Sequence[str]) -> _StatedValues
 
 
 def _is_denied(text: str, mention: ValueMention) -> bool:
-    """Check for a negator before a mention in the same clause, or for "-free" after the mention."""
+    """Check whether a negator precedes the mention in its clause, or "-free" follows it."""
     opening = _BREAK.split(text[: mention.start])[-1]
     words = [token.text for token in tokens(opening)][-_REACH_OF_NEGATORS:]
     if _EXCLUSION.search(opening):
@@ -408,7 +408,7 @@ def _subject_fault(prompt: str, axis: str, text: str) -> str | None:
 
 
 def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) -> bool:
-    """Check whether two phrases with known nouns name the same thing, apart from the axis."""
+    """Check whether two phrases differ at most in the axis; always true if a noun is unknown."""
     if subject.noun is None or new_subject.noun is None or _replaceable_noun(subject, axis):
         return True
     if subject.noun.singular == new_subject.noun.singular:
@@ -417,7 +417,7 @@ def _is_same_subject(subject: NounPhrase, new_subject: NounPhrase, axis: str) ->
 
 
 def _differs_only_in(axis: str, noun: Noun, phrase: NounPhrase | None) -> bool:
-    """Check whether the second noun only adds a value of the axis, as in "child" and "girl"."""
+    """Check whether the second noun only adds a value of the axis, as "girl" does to "child"."""
     new_noun = phrase.noun if phrase else None
     if new_noun is None or axis not in new_noun.implies or noun.kind != new_noun.kind:
         return False
@@ -446,7 +446,7 @@ def _pronoun_fault(axis: str, value: str, text: str) -> str | None:
 
 
 def _added_fault(prompt: str, axis: str, text: str, stating: Sequence[str]) -> str | None:
-    """Return a fault if a text adds more than its value; `stating` are the value's words."""
+    """Return a fault if a text adds more than its value, which the words `stating` express."""
     value_words = [*stating, *key_words(axis.replace("_", " ")), *_axis_words(text, axis)]
     gained = WordChanges.between(prompt, text).gained
     extra = [word for word in gained if not _is_alike_any_part(word, value_words)]
@@ -491,7 +491,7 @@ def _is_alike_any_part(word: str, others: Collection[str]) -> bool:
 
 
 def _other_axis_stated(prompt: str, axis: str, text: str, rest: str) -> str | None:
-    """Return the name of another axis of which the text, but not the prompt, states a value.
+    """Return the name of another axis if the text, but not the prompt, states a value of that axis.
 
     `rest` is the text without the words for its value.
     """
@@ -534,7 +534,7 @@ def _is_split(word: str, words: Collection[str]) -> bool:
 
 
 def _replaceable_noun(subject: NounPhrase | None, axis: str) -> list[str]:
-    """Return a list with the last word of the subject's noun; empty if the axis keeps the noun."""
+    """Return the last word of the subject's noun, in a list that is empty if the noun must stay."""
     noun = subject.noun if subject else None
     if noun is None:
         return []

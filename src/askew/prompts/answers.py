@@ -57,7 +57,7 @@ class ParsedAxis:
     kind
         Kind in any wording, in lower case.
     counterfactuals
-        Pairs (value, prompt), with "" if the model names no value.
+        Pairs (value, prompt). The value is "" if the model names none.
     unreadable
         Number of entries that askew cannot read.
     """
@@ -153,7 +153,7 @@ def _answer_text(answer: Completion) -> str:
 
 
 def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
-    """Return the axes in an answer and the number of axes that are lost because it was cut off.
+    """Return the axes in an answer, and the number of axes lost because the answer was cut off.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def axes_of(answer: Completion) -> tuple[list[ParsedAxis], int]:
 
 
 def _complete_items(text: str) -> tuple[list[Any], bool]:
-    """Return the complete objects in the list of axes, and whether an incomplete one follows."""
+    """Return the complete objects in the list of axes, and whether an incomplete object follows."""
     items: list[Any] = []
     start = _START_OF_AXES.search(text)
     if start is None:
@@ -263,7 +263,7 @@ def _depth_change(sign: str) -> int:
 
 
 def read_texts(answer: Completion) -> list[str]:
-    """Return the prompts in an answer, after each has been cleaned by `tidy`.
+    """Return the prompts in an answer, each cleaned by `tidy`.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def _read_axis(item: Mapping[Any, Any]) -> ParsedAxis:
 
 
 def _read_pairs(part: Any) -> Iterator[tuple[str, str]]:
-    """Yield the pairs (value, prompt) of an axis, which may be written in four forms.
+    """Yield each value of an axis with its prompt. An answer may write these pairs in four forms.
 
     The forms are {value: prompt}, [{"value": …, "prompt": …}], [{value: prompt}] and [prompt].
     """

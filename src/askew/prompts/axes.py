@@ -13,7 +13,7 @@ from askew.prompts.vocabulary import read_data
 from askew.types import Axis, Question
 
 OTHER = "other"
-"""Key for words that state any value not listed for the axis."""
+"""Key for the words that state a value which the axis does not list."""
 
 TABLE_QUESTIONS: Mapping[str, str] = tomllib.loads(
     (files("askew.prompts") / "questions.toml").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ class CatalogueAxis:
     forms
         Form of each value in counterfactual prompts.
     plain_forms
-        The same forms, but in better English if `forms` quotes a paper.
+        The same forms, but with a paper's wording replaced by better English.
     synonyms
         Other words that state each value, or (with the key `OTHER`) a value that is not listed.
     mentions
@@ -120,7 +120,7 @@ def _belongs_to_row(words: list[str], row: str) -> bool:
 
 
 def find_axis(name: str) -> Axis:
-    """Return the axis with a name in any spelling: "body_type", "Body type" or "bodytype".
+    """Return the axis with a name, which may be spelled "body_type", "Body type" or "bodytype".
 
     Raises
     ------
@@ -172,7 +172,7 @@ def catalogue() -> Mapping[str, CatalogueAxis]:
 
 @lru_cache
 def value_words() -> frozenset[str]:
-    """Return all words of the adjectives that state values in the catalog."""
+    """Return all words that occur in the adjectives for the catalog's values."""
     words: set[str] = set()
     for entry in catalogue().values():
         for synonyms in entry.synonyms.values():
@@ -184,7 +184,7 @@ def value_words() -> frozenset[str]:
 
 
 def _adjective_words(phrases: Iterable[str]) -> set[str]:
-    """Return the words of the phrases that go before a noun, in lower case."""
+    """Return the words, in lower case, of all phrases that are placed before a noun."""
     adjectives = [phrase for phrase in phrases if not PHRASE_START.match(phrase)]
     return {word.lower() for adjective in adjectives for word in adjective.split()}
 
@@ -220,7 +220,7 @@ def _forms(texts: Mapping[str, str]) -> dict[str, ValueForm]:
 
 
 def _form(text: str) -> ValueForm:
-    """Parse a form in axes.toml, where _ is the noun and ... is the entire prompt."""
+    """Parse a form in axes.toml, where _ stands for the noun and ... for the entire prompt."""
     if text.startswith("... "):
         return ValueForm("clause", text[4:])
     if text.endswith(" ..."):

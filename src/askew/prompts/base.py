@@ -1,8 +1,9 @@
-"""Interface of prompt generators, which are language models and the built-in lexicon.
+"""Interface of prompt generators: language models and the built-in lexicon.
 
 A prompt generator proposes axes and counterfactual prompts (TIBET, section 3.1 and appendix 9.1).
 For a search, it writes random prompts, mutations of a prompt and variations of a prompt
-(MineTheGap, sections 3 and 4.1, appendix C.1). Spaces separate the words of a prompt.
+(MineTheGap, sections 3 and 4.1, appendix C.1). Wherever words are counted, a word is a part of a
+prompt between spaces.
 """
 
 import re
@@ -161,7 +162,7 @@ def simplify(text: str) -> str:
 
 
 def has_length(text: str, words: Words) -> bool:
-    """Check whether the number of words in a text is in a range that includes both ends."""
+    """Check whether a text has at least `words[0]` and at most `words[1]` words."""
     return words[0] <= len(text.split()) <= words[1]
 
 
@@ -175,7 +176,7 @@ def checked_length(kind: Kind, prompt: str, count: int, words: Words | None) -> 
 
     Returns
     -------
-    The numbers in `words`, or the default for the kind.
+    The two numbers in `words` if given, otherwise the defaults for the kind of text.
 
     Raises
     ------

@@ -25,7 +25,7 @@ _FIELD_NAMES = {
     "temperature": re.compile(r"temperature", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
 }
-"""Pattern that finds each request field in the error of a server that rejects the field."""
+"""For each request field, a pattern that matches the error of a server that rejects the field."""
 
 _SYSTEM_ROLE = re.compile(r"\bsystem\W+role|\brole\W+system|\broles must alternate", re.I)
 _FILTERS = re.compile(r"content_filter|content_policy|moderation|responsibleai", re.I)

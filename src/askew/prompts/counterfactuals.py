@@ -2,8 +2,8 @@
 
 The catalog words a value as an adjective before the noun, as a phrase after the noun, as a phrase
 at the end of the clause, or as a frame ("a sketch of"). The wording for the first eight axes is
-BiasConnect's (appendix, table 2). If words of the prompt state another value of the axis, askew
-replaces or removes them.
+taken from BiasConnect (appendix, table 2). If words of the prompt state another value of the axis,
+askew replaces or removes them.
 """
 
 import re
@@ -43,7 +43,7 @@ _CLAUSE_END = re.compile(r"\s*[,.;:!?|](?=\s|$)|\s*$")
 
 
 class Edit(NamedTuple):
-    """A replacement of the characters from `start` to `end` in a text with `words`."""
+    """An edit that replaces the characters from `start` to `end` in a text by `words`."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A prompt, the value that it should state, and its words that already state a value."""
+    """A prompt, a value to state, and statements in the prompt that match or contradict it."""
 
     parsed: ParsedPrompt
     entry: CatalogueAxis
@@ -64,7 +64,7 @@ class _Change:
 
     @property
     def conflicting_phrases(self) -> list[Statement]:
-        """Return the conflicting statements, except adjectives before a noun."""
+        """Return the statements that contradict the new value, except adjectives before a noun."""
         return [statement for statement in self.conflicting if not statement.before]
 
 
@@ -203,7 +203,7 @@ def _counterpart(change: _Change, phrase: NounPhrase) -> str | None:
 
 
 def _adjective_edits(change: _Change, phrase: NounPhrase, noun: str | None) -> Iterator[Edit]:
-    """Yield the edits for a subject's adjectives; `noun` is the noun's replacement, if any."""
+    """Yield the edits for a subject's adjectives; `noun` is the subject's new noun, if any."""
     is_stated = _states_value(change, phrase, noun)
     conflicting = [
         statement
@@ -227,7 +227,7 @@ def _added_adjective(change: _Change, phrase: NounPhrase) -> Edit:
 
 
 def _states_value(change: _Change, phrase: NounPhrase, noun: str | None) -> bool:
-    """Check whether the noun implies the value, or other words about it already state the value."""
+    """Check whether the noun or other words already state that the subject has the value."""
     if noun and noun not in nouns():
         return True
     known = nouns().get(noun) if noun else phrase.noun
@@ -381,7 +381,7 @@ def _agreeing_words(form: ValueForm, subjects: Sequence[NounPhrase]) -> str:
 
 
 def clause_end(parsed: ParsedPrompt, after: int) -> int:
-    """Return the character index at which the clause before word `after` ends.
+    """Return the character index where the clause that contains the word before `after` ends.
 
     A clause ends at the next comma or other punctuation mark, or at the end of the text.
     """

@@ -31,7 +31,7 @@ ATTEMPTS = 4
 """Maximum number of requests to a prompt generator to get enough new prompts."""
 
 SCREENED = 6
-"""Number of mutations to request for each mutation to evaluate, if losses can be predicted."""
+"""Number of mutations requested per mutation that is evaluated, if losses can be predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class LossPrediction(Protocol):
         """Return the expected loss of a text."""
 
     def drawn(self, number: int) -> Expected:
-        """Return a random draw of expected losses given the data, for Thompson sampling.
+        """Draw a function for expected losses from the posterior distribution (Thompson sampling).
 
         Different numbers give different draws.
         """
@@ -139,9 +139,9 @@ def evolve(
     """Run a genetic search.
 
     With `learn`, the search selects parents from all previous iterations. For each parent, the
-    search draws expected losses at random, and selects the prompt with the lowest expected loss.
-    The search then requests more mutations of this parent than needed, and evaluates the mutations
-    that have the lowest expected losses in the same draw.
+    search makes a new random draw of the prompts' expected losses, and selects the prompt with the
+    lowest loss in this draw. The search then requests more mutations of this parent than needed,
+    and evaluates the mutations that have the lowest expected losses in the same draw.
 
     If the prompt generator finds no new mutations, random prompts replace them. If it finds no new
     random prompts either, the iteration is smaller.
@@ -194,9 +194,9 @@ def evolve(
 def _drawn_parents(
     evaluated: Sequence[Candidate], count: int, prediction: LossPrediction
 ) -> list[tuple[Candidate, Expected | None]]:
-    """Select parents by Thompson sampling, and return each with the losses drawn for it.
+    """Select parents by Thompson sampling; return each with the random draw that selected it.
 
-    Each parent has the lowest loss in its draw, except for prompts that are already selected.
+    Each parent has the lowest loss in its draw among the prompts that are not yet selected.
     """
     parents: list[tuple[Candidate, Expected | None]] = []
     chosen = set[str]()
@@ -285,7 +285,7 @@ def best(
     Parameters
     ----------
     evaluated
-        Evaluated prompts, of which prompts without a loss are omitted.
+        Evaluated prompts. Prompts without a loss are ignored.
     count
         Maximum number of prompts.
     expected
@@ -389,12 +389,12 @@ class WordEffects(LossPrediction):
         return self.base + sum(self.effects.get(word, 0.0) for word in present)
 
     def drawn(self, number: int) -> Expected:
-        """Return `expected` for every number, since this prediction is not random."""
+        """Return `expected`, whatever the number, since this prediction is not random."""
         return self.expected
 
 
 def word_effects(evaluated: Sequence[Candidate], seed: int = 0) -> WordEffects | None:
-    """Learn to predict the loss of a prompt from its words, from all losses measured so far.
+    """Learn from all losses measured so far to predict a prompt's loss from its words.
 
     Differences that the words do not explain count as noise.
 
@@ -464,7 +464,7 @@ def ridge_effects(features: ArrayLike, values: ArrayLike) -> tuple[float, Floats
     def misfit(ratio: float) -> float:
         """Return -2 times the restricted log-likelihood of a ratio, up to a constant.
 
-        The variance is set to its most likely value for this ratio.
+        The variance is set to its maximum-likelihood value for this ratio.
         """
         total = variances + ratio
         return float(

@@ -39,7 +39,7 @@ _SHORTEST_DOER = 5
 
 
 def fitting_axes(prompt: str) -> list[str]:
-    """Return the names of all catalog axes that apply to a prompt, whether it states them or not.
+    """Return the names of all catalog axes that apply to a prompt, even if it states them.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def find_name(prompt: str) -> str | None:
 
 
 def _is_name_word(word: str) -> bool:
-    """Check whether a word is unknown and has no ending of a verb, an adverb or a plural."""
+    """Check whether a word is unknown and does not end like a verb, an adverb or a plural."""
     if _is_known(word) or _NO_NAME.search(word):
         return False
     return word not in DETERMINERS and word not in FUNCTION_WORDS
@@ -148,12 +148,12 @@ def _has_possessive(parsed: ParsedPrompt, subject: NounPhrase | None) -> bool:
 
 
 def _is_adjective(axis: str) -> bool:
-    """Check whether an axis has values that are adjectives before the noun."""
+    """Check whether any value of an axis is written as an adjective before the noun."""
     return any(form.place == "before" for form in catalogue()[axis].forms.values())
 
 
 def _axes_of_kind(kind: str) -> list[str]:
-    """Return the names of the axes that apply to a kind of nouns."""
+    """Return the names of the axes that apply to a kind of noun."""
     return [
         name
         for name, entry in catalogue().items()

@@ -90,7 +90,7 @@ _ASKED: Mapping[str, str] = {name: name.replace("_", " ") for name in BIASCONNEC
     "age": "age group",
     "clothing": "attire",
 }
-"""Words for each axis in BiasConnect's question.
+"""Words that name each axis in BiasConnect's question.
 
 The axis disability is missing, because the catalog asks yes/no questions about disability.
 """
@@ -150,7 +150,7 @@ def prompt_of(words: str, template: str = HEADSHOT) -> str:
 
 
 def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the group names in texts that separate them by commas.
+    """Return the names of groups, given texts in which commas separate the names.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def group_names(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def stated_value(words: str, axis: str) -> str | None:
-    """Return the value of an axis that a group's name states ("caucasian man": male).
+    """Return the axis value that a group's name states, such as male for "caucasian man".
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _INDEFINITE_ARTICLES = frozenset(
     "ein eine einen einem einer eines un una une uno uma um een ett".split()
 )
 _DEFINITE_ARTICLES = frozenset("der das el il le les des het los las".split())
-"""Articles for which a single function word is enough evidence of the language."""
+"""Articles: if a text contains one, a single function word is enough to tell its language."""
 
 _ENGLISH = frozenset(
     "a an the of with by from and who is are his her their at in on for to without two as".split()
@@ -60,7 +60,7 @@ _LETTERS: Mapping[str, str] = {
 """Letters that distinguish languages with the same articles."""
 
 _LEAST_SHARE = 0.3
-"""Minimum share of letters in another script from which the language is inferred."""
+"""Minimum share of a text's letters in a non-Latin script to infer the language from the script."""
 
 
 def find_language(text: str) -> str | None:
@@ -111,7 +111,7 @@ def _count(words: Sequence[str], known: Collection[str]) -> int:
 
 
 def _language_of_script(text: str) -> str | None:
-    """Return the language of the most frequent non-Latin script; None if it has few letters."""
+    """Return the language of a text's main non-Latin script; None if the script is rare."""
     letters = [character for character in text if character.isalpha()]
     names = [unicodedata.name(letter, "").split(" ")[0] for letter in letters]
     foreign = [_SCRIPTS[name] for name in names if name in _SCRIPTS]

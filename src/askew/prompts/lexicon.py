@@ -1,9 +1,9 @@
 """The built-in prompt generator, which uses the catalog of axes, rules and word lists.
 
 The lexicon needs no language model. Mutations replace nouns with related nouns, change settings,
-and add or remove details. Variations state details that a prompt leaves open, with equal
-frequencies of all values. Random prompts have a subject from MineTheGap's three areas, with
-suitable details.
+and add or remove details. Variations state details that a prompt leaves open, and use all values of
+a detail equally often. Random prompts have a subject from MineTheGap's three areas, with suitable
+details.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ _MAX_OTHER_AXES = 6
 _ALTERNATIVES = re.compile(r"[\[{(][^\[\]{}()]*\|[^\[\]{}()]*[\]})]")
 _LEAST_MISSPELLED = 5
 _SIMILAR = 0.8
-"""Minimum length of words to check for spelling, and minimum similarity to a known noun."""
+"""Minimum length of words checked for misspelling; minimum similarity to a known noun."""
 _TRIES = 40
 """Maximum number of attempts per requested text."""
 

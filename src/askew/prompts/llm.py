@@ -127,7 +127,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def add(self, answer: Completion) -> None:
-        """Count a call of the model and its tokens."""
+        """Count a call to the model and the tokens that it used."""
         self.calls += 1
         if answer.prompt_tokens is None or answer.completion_tokens is None:
             self.unreported += 1
@@ -177,12 +177,12 @@ class AnswerTally:
 
 
 def report_usage(writer: object, report: Callable[[str], object] | None) -> None:
-    """Report a prompt generator's calls of its language model, and the number of usable answers.
+    """Report a prompt generator's calls to its language model, and how many answers were usable.
 
     Parameters
     ----------
     writer
-        Prompt generator, for which nothing is reported if it has no language model.
+        Prompt generator. Nothing is reported if it has no language model.
     report
         Function that displays a line of text; None to report nothing.
     """

@@ -60,7 +60,7 @@ INSTRUCTIONS: Mapping[str, Any] = tomllib.loads(
 """The instructions for a language model."""
 
 _MAX_LISTED = 60
-"""Maximum number of texts to list in the instruction not to repeat texts."""
+"""Maximum number of texts to list after the instruction "Do not repeat these texts"."""
 
 
 class RejectedAxis(NamedTuple):
@@ -254,7 +254,7 @@ def _checked_names(axes: Sequence[str] | None) -> list[str] | None:
 
 
 def _axes_schema(prompt: str, most_axes: int) -> Schema:
-    """Return the JSON schema for the answer with axes and counterfactual prompts."""
+    """Return the JSON schema for an answer that contains axes and counterfactual prompts."""
     pair = a.object_schema(value=a.text_schema(40), prompt=a.text_schema(len(prompt) + 80))
     axis = a.object_schema(
         name=a.text_schema(40),
@@ -439,7 +439,7 @@ class _CheckedTexts:
 
 
 def _lost_entries(axis: a.ParsedAxis) -> Iterator[str]:
-    """Yield a fault for each entry of an axis that askew could not read or did not check."""
+    """Yield a fault for each counterfactual prompt of an axis that is unreadable or surplus."""
     surplus = len(axis.counterfactuals) - MAX_VALUES
     if surplus > 0:
         reason = (
@@ -498,7 +498,7 @@ class _TextCheck:
         return checked
 
     def _pair(self, axis: str, value: str, text: str) -> tuple[str, str]:
-        """Return the value and the prompt, both in askew's spelling."""
+        """Return the value in the catalog's spelling, and the prompt inside a request."""
         content = acceptance.requested_content(self.prompt, text)
         return _value_of(axis, value, content, self.prompt), content
 
@@ -551,7 +551,7 @@ class _TextCheck:
 
 
 def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
-    """Return the value of a text in the catalog's spelling.
+    """Return the value that a text states, in the catalog's spelling.
 
     If the model gave no value and askew finds no value in the text, the words that the text adds to
     the prompt are the value.
@@ -566,7 +566,7 @@ def _value_of(axis: str, value: str, text: str, prompt: str) -> str:
 
 
 def _axis(name: str, kind: str, values: tuple[str, ...]) -> Axis:
-    """Return an axis with these values, based on the catalog if it has an axis of that name."""
+    """Return an axis with these values, based on the catalog if the catalog has that axis."""
     known = AXES.get(name)
     if known and set(known.values) == set(values) and len(known.questions) == 1:
         scale = known.scale if known.values == values else "nominal"

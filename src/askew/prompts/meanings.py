@@ -95,7 +95,7 @@ def find_mentions(axis: str, text: str) -> list[ValueMention]:
 def _matching_length(
     words: Sequence[Token], index: int, spellings: Collection[tuple[str, ...]], longest: int
 ) -> int:
-    """Return the number of words in the longest spelling at an index; 0 for no spelling."""
+    """Return how many words the longest spelling of a value has at an index; 0 if there is none."""
     for length in range(longest, 0, -1):
         spelling = tuple(word.text for word in words[index : index + length])
         if len(spelling) == length and spelling in spellings:
@@ -104,7 +104,7 @@ def _matching_length(
 
 
 def find_words(value: str, text: str) -> ValueMention | None:
-    """Return the part of a text that contains all words of a value; None if a word is missing."""
+    """Return a part of a text in which all words of a value occur; None if a word is missing."""
     words = tokens(text)
     matches = []
     for needed in tokens(value):
@@ -141,7 +141,7 @@ def canonical_value(axis: str, value: str) -> str:
 
 
 def is_known_value(axis: str, value: str) -> bool:
-    """Check whether a value contains words that state a value of the axis, or a suitable noun."""
+    """Check whether a text contains words for a known value of the axis, or a suitable noun."""
     if find_mentions(axis, value):
         return True
     kinds = set(_meaning(axis).get("kinds", ()))
@@ -149,7 +149,7 @@ def is_known_value(axis: str, value: str) -> bool:
 
 
 def is_closed(axis: str) -> bool:
-    """Check whether a value of an axis is doubtful if askew does not know the value."""
+    """Check whether values that askew does not know are doubtful on this axis."""
     return axis in catalogue() and bool(_meaning(axis).get("closed"))
 
 
@@ -183,7 +183,7 @@ def _noun_kinds(text: str) -> Iterator[str]:
 
 @lru_cache
 def _spellings(axis: str) -> Mapping[tuple[str, ...], str]:
-    """Return a table from spellings to values of an axis; the catalog's spellings have priority."""
+    """Map every spelling of an axis's values to the value; the catalog has priority."""
     table: dict[tuple[str, ...], str] = {}
     for words, value in _worded_values(axis, catalogue()[axis]):
         spelling = tuple(token.text for token in tokens(words))

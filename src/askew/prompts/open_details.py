@@ -249,7 +249,7 @@ def _kin_table() -> Mapping[str, tuple[str, ...]]:  # see tools/build_kin.py
 
 @lru_cache
 def _group_by_noun() -> Mapping[str, NounGroup]:
-    """Return a table from each noun to the first group that lists it."""
+    """Return the first group that lists each noun, by noun."""
     table: dict[str, NounGroup] = {}
     for group in groups().values():
         for noun in group.nouns:
@@ -403,7 +403,7 @@ def main_phrase(parsed: ParsedPrompt) -> NounPhrase | None:
 
 
 def _implied_sides(parsed: ParsedPrompt, subject: NounPhrase | None) -> list[str]:
-    """Return the settings that the nouns other than the subject imply ("" for no setting)."""
+    """Return the setting that each noun except the subject implies; "" for none."""
     others = [phrase.noun for phrase in parsed.phrases if phrase != subject and phrase.noun]
     return [noun.implies.get("environment", "") for noun in others]
 
@@ -459,7 +459,7 @@ class Topic:
         return not needs_clothes or states(prompt, CLOTHING)
 
     def wants(self, detail: Detail, group: NounGroup) -> bool:
-        """Check whether variations on this topic should state a detail about a group of nouns."""
+        """Check whether variations on this topic should state a detail of nouns in a group."""
         if self.name in STYLES:
             return detail.aspect in (STYLE, MONOCHROME, "palette", "lighting", "viewpoint")
         if self.name == PEOPLE and group.person_axes:

@@ -109,7 +109,7 @@ class ParsedPrompt:
     phrases: tuple[NounPhrase, ...]
 
     def subjects(self, kinds: Collection[str]) -> list[NounPhrase]:
-        """Return the first phrase of these kinds, and phrases joined to it by "and" or ","."""
+        """Return the first phrase of these kinds, and the phrases that "and" or "," join to it."""
         phrases = [phrase for phrase in self.phrases if phrase.noun and phrase.noun.kind in kinds]
         for count in range(1, len(phrases)):
             start = self.words[phrases[count - 1].end - 1].end
@@ -320,7 +320,7 @@ def _continues_phrase(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _person_by_ending(word: str) -> Noun | None:
-    """Return a noun for a person if an unknown word ends as in "falconer"; otherwise None."""
+    """Return a noun for a person if an unknown word ends like "falconer"; otherwise None."""
     if len(word) < 5 or not DOER_ENDING.search(word):
         return None
     is_plural = word.endswith("s") and not word.endswith("ess")
@@ -329,7 +329,7 @@ def _person_by_ending(word: str) -> Noun | None:
 
 
 PHOTOS = frozenset("photo photograph picture image snapshot shot".split())
-"""Media that name an image without a style."""
+"""Media, such as "photo", that do not state a style of the image."""
 
 STYLE_WORDS = re.compile(
     r"\b(?:colou?r(?:ed)?|gr[ae]y-?scale|monochrome|sepia|pencil|black[- ]and[- ]white|oil|digital|"
@@ -363,7 +363,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def states(prompt: str, axis: str) -> bool:
-    """Check whether a prompt states a value of an axis, so that bias on the axis is meaningless.
+    """Check whether a prompt states a value of an axis, which makes bias on the axis meaningless.
 
     Parameters
     ----------
@@ -492,7 +492,7 @@ def _place_statements(parsed: ParsedPrompt, entry: CatalogueAxis) -> Iterator[St
 def _matches(
     text: str, entry: CatalogueAxis, *, before: bool, start: int, end: int
 ) -> Iterator[Statement]:
-    """Yield the statements between two character positions, before or after a noun."""
+    """Yield the values stated between two positions by words that precede or follow a noun."""
     values = list(entry.synonyms)
     for match in _pattern(entry.axis.name, before).finditer(text, start, end):
         number = int((match.lastgroup or "v0")[1:])

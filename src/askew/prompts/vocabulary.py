@@ -29,7 +29,7 @@ class Noun:
     implies
         Values that the noun implies, by axis ("boy" implies gender male and age young).
     counterparts
-        Noun that replaces this noun when a prompt must state another value, by axis.
+        For each axis, the noun that replaces this noun in a prompt that must state another value.
     """
 
     singular: str
