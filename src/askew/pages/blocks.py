@@ -68,14 +68,15 @@ PLAIN: tuple[Column, ...] = ("value", "interval")
 Effect = Literal["better", "worse", "changed"]
 """Direction of an effect.
 
-"better" is closer to the reference, "worse" is further from it, and "changed" is not determined.
+The effect "better" leads closer to the reference and "worse" further from it. For "changed", the
+direction is not determined.
 """
 
 Swatch = Literal["heat", "only-a", "only-b", "both"]
 """Colors of attention overlays (see `media`).
 
-"heat" is the color map. Other colors mark areas in the mask of only word a, of only word b, or of
-both words.
+"heat" is the color map. The other colors mark areas that are only in the mask of word a, only in
+the mask of word b, or in both masks.
 """
 
 
@@ -111,7 +112,7 @@ A score is written with its interval, and None is written as a dash.
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
-    """A query for the images that a number counts, so that the web app can list them.
+    """A query for the images that a number on a page counts, with which the web app lists them.
 
     Attributes
     ----------
@@ -132,7 +133,7 @@ class ImageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PhraseLink:
-    """A phrase of a sentence that counts images. The web app links it to these images.
+    """A phrase that counts images, as part of a sentence. The web app links it to these images.
 
     Attributes
     ----------
@@ -179,7 +180,7 @@ class CodeBlock:
 
 
 Deviation = Literal["over", "under", "none"]
-"""Direction in which a value deviates significantly from its reference, or a score changes.
+"""Direction of a significant deviation from a reference, or of a significant change in a score.
 
 Over-represented values, and scores further from the reference, are orange. Under-represented
 values, and scores closer to the reference, are blue. Everything else is gray.
@@ -219,7 +220,7 @@ class ValueGroup:
     values : tuple of ValueShare
         All values of the axis, including values without labels.
     n : int
-        Number of labeled images, or of other things that the chart counts.
+        Number of labeled images, or of other items if the chart counts other items.
     missing : mapping of str to int
         Number of images without a label, by reason.
     verdict : str
@@ -267,7 +268,7 @@ class ValueChart:
     value : str
         The only value to show, if all groups have the same two values; "" to show all values.
     counted : str
-        Heading of the column with the numbers of labeled images, or name of what is counted.
+        Heading of the column of counts, such as "labeled".
     tested : str
         Heading of the column with the verdicts.
     """
@@ -331,7 +332,7 @@ class IntervalRow:
     chance : tuple of float, optional
         Range expected by chance (by default, from 0 to the estimate's `null`).
     points : tuple of float
-        Single scores whose mean is the row's score.
+        Individual scores, whose mean is the row's score.
     """
 
     label: str
@@ -373,9 +374,9 @@ class IntervalChart:
     chance : tuple of str
         Heading of the column `null`, and meaning of the gray bands.
     interval : str
-        Meaning of the lines.
+        Explanation of the interval lines, for the legend.
     points : str
-        Meaning of the small dots.
+        Explanation of the small dots, for the legend.
     """
 
     caption: str
@@ -392,7 +393,7 @@ class IntervalChart:
 
 @dataclass(frozen=True, slots=True)
 class LineSeries:
-    """A score over the steps of a line chart.
+    """A line in a line chart, which shows one score at every step.
 
     Attributes
     ----------
@@ -713,7 +714,8 @@ class MatrixCell:
     link : str, optional
         Anchor of the cell's details.
     images : ImageQuery, optional
-        Query for the images that the cell counts. It replaces the link where it has an address.
+        Query for the images that the cell counts. If the renderer has an address for this query,
+        the cell links to the images instead of to the details.
     """
 
     text: str
@@ -788,7 +790,7 @@ class ChangeRow:
     label : str
         Name of the row.
     before, after : Estimate or Missing
-        The two scores, of which only the second is drawn with its interval.
+        The two scores. Only the second is drawn with its interval.
     verdict : str
         Result of the test for a change.
     brief : str
@@ -908,14 +910,14 @@ class Table:
     rows : tuple of tuple of Content
         Cells of each row.
     labels : int
-        Number of columns that label the row; if there are several, repetitions in the first column
-        are hidden.
+        Number of leading columns that contain labels of the row. If there are several, repeated
+        labels in the first column are hidden.
     scale : Scale
         Scale of all scores.
     note : str
         Text below the table.
     shaded : bool
-        Whether to shade scores by their value, and counts by their share of the row.
+        Whether to shade scores by their value, and counts by their share of the row's total.
     diagonal : bool
         Whether to frame cells whose row and column have the same name.
     """

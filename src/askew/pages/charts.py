@@ -49,7 +49,7 @@ SIDE = 320
 NARROW = 290
 WIDE = 880
 LETTER = 6.8
-"""Width of a plane on the narrowest screen and on a wide screen, and width of a letter, in pixels.
+"""Widths in pixels: a plane on the narrowest screen, a plane on a wide screen, and a letter.
 
 These widths determine how many labels fit.
 """
@@ -73,7 +73,7 @@ NAME_LETTER = 8.2
 
 LABELED = 16
 LABEL_AT = (0.6, 0.5, 0.4, 0.3, 0.7)
-"""Maximum number of edges with written scores, and possible positions of a score on its edge.
+"""Maximum number of edges in a graph that shows scores, and positions of a score on its edge.
 
 The first position is closer to the target, so that the scores of the two edges between a pair of
 nodes do not overlap.
@@ -98,7 +98,7 @@ class DiagramSize(NamedTuple):
     Attributes
     ----------
     name : str
-        CSS class, by which the style sheet shows only the drawing that fits the screen.
+        CSS class. The style sheet uses it to show only the drawing that fits the screen.
     width, height : int
         Size in pixels.
     across, down : float
@@ -116,7 +116,7 @@ class DiagramSize(NamedTuple):
 
 
 class NodeLabel(NamedTuple):
-    """Name of a node, with the position of its center and half its width, in pixels."""
+    """The label of a node: its text, the position of its center, and half its width, in pixels."""
 
     text: str
     x: float
@@ -308,7 +308,7 @@ def _line(plane: ValuePlane, line: LineSeries, shift: float) -> Markup:
 
 
 def _chance(plane: ValuePlane, line: LineSeries, place: int) -> Markup:
-    """Return the values expected by chance: a gray band (first series) or a dotted line."""
+    """Draw the values expected by chance as a gray band (first series) or as a dotted line."""
     parts: list[Markup] = []
     if plane.y.low < 0:
         return NOTHING
@@ -503,7 +503,7 @@ def _arrow(edge: Arrow, start: complex, bend: complex, tip: complex) -> Markup:
 def _number(
     edge: Arrow, places: Mapping[str, complex], labels: Sequence[NodeLabel], size: DiagramSize
 ) -> Markup:
-    """Return the text of an edge's score, placed on or beside the edge where it hides no name."""
+    """Return an edge's score as text, placed near the edge so that all names stay visible."""
     start, bend, tip = _curve(places[edge.source], places[edge.target])
     on_edge = [_bezier(start, bend, tip, t) for t in LABEL_AT]
     middle = complex(size.width / 2, size.height / 2)
@@ -521,7 +521,7 @@ def _bezier(start: complex, bend: complex, tip: complex, t: float) -> complex:
 
 
 def _is_free(place: complex, labels: Sequence[NodeLabel]) -> bool:
-    """Check whether a score at a position would hide no name."""
+    """Check whether a score at this position would leave the names of all nodes visible."""
     return all(
         abs(place.real - label.x) > label.half + 18 or not -19 < place.imag - label.y < 27
         for label in labels

@@ -118,7 +118,7 @@ def rule(kind: str, x1: object, x2: object, y1: object, y2: object) -> Markup:
 
 
 def at(share: float) -> str:
-    """Convert a position from a share of the width to a percentage."""
+    """Return a position, given as a fraction of the width, as a percentage for HTML."""
     return f"{100 * share:.2f}%"
 
 
@@ -241,7 +241,7 @@ class LinearScale:
         return at(self.share(value))
 
     def drawn(self) -> Markup:
-        """Return a drawing of the tick labels; if there are many, only the ends and the middle.
+        """Return a drawing of all tick labels, or of the first, middle and last if there are many.
 
         Screen readers skip the labels, because each row states its numbers.
         """

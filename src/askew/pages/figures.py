@@ -53,7 +53,7 @@ FILLS: dict[Deviation, tuple[float, float, float]] = {
     "under": (60 / 255, 140 / 255, 214 / 255),
     "none": (0.955, 0.96, 0.968),
 }
-"""Colors of marks and of shaded cells, by direction, which are the same as on pages."""
+"""Colors of marks and of shaded cells for each direction; pages use the same colors."""
 
 NULL = "#d3d6da"
 INK = "#1b1d1f"
@@ -161,7 +161,7 @@ def _rows(plot: Plot) -> int:
 
 
 def _value_rows(chart: ValueChart) -> list[tuple[ValueGroup, ValueShare]]:
-    """Return the rows of a value chart, with as many complete groups as fit."""
+    """Return the rows of as many complete groups in a value chart as fit into a plot."""
     rows: list[tuple[ValueGroup, ValueShare]] = []
     for group in chart.groups:
         shown = [(group, value) for value in shown_values(chart, group)]

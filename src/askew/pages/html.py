@@ -53,7 +53,7 @@ ONE_LINE = 120
 
 LONG_HEADLINE = 110
 LONG = 26
-"""Length above which a headline is smaller, and length above which a column breaks lines."""
+"""Length of headlines above which their font is smaller; length of texts above which they wrap."""
 
 TOP = "top"
 RESULT = "Result"
@@ -201,7 +201,7 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
     text : str
         The text.
     links : iterable of PhraseLink
-        Phrases, of which the text may contain only some.
+        Phrases to link. The text may contain only some of them.
     images : callable
         Function that returns the address of a list of images.
 
@@ -222,7 +222,7 @@ def linked(text: str, links: Iterable[PhraseLink], images: QueryLink) -> Markup:
 
 
 def _warnings(warnings: Sequence[str]) -> Markup:
-    """Return a single line, which opens the complete warnings unless it shows all of them."""
+    """Return a line with the first warning, which unfolds unless it shows all warnings."""
     title = tag("strong", "Warning" if len(warnings) == 1 else f"{len(warnings)} warnings")
     line = (title, tag("span", f": {warnings[0]}"))
     if len(warnings) == 1 and len(warnings[0]) <= ONE_LINE:
@@ -391,7 +391,7 @@ TextBlock = blocks.CodeBlock | DefinitionList | blocks.GraphDiagram | Table
 
 
 def _text(block: TextBlock) -> Markup:
-    """Return the HTML of a block that has no links and images."""
+    """Return the HTML of a block that contains neither links nor images."""
     match block:
         case blocks.CodeBlock():
             return tag("pre", block.text, tabindex=0)
@@ -476,7 +476,10 @@ def _column_kind(block: Table, texts: Sequence[Sequence[str]], column: int) -> s
 def _table_rows(
     block: Table, texts: Sequence[Sequence[str]], kinds: Sequence[str | None]
 ) -> Iterator[Markup]:
-    """Yield the rows of a table, with repetitions of the first of several labels hidden."""
+    """Yield the rows of a table.
+
+    If rows have several labels, hide repetitions of the first label.
+    """
     values = []
     for row in block.rows:
         for cell in row:

@@ -72,10 +72,10 @@ def no_list(query: ImageQuery | None) -> str | None:
 
 
 class Media(ImageSource, Protocol):
-    """A finished run, which opens images and stored rows by the ids in its findings."""
+    """A finished run, which opens the images and stored rows whose ids are in its findings."""
 
     def rows(self, fingerprint: str, names: Sequence[str]) -> Mapping[str, NDArray[np.float32]]:
-        """Return the rows stored for images, such as vectors or attention maps, by image id."""
+        """Return each image's stored row, such as a vector or an attention map, by image id."""
 
 
 def allowance(initial: int, others: int) -> tuple[int, int]:
@@ -89,11 +89,12 @@ def allowance(initial: int, others: int) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Number of images of each baseline set (2 to 100) and of each other set (0 to 12).
+        Number of images to show from each baseline set (2 to 100) and from each other set (0 to
+        12).
 
     Notes
     -----
-    The numbers allow for baseline images that are shown about twice, and for rows that repeat the
+    The numbers take into account that a page shows baseline images about twice, and repeats the
     baseline set beside each axis.
     """
     of_initial = max(2, min(100, TOTAL // (4 * max(initial, 1))))
@@ -256,11 +257,11 @@ class PageLinks:
     Attributes
     ----------
     image : ImageLink
-        Function for the address of the image copy that the page shows.
+        Function that returns the address of the image copy that the page shows.
     image_page : ImageLink
-        Function for the address of a page about an image.
+        Function that returns the address of a page about an image.
     images : QueryLink
-        Function for the address of a list of the images that a number counts.
+        Function that returns the address of a list of the images that a number counts.
     """
 
     image: ImageLink = data_uri
@@ -355,7 +356,7 @@ def mask_pixels(
 
 
 def _nearest(old: int, new: int) -> NDArray[np.intp]:
-    """Return indices that resize a row of `old` pixels to `new` pixels."""
+    """Return, for each of `new` pixels in a resized row, which of the `old` pixels to copy."""
     return np.arange(new) * old // new
 
 

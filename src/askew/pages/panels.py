@@ -22,7 +22,7 @@ SHADES = 4
 """Number of shades of a cell on each side of zero."""
 
 FEW = 3
-"""Maximum number of columns with which a matrix is narrower than the page."""
+"""Maximum number of columns of a matrix that is drawn narrower than the page."""
 
 Draw = Callable[[Thumbnail], Markup]
 """Function that returns a thumbnail as an element."""
@@ -60,7 +60,7 @@ def _column(column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
 
 
 def _label_group(group: LabelGroup, column: ImageColumn, draw: Draw, images: QueryLink) -> Markup:
-    """Return the images with a label, below its name, its count and its reference count."""
+    """Return the images with a label, below the label's name, count and reference count."""
     reference = ""
     if group.reference is not None and not column.label:
         expected = words.number(group.reference, 0 if group.reference >= 10 else 1)

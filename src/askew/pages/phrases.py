@@ -1,4 +1,4 @@
-"""Sentences on pages that claim an effect or report that a test is not significant.
+"""Sentences with which pages claim an effect, or report that a test is not significant.
 
 `tests/truth/test_summaries.py` tests each phrase, and measures how often it claims an effect that
 does not exist. The page `docs/reference/wording.md` is generated from the phrases and this test.
@@ -460,7 +460,7 @@ def format_phrase(name: str, /, **parts: object) -> str:
     name : str
         Key of `PHRASES`.
     **parts : object
-        Values of the placeholders, including any that the text does not use.
+        Values for the placeholders. The text need not use all of them.
 
     Returns
     -------

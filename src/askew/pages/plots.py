@@ -96,7 +96,7 @@ def _lane_keys(chart: IntervalChart, scale: LinearScale) -> list[tuple[str, str]
 
 
 def _dot_name(chart: IntervalChart, scores: Sequence[Estimate]) -> str:
-    """Return the meaning of dots, which may show an estimate other than the value beside them."""
+    """Return the legend's text for dots, which states if dots show bias-corrected estimates."""
     corrected = any(
         words.format_value(score.value, chart.scale) != words.format_value(score.mark, chart.scale)
         for score in scores
@@ -116,7 +116,7 @@ def lanes_axis(chart: IntervalChart) -> LinearScale:
 
 
 def _plot(scale: LinearScale, chart: IntervalChart, row: IntervalRow) -> Markup:
-    """Return the plot of a row, with the gray band of chance, marks, interval and score."""
+    """Return the plot of a row: the gray band for chance, marks, an interval and the score."""
     grid = (
         rule("zero" if tick == 0 > scale.low else "grid", scale.at(tick), scale.at(tick), 0, LANE)
         for tick in scale.ticks

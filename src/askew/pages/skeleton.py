@@ -51,7 +51,7 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MissingNote:
-    """Number of images or labels that are missing in an image set.
+    """Number of images or labels that are missing from an image set.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def page(
     notes : iterable of str
         Texts to show at the end of the page, and below the tables in a terminal.
     gaps : sequence of MissingNote
-        Missing labels, to which missing images are added.
+        Missing labels. askew adds the missing images to them.
     uneven : sequence of str
         Sentences about data that are missing more often for some values than for others.
 
@@ -167,7 +167,7 @@ def reading(
     source : str
         Text about the paper that the method follows.
     of : str
-        Noun for the numbers on the page.
+        Noun for the numbers on the page, such as "score".
 
     Returns
     -------
@@ -291,7 +291,7 @@ def missing_section(gaps: Sequence[MissingNote], sentences: Sequence[str] = ()) 
 
 
 def reason_sentences(gaps: Iterable[MissingNote]) -> list[str]:
-    """Return a sentence for each reason, which names up to five missing images or labels."""
+    """For each reason, return a sentence that names up to five missing images or labels."""
     named: dict[str, dict[str, list[str]]] = {}
     for gap in gaps:
         for item in gap.items:

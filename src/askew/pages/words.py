@@ -141,7 +141,7 @@ def interval_in_words(score: E | None, scale: Scale = "unit") -> str:
 
 
 def measured(score: E | None, scale: Scale = "unit") -> str:
-    """Return a score's mark and interval, such as "0.71 [0.66, 0.75]", or a dash."""
+    """Return a score's estimate and interval, such as "0.71 [0.66, 0.75]", or a dash."""
     return f"{part(score, 'mark', scale)} {interval(score, scale)}".strip()
 
 
@@ -198,7 +198,7 @@ def largest_first(score: E | None) -> float:
 
 
 def absence(score: E | None) -> str:
-    """Return the reason why a score is missing, or how many images it lacks, or ""."""
+    """Return why a score is missing, or how many images are missing from it; "" if none."""
     if isinstance(score, Missing):
         return reason(score)
     if score is None or not score.missing:
@@ -324,7 +324,7 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
 
 
 def listing(words: Sequence[str]) -> str:
-    """Join words to a list, such as "a", "a and b" or "a, b and c"."""
+    """Join words into a list, such as "a", "a and b" or "a, b and c"."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} and {words[-1]}"
@@ -363,7 +363,7 @@ def axis_label(name: str) -> str:
 
 
 def reads_appearance(name: str) -> bool:
-    """Check whether an axis is about people's appearance, which is always only perceived."""
+    """Check whether an axis is about how people look, so that its labels are only perceptions."""
     return not _APPEARANCE.isdisjoint(name.lower().replace("_", " ").replace("-", " ").split())
 
 
